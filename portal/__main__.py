@@ -119,9 +119,9 @@ def _contract(*, as_page: bool) -> int:
     """Print what the portal needs of a care API."""
     import json
 
-    from portal.services import contract
+    from portal.connect import needs
 
-    print(contract.page() if as_page else json.dumps(contract.document(), indent=2, ensure_ascii=False))
+    print(needs.page() if as_page else json.dumps(needs.document(), indent=2, ensure_ascii=False))
     return 0
 
 
@@ -141,8 +141,8 @@ def _check(*, settings_alone: bool) -> int:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
     if any(tenant.dialect for tenant in settings.tenants.by_key.values()):
-        from portal.services.dialects.file import DialectError
-        from portal.services.dialects.load import load_dialects
+        from portal.connect.dialects.file import DialectError
+        from portal.connect.dialects.load import load_dialects
 
         try:
             load_dialects(settings.tenants, os.environ)
@@ -159,7 +159,7 @@ def _check(*, settings_alone: bool) -> int:
 def _conform(given: argparse.Namespace) -> int:
     """Hold a clinic's API against what the portal needs (docs/conformance.md)."""
     from portal.config.settings import Settings, SettingsError
-    from portal.operate.conform.command import Options, run
+    from portal.connect.conform.command import Options, run
 
     try:
         settings = Settings.from_env()

@@ -19,11 +19,11 @@ from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.config.tenants import Tenants
+from portal.connect.answers.observer import Answers
 from portal.context import Context
 from portal.http import transfer
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
-from portal.services.answers.observer import Answers
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
@@ -56,7 +56,7 @@ from portal.web.templates import PortalEnvironment
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-    from portal.services.dialects.dialect import Dialect
+    from portal.connect.dialects.dialect import Dialect
 
 ROOT = Path(__file__).parents[1]
 
@@ -151,7 +151,7 @@ def _dialects(tenants: Tenants) -> Mapping[str, Dialect]:
     """The dialects of the clinics' APIs; a portal whose APIs have none doesn't even load what reads them."""
     if not any(tenant.dialect for tenant in tenants.by_key.values()):
         return {}
-    from portal.services.dialects.load import load_dialects
+    from portal.connect.dialects.load import load_dialects
 
     return load_dialects(tenants, os.environ)
 

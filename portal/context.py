@@ -11,9 +11,9 @@ from flask import current_app
 from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
+from portal.connect.answers.observer import Answers
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
-from portal.services.answers.observer import Answers
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
@@ -25,7 +25,7 @@ from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault
 
 if TYPE_CHECKING:
-    from portal.services.dialects.dialect import Dialect
+    from portal.connect.dialects.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)

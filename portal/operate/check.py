@@ -27,11 +27,11 @@ from portal import parse, printing
 from portal.config.modules import WHAT_ELSE
 from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.load import load_dialects
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 from portal.printing.credentials import CannotSeal, read_credentials
-from portal.services.dialects.dialect import Dialect
-from portal.services.dialects.load import load_dialects
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.service_client import SCOPE, request_token

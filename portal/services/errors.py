@@ -119,7 +119,7 @@ class BadResponse(CareError):
 
 
 class FailureForms(Protocol):
-    """The form of error responses in an API's dialect (portal.services.dialects)."""
+    """The form of error responses in an API's dialect (portal.connect.dialects)."""
 
     def status(self, status: int) -> int:
         """Translate a status."""

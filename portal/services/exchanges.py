@@ -1,7 +1,7 @@
 """The types of each endpoint's request and response.
 
 The services use the same types; tests/services/test_exchanges.py calls each service and compares. The published contract
-(portal.services.contract) and clinics' dialects (portal.services.dialects) are derived from these.
+(portal.connect.needs) and clinics' dialects (portal.connect.dialects) are derived from these.
 """
 
 from __future__ import annotations

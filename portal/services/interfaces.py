@@ -25,7 +25,7 @@ class Bearer(Protocol):
 
 
 class Translator(FailureForms, Protocol):
-    """Translates to and from an API's dialect (portal.services.dialects)."""
+    """Translates to and from an API's dialect (portal.connect.dialects)."""
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -74,7 +74,7 @@ class References(Protocol[Caller]):
 
 
 class Observer(Protocol):
-    """Records how the clinic's API responds (portal.services.answers)."""
+    """Records how the clinic's API responds (portal.connect.answers)."""
 
     def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
         """Count a call and its duration; `failed`: with a server error, or no response."""

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, g
 
 from portal.config.tenants import Side
+from portal.connect.answers.figures import Row
+from portal.connect.answers.observer import ENDPOINTS
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
-from portal.services.answers.figures import Row
-from portal.services.answers.observer import ENDPOINTS
 from portal.services.client import Care
 from portal.services.uses import use_of
 from portal.state.session_records import Person

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.file import parse_dialect
+from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.decoding import Page
-from portal.services.dialects.dialect import Dialect
-from portal.services.dialects.file import parse_dialect
-from portal.services.dialects.writing import Writing
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from tests.bench.answers import EPISODE, answers

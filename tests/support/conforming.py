@@ -15,8 +15,8 @@ from bs4 import BeautifulSoup
 
 from portal.config.settings import Settings
 from portal.config.tenants_file import load_tenants
+from portal.connect.conform.command import Options, run
 from portal.demo.stack import portal_environment, tenants_file
-from portal.operate.conform.command import Options, run
 from tests.support.stack import PASSWORD, SECRETS, CareService
 from tests.support.visitor import LocalSession
 

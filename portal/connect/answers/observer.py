@@ -1,0 +1,84 @@
+"""Receives the client's observations of a clinic's API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from portal.clock import Clock
+from portal.connect.answers.figures import Figures
+from portal.connect.answers.members import Members
+from portal.connect.answers.shape import kinds_within, look, members_of
+from portal.services.endpoints import ALL, Endpoint
+from portal.services.errors import BadResponse
+from portal.store.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class ClinicObserver:
+    """Records one clinic's observations in `Answers` (a `portal.services.client.Observer`)."""
+
+    clinic: str
+    members: Members
+    figures: Figures
+
+    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+        """Count a call and its duration; `failed`: with a server error, or no response."""
+        self.figures.called(self.clinic, _name(endpoint), seconds, failed=failed)
+
+    def decoded(
+        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+    ) -> None:
+        """Examine a decoded response: from time to time, and whenever it `has_unknown` values. `answer` returns its JSON."""
+        name = _name(endpoint)
+        is_due = self.members.is_due(self.clinic, name)
+        if not is_due and not has_unknown:
+            return
+        try:
+            found = look(answer(), into)
+        except BadResponse:
+            return
+        self.figures.unknown_values(self.clinic, name, found.values)
+        self.figures.unknown_members(self.clinic, name, found.unknown)
+        if is_due:
+            self.members.learn(self.clinic, name, found, _kinds(into))
+
+    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+        """Count records that couldn't be decoded, by the offending member."""
+        self.figures.left_out(self.clinic, _name(endpoint), fields)
+
+
+class Answers:
+    """The observations of each clinic's API."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        clock: Clock,
+        declared: Callable[[str], frozenset[str]] = lambda _clinic: frozenset(),
+    ) -> None:
+        self.members = Members(vault, clock, declared)
+        self.figures = Figures(clock)
+
+    def of(self, clinic: str) -> ClinicObserver:
+        """Return the observer of the calls at a clinic."""
+        return ClinicObserver(clinic, self.members, self.figures)
+
+
+@cache
+def _kinds(into: type[object]) -> dict[str, frozenset[str]]:
+    """The members of each kind of record in a response."""
+    return {
+        kind: frozenset(member.name for member in members_of(record))
+        for kind, record in kinds_within(into).items()
+    }
+
+
+ENDPOINTS = tuple(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
+"""The names of all endpoints, in the order of the specification."""
+
+
+@cache
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.template}"

@@ -1,0 +1,362 @@
+"""Probes for what responses alone don't show: the names of an API's parameters.
+
+All calls are reads. A parameter is recognized by its effect: the portal's own name is tried first, then likely ones,
+until a response is filtered as expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from portal.connect.answers.shape import UNREAD
+from portal.connect.conform.walk import Visit, call, records, rules_of
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.forms import write_instant
+from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.rules import Code
+from portal.connect.dialects.writing import SORTING
+from portal.services import endpoints
+from portal.services.client import Care
+from portal.services.records.consents import ConsentForm
+from portal.services.records.notifications import Notification
+from portal.services.records.physicians import Physician
+
+MOST_CALLS = 240
+_LIKELY: Mapping[str, tuple[str, ...]] = {
+    "MaxResultCount": ("limit", "per_page", "size", "page_size", "take", "top", "count", "rows"),
+    "Filter": ("q", "search", "query", "text", "keyword", "term"),
+    "Sorting": ("sort", "order", "order_by", "sort_by"),
+    "PatientId": ("patient", "subject"),
+    "CaseId": ("case",),
+    "EpisodeId": ("treatment_id", "cycle_id", "episode", "treatment", "cycle"),
+    "Status": ("state",),
+    "IsRead": ("read", "seen"),
+    "IncludeArchived": ("with_archived", "archived", "show_archived", "include_closed", "all"),
+    "Type": ("kind", "category", "event"),
+    "LocationId": ("location", "site_id", "site", "clinic_id", "branch_id"),
+    "id": ("file_id", "file", "ref", "key", "uuid", "document_id", "descriptor_id"),
+}
+_SPANS = (
+    *(
+        ("from", "to"),
+        ("start", "end"),
+        ("since", "until"),
+        ("start_date", "end_date"),
+        ("from_date", "to_date"),
+    ),
+    *(("date_from", "date_to"), ("after", "before"), ("start_time", "end_time"), ("starts_at", "ends_at")),
+)
+"""What the beginning and the end of a span of time may be called."""
+_BY_MEMBER = {"PatientId": "patientId", "CaseId": "caseId", "EpisodeId": "episodeId", "Status": "status"}
+"""Parameters that filter the list of consent forms by the value of a member."""
+_PAGE_SIZES = (1000, 500, 200, 100, 50)
+_OFFSETS = ("offset", "skip", "start", "from")
+_PAGES = ("page", "page_number", "page_no", "page_index", "p")
+_SORTED_BY = ("procedureDate", "creationTime", "title")
+_LIKELY_STYLES = tuple(STYLES[name] for name in ("snake_case", "camelCase", "kebab-case"))
+_NOWHERE = "zqxjkv"
+"""A word that no record contains."""
+
+
+@dataclass(slots=True)
+class Learned:
+    """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't
+    by any likely name; `untried` what the records at hand can't tell.
+
+    `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
+    """
+
+    base_path: str = ""
+    addresses: dict[str, str] = field(default_factory=dict[str, str])
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    untold: list[str] = field(default_factory=list[str])
+    untried: list[str] = field(default_factory=list[str])
+    paging: str = "offset"
+    first_page: int = 1
+    largest_page: int | None = None
+    sorting: str = "field desc"
+    statuses: dict[int, int] = field(default_factory=dict[int, int])
+    code_at: list[str] = field(default_factory=list[str])
+    calls: int = 0
+
+    def style(self) -> str | None:
+        """The naming style of the parameters; filters first, because paging parameters often have names of their own."""
+        order = ("PatientId", "MaxResultCount", "SkipCount", "Filter", "Sorting")
+        for ours in order:
+            theirs = self.parameters.get(ours)
+            fitting = [
+                name for name, spell in STYLES.items() if spell(ours) == theirs and name != "UPPER_CASE"
+            ]
+            if len(fitting) == 1:
+                return fitting[0]
+        return None
+
+
+class _List:
+    """One list endpoint, called repeatedly with different parameters."""
+
+    def __init__(self, care: Care, visit: Visit, learned: Learned) -> None:
+        as_usual = replace(
+            rules_of(care), query={}, query_style="PascalCase", paging="offset", sorting="field desc"
+        )
+        self._care = replace(care, dialect=Dialect(as_usual)) if care.dialect else care
+        self._visit, self._learned = visit, learned
+
+    def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
+        """The records for a query, sent verbatim; None if it is refused or `MOST_CALLS` is reached."""
+        if self._learned.calls >= MOST_CALLS:
+            return None
+        self._learned.calls += 1
+        answer = self.answer(**query)
+        return records(answer) if answer.is_good else None
+
+    def answer(self, **query: str | int) -> Visit:
+        """What comes with a query as it stands."""
+        return call(self._care, self._visit.endpoint, self._visit.into, query=query)
+
+    def written(self, parameter: str, value: object) -> Any:
+        """A parameter's value as the API writes it."""
+        query = {parameter: cast("Any", value)}
+        dialect = self._care.dialect
+        written = dialect.query(self._visit.endpoint, query) if dialect else query
+        return next(iter(written.values()))
+
+
+def ask_parameters(
+    care: Care,
+    visits: Sequence[Visit],
+    learned: Learned,
+    names: Mapping[str, str],
+    instants: str | None = "iso",
+    truth: tuple[Code, Code] | None = None,
+) -> None:
+    """Learn what the parameters of lists are called. `names` are what the API calls members that are ours, `instants` and
+    `truth` how it writes times, and true and false."""
+    _ask_forms(care, visits, learned, names)
+    good = {one.endpoint: one for one in visits if one.is_good and not one.id}
+    if news := good.get(endpoints.LIST_NOTIFICATIONS):
+        there = _List(care, news, learned)
+        every = there.rows() or []
+        for ours, member in (("IsRead", "isRead"), ("Type", "type")):
+            _ask_filter(care, there, every, ours, (Notification, member), names, learned)
+    if people := good.get(endpoints.LIST_PHYSICIANS):
+        there = _List(care, people, learned)
+        every = there.rows() or []
+        _ask_filter(care, there, every, "LocationId", (Physician, "locationId"), names, learned)
+        _ask_span(care, there, every, names, learned, instants)
+    if talks := good.get(endpoints.LIST_CONVERSATIONS):
+        _ask_archived(care, _List(care, talks, learned), names, learned, truth or (True, False))
+    _ask_file(care, visits, learned, names)
+
+
+def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
+    listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
+    if not listed:
+        return
+    first = next((one for one in listed if one.endpoint is endpoints.LIST_CONSENTS), listed[0])
+    there = _List(care, first, learned)
+    every = there.rows() or []
+    if len(every) < 4:
+        learned.untried += ["MaxResultCount", "SkipCount", "Filter", "Sorting", *_BY_MEMBER]
+        return
+    limit = _first(care, there, "MaxResultCount", 2, every[:2])
+    _set(learned, "MaxResultCount", limit)
+    if limit:
+        _ask_paging(care, there, every, limit, learned)
+        if rules_of(care).largest_page is None:
+            learned.largest_page = _largest_page(there, limit)
+    _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
+    if first.endpoint is endpoints.LIST_CONSENTS:
+        for ours, member in _BY_MEMBER.items():
+            _ask_filter(care, there, every, ours, (ConsentForm, member), names, learned)
+    _ask_sorting(care, there, every, names, learned)
+
+
+_ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
+
+
+def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
+    """Find out how the records after the first two are requested: by offset or by page number."""
+    for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
+        got = there.rows(**{limit: 2, name: 1})
+        if got == every[1:3]:
+            learned.parameters["SkipCount"] = name
+            return
+        is_from_nought = got == every[2:4]
+        if is_from_nought or (got == every[:2] and there.rows(**{limit: 2, name: 2}) == every[2:4]):
+            learned.parameters["SkipCount"] = name
+            learned.paging, learned.first_page = "page", 0 if is_from_nought else 1
+            return
+    learned.untold.append("SkipCount")
+
+
+def _largest_page(there: _List, limit: str) -> int | None:
+    """The largest page size that the API accepts; None if it accepts the largest that the portal asks for."""
+    for size in _PAGE_SIZES:
+        if there.rows(**{limit: size}) is not None:
+            return None if size == _PAGE_SIZES[0] else size
+    return None
+
+
+def _ask_filter(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    ours: str,
+    by: tuple[type, str],
+    names: Mapping[str, str],
+    learned: Learned,
+) -> None:
+    """What a parameter is called that narrows a list to the records with one value of a member, given with its record."""
+    record, member = by
+    values = [value for one in every if (value := _value(one, member, names)) is not None]
+    rarest = min(values, key=values.count, default=None)
+    if rarest is None or values.count(rarest) == len(every):
+        learned.untried.append(ours)
+        return
+    theirs = names.get(member, member)
+    if theirs == member:
+        theirs = rules_of(care).name_of(record, member)
+    for name in dict.fromkeys([rules_of(care).parameter(ours), theirs, *_names(care, ours, _LIKELY[ours])]):
+        rows = there.rows(**{name: there.written(ours, rarest)})
+        if rows and rows != every and all(_value(one, member, names) == rarest for one in rows):
+            learned.parameters[ours] = name
+            return
+    learned.untold.append(ours)
+
+
+def _ask_sorting(
+    care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
+) -> None:
+    """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
+    telling = (ours for ours in _SORTED_BY if len({repr(_value(one, ours, names)) for one in every}) > 2)
+    ours = next(telling, None)
+    if ours is None:
+        learned.untried.append("Sorting")
+        return
+    member = names.get(ours, ours)
+    if member == ours:
+        member = rules_of(care).name_of(ConsentForm, ours)
+    if not _ask_order(care, there, every, (ours, member), names, learned):
+        (learned.untold if ours == _SORTED_BY[0] else learned.untried).append("Sorting")
+
+
+def _ask_span(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    names: Mapping[str, str],
+    learned: Learned,
+    instants: str | None,
+) -> None:
+    """What the beginning and the end of a time are called: where nobody has anything to do yet, nobody is busy."""
+
+    def is_busy(rows: Iterable[Mapping[str, object]]) -> bool:
+        return any(_value(one, "busy", names) for one in rows)
+
+    if instants is None or not is_busy(every):
+        learned.untried += ["From", "To"]
+        return
+    rules = rules_of(care)
+    write = write_instant(instants, rules.zone)
+    spans = [[f"{year}-01-0{day}T00:00:00Z" for day in (1, 2)] for year in (2150, 1990)]
+    written = [[write(text) if write else text for text in span] for span in spans]
+    likely = ((spell(one), spell(other)) for one, other in _SPANS for spell in _LIKELY_STYLES)
+    usual = (rules.parameter("From"), rules.parameter("To"))
+    for both in dict.fromkeys([usual, ("From", "To"), *likely]):
+        answers = [
+            there.rows(**{name: cast("Any", at) for name, at in zip(both, span, strict=True)})
+            for span in written
+        ]
+        if all(rows and not is_busy(rows) for rows in answers):
+            learned.parameters["From"], learned.parameters["To"] = both
+            return
+    learned.untold += ["From", "To"]
+
+
+def _ask_archived(
+    care: Care, there: _List, names: Mapping[str, str], learned: Learned, truth: tuple[Code, Code]
+) -> None:
+    """What a parameter is called by which archived conversations come too."""
+    usual = there.rows() or []
+    for name in _names(care, "IncludeArchived", _LIKELY["IncludeArchived"]):
+        with_, without = (there.rows(**{name: cast("Any", one)}) for one in truth)
+        if with_ and without and len(with_) > len(without) and usual in (with_, without):
+            learned.parameters["IncludeArchived"] = name
+            return
+    learned.untried.append("IncludeArchived")
+
+
+def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
+    """What the parameter is called that says which file is wanted, where the usual name isn't understood."""
+    read = [one for one in visits if one.endpoint is endpoints.READ_FILE_CONTENT]
+    if not read:
+        learned.untried.append("id")
+        return
+    if any(one.is_good for one in read):
+        return
+    likely = [theirs for ours in ("id", "fileId") if (theirs := names.get(ours))]
+    there = _List(care, read[0], learned)
+    for name in dict.fromkeys([*likely, *_names(care, "id", _LIKELY["id"])]):
+        if there.answer(**{name: read[0].id}).is_good:
+            learned.parameters["id"] = name
+            return
+    learned.untold.append("id")
+
+
+def _ask_order(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    by: tuple[str, str],
+    names: Mapping[str, str],
+    learned: Learned,
+) -> bool:
+    """Whether a parameter was found that orders a list by a member, which is given by its two names."""
+    ours, member = by
+    for name in _names(care, "Sorting", _LIKELY["Sorting"]):
+        for form, (up, down) in SORTING.items():
+            rows = there.rows(**{name: up.format(member)})
+            if not rows or rows == every:
+                continue
+            down_rows = there.rows(**{name: down.format(member)}) or []
+            keys, down_keys = (
+                [key for one in each if (key := _value(one, ours, names)) is not None]
+                for each in (rows, down_rows)
+            )
+            is_reversed = keys == down_keys[::-1]
+            is_part = len(rows) == len(down_rows) and not all(one in rows for one in down_rows)
+            if down_rows != rows and (is_reversed or (is_part and down_rows != every)):
+                learned.parameters["Sorting"], learned.sorting = name, form
+                return True
+    return False
+
+
+def _first(
+    care: Care, there: _List, ours: str, value: str | int, narrowed: list[dict[str, Any]]
+) -> str | None:
+    """The first candidate name whose parameter filters the response as expected."""
+    names = _names(care, ours, _LIKELY[ours])
+    return next((name for name in names if there.rows(**{name: value}) == narrowed), None)
+
+
+def _set(learned: Learned, ours: str, theirs: str | None) -> None:
+    if theirs:
+        learned.parameters[ours] = theirs
+    else:
+        learned.untold.append(ours)
+
+
+def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
+    """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
+    usual = [rules_of(care).parameter(ours), ours]
+    styled = [spell(ours) for name, spell in STYLES.items() if name != "UPPER_CASE"]
+    other = [spell(one) for one in likely for spell in _LIKELY_STYLES]
+    return list(dict.fromkeys([*usual, *styled, *other]))
+
+
+def _value(record: Mapping[str, object], ours: str, names: Mapping[str, str]) -> object:
+    wanted = {folded(ours), folded(names.get(ours, ours))}
+    return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)

@@ -1,0 +1,323 @@
+"""Matches the members of an API's records with the portal's: by naming style, similar names, and shape of the values.
+
+Ambiguous matches are never chosen: they are left to a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cache
+from typing import cast
+
+from msgspec import inspect
+
+from portal.connect.answers.shape import UNREAD, Member, members_of, records_in
+from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
+from portal.connect.conform.judge import choice_of
+from portal.connect.dialects.naming import folded, words
+from portal.services.uses import use_of
+
+_ALIKE = 0.75
+"""The similarity from which two names count as the same, unless another is nearly as similar."""
+_MARGIN = 0.12
+_PERHAPS = 0.5
+_MOST_CANDIDATES = 4
+_WORDS_OF_DATES = {"at", "date", "day", "on", "time", "until"}
+_SMALL_WORDS = {"for", "of", "the"}
+_MACHINE_MADE = {"hash", "ids", "seal", "stamp"}
+"""Last words of members that may hold what a machine made, besides ids."""
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_ALSO_CALLED: Mapping[str, frozenset[str]] = {
+    ours: frozenset(theirs.split())
+    for ours, theirs in {
+        "creationTime": "created createdat createdon createddate createdtime datecreated creationdate",
+        "creatorId": "createdby createdbyid",
+        "lastModificationTime": "updated updatedat updatedon modified modifiedat modifiedon changedat changedon "
+        "lastmodified lastmodifiedat lastmodifiedon lastupdated lastupdatedat lastchanged",
+        "lastModifierId": "updatedby modifiedby changedby lastmodifiedby lastupdatedby",
+        "firstName": "givenname forename given",
+        "lastName": "familyname surname family",
+        "dateOfBirth": "birthdate birthday dob born",
+        "mediaType": "contenttype mimetype",
+        "postalCode": "postcode zip zipcode",
+    }.items()
+}
+"""What others often call members of ours, folded."""
+_IDS = {
+    one + end: f"id{end}"
+    for one in ("guid", "identifier", "key", "ref", "reference", "uid", "uuid")
+    for end in ("", "s")
+}
+"""Last words of names that say of what record an id is: `case_ref` is `caseId`."""
+
+
+@dataclass(slots=True)
+class Matches:
+    """The matches for one kind of record: the API's name of each member and why, ambiguous ones, and missing ones.
+
+    `unread` has, for each that isn't found, what else nobody reads and is of a fitting type; `left_unread` what the clinic's
+    dialect doesn't read.
+    """
+
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    why: dict[str, str] = field(default_factory=dict[str, str])
+    undecided: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    unread: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    absent: list[str] = field(default_factory=list[str])
+    left_unread: set[str] = field(default_factory=set[str])
+
+
+def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matches:
+    """Match the members of a kind of record with those that came in some records of it."""
+    given = list(given)
+    values = _values_of(given)
+    found = Matches()
+    found.left_unread = {
+        name.removeprefix(UNREAD) for one in given for name in one if name.startswith(UNREAD)
+    }
+    open_, left = _same_names(members_of(record), values, found)
+    _alike_names(open_, left, values, found)
+    open_, left = _still(open_, left, found)
+    while _same_shape(open_, left, values, found):
+        open_, left = _still(open_, left, found)
+    for member in open_:
+        candidates = _candidates(member, left, values) if _is_used(record, member) else []
+        if candidates:
+            found.undecided[member.name] = candidates
+        else:
+            found.absent.append(member.name)
+        found.unread[member.name] = [u for u in left if u not in candidates and _may_be(member, u, values[u])]
+    return found
+
+
+def _still(open_: list[Member], left: list[str], found: Matches) -> tuple[list[Member], list[str]]:
+    """Members that are still looked for, and names that are still free: not those within an object that is taken."""
+    return (
+        [member for member in open_ if member.name not in found.names],
+        [name for name in left if _is_free(name, found)],
+    )
+
+
+def _is_free(name: str, found: Matches) -> bool:
+    taken = found.names.values()
+    return not any(one == name or one.startswith(f"{name}.") or name.startswith(f"{one}.") for one in taken)
+
+
+def _is_used(record: type[object], member: Member) -> bool:
+    return member.is_required or use_of(record.__name__, member.name) is not None
+
+
+def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:
+    """What came under each name; under a path ("name.given") what lies in an object of single values."""
+    values: dict[str, list[object]] = {}
+    for one in given:
+        for given_name, value in one.items():
+            name = given_name.removeprefix(UNREAD)
+            values.setdefault(name, [])
+            if value is not None:
+                values[name].append(value)
+            if isinstance(value, dict):
+                _add_paths(name, cast("dict[str, object]", value), values)
+    return values
+
+
+def _add_paths(name: str, within: Mapping[str, object], values: dict[str, list[object]]) -> None:
+    if any(isinstance(one, dict | list) for one in within.values()):
+        return
+    for inner, value in within.items():
+        kept = values.setdefault(f"{name}.{inner.removeprefix(UNREAD)}", [])
+        if value is not None:
+            kept.append(value)
+
+
+def _same_names(
+    members: Iterable[Member], values: Mapping[str, list[object]], found: Matches
+) -> tuple[list[Member], list[str]]:
+    by_folded: dict[str, list[str]] = {}
+    for name in values:
+        by_folded.setdefault(folded(name), []).append(name)
+    open_: list[Member] = []
+    for member in members:
+        same = by_folded.get(folded(member.name), [])
+        theirs = member.name if member.name in same else same[0] if len(same) == 1 else None
+        if theirs is None:
+            open_.append(member)
+        else:
+            found.names[member.name] = theirs
+    return _still(open_, list(values), found)
+
+
+def _alike_names(
+    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+) -> None:
+    """Match names that are similar to each other and to nothing else, and whose values fit."""
+    like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fits(m, values[u]) is not False}
+    for (ours, theirs), score in sorted(like.items(), key=lambda one: -one[1]):
+        rivals = [
+            other
+            for (m, u), other in like.items()
+            if (m == ours) is not (u == theirs) and m not in found.names and u not in found.names.values()
+        ]
+        is_free = ours not in found.names and _is_free(theirs, found)
+        if is_free and score >= _ALIKE and score - max(rivals, default=0.0) >= _MARGIN:
+            found.names[ours], found.why[ours] = theirs, "by its name"
+
+
+def _same_shape(
+    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+) -> bool:
+    """Match records, lists of records, enumerations and texts of a form, whose values tell what they are, where one
+    alone fits; say whether any was."""
+    telling = [member for member in open_ if _is_telling(member)]
+    fitting = {
+        m.name: [u for u in left if fits(m, values[u]) and not any(map(_is_whole, values[u]))]
+        for m in telling
+    }
+    for ours, there in fitting.items():
+        is_alone = len(there) == 1 and sum(there[0] in others for others in fitting.values()) == 1
+        if is_alone:
+            found.names[ours], found.why[ours] = there[0], "by what it holds"
+    return any(ours in found.names for ours in fitting)
+
+
+def _candidates(member: Member, left: list[str], values: Mapping[str, list[object]]) -> list[str]:
+    """Possible matches: of a fitting type, and with a similar name or a rare type."""
+    fitting = [u for u in left if fits(member, values[u])]
+    is_rare = is_date(member) or 1 <= len(fitting) <= 2
+    known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
+    empty = [u for u in left if not values[u] and likeness(member.name, u) >= _PERHAPS]
+    if is_date(member):
+        empty += [u for u in left if not values[u] and words(u)[-1:] and words(u)[-1] in _WORDS_OF_DATES]
+    by_name = sorted({*known, *empty}, key=lambda u: (-likeness(member.name, u), left.index(u)))
+    if not by_name and member.is_required:
+        return fitting
+    if not by_name and next(records_in(member.type), None):
+        is_list = _holds(member.type, inspect.VarTupleType)
+        by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
+    return by_name[:_MOST_CANDIDATES]
+
+
+def _may_be(member: Member, theirs: str, values: list[object]) -> bool:
+    is_like_a_date = (words(theirs) or [""])[-1] in _WORDS_OF_DATES
+    is_text = _holds(member.type, inspect.StrType) and not is_like_a_date
+    return bool(fits(member, values)) or (is_text and not values)
+
+
+def _is_record(value: object, *, is_list: bool) -> bool:
+    """Whether it is a record, or a list of records."""
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    is_alike = isinstance(value, list) is is_list
+    return is_alike and bool(items) and all(isinstance(one, dict) for one in items)
+
+
+@cache
+def likeness(ours: str, theirs: str) -> float:
+    """How like two names are, from 0 to 1: by letters, by the words that they share, or because many say one for the
+    other. Of a path its last name counts."""
+    theirs = theirs.rpartition(".")[2]
+    if folded(theirs) in _ALSO_CALLED.get(ours, ()):
+        return 1.0
+    letters = SequenceMatcher(None, folded(ours), folded(theirs)).ratio()
+    mine, other = _plain_words(ours), _plain_words(theirs)
+    return max(letters, len(mine & other) / max(1, len(mine | other)))
+
+
+def _plain_words(name: str) -> set[str]:
+    """The words of a name that say something; `ref` and the like at the end of several are `id`."""
+    found = words(name)
+    if len(found) > 1:
+        found[-1] = _IDS.get(found[-1], found[-1])
+    return set(found) - _SMALL_WORDS
+
+
+def is_date(member: Member) -> bool:
+    """Whether it holds a date or an instant."""
+    return _holds(member.type, inspect.DateTimeType, inspect.DateType)
+
+
+def fits(member: Member, values: list[object]) -> bool | None:
+    """Whether all values are valid for this member; None if there are none."""
+    told = [one for one in values if one not in ("", [], {})]
+    if told and _is_text(member) and not _is_of_form(member, told):
+        return False
+    if not told:
+        wants_list = _holds(member.type, inspect.VarTupleType)
+        if any(isinstance(one, list) is not wants_list for one in values):
+            return False
+        return None
+    return all(_fits(member, one) for one in told)
+
+
+def _fits(member: Member, value: object) -> bool:
+    record = next(records_in(member.type), None)
+    if record is not None:
+        is_list = _holds(member.type, inspect.VarTupleType)
+        if is_list is not isinstance(value, list):
+            return False
+        items = cast("list[object]", value) if isinstance(value, list) else [value]
+        return all(_is_like(one, record) for one in items)
+    choice = choice_of(member.type)
+    if choice is not None:
+        return _is_whole(value) or (isinstance(value, str) and choice(value).known)
+    if is_date(member):
+        return date_form(value) is not None
+    if _holds(member.type, inspect.BoolType):
+        return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
+    if _holds(member.type, inspect.IntType, inspect.FloatType) and not _holds(member.type, inspect.StrType):
+        is_written = isinstance(value, str) and NUMBER.fullmatch(value)
+        return bool(is_written) or (isinstance(value, int | float) and not isinstance(value, bool))
+    if _holds(member.type, inspect.VarTupleType):
+        return isinstance(value, list)
+    if _holds(member.type, inspect.DictType):
+        return isinstance(value, dict)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str) or (is_number and words(member.name)[-1:] == ["id"])
+
+
+def _is_text(member: Member) -> bool:
+    return _holds(member.type, inspect.StrType) and choice_of(member.type) is None
+
+
+def _is_of_form(member: Member, values: list[object]) -> bool:
+    """Whether texts may be this member's: ids are one word, and what machines make stands in no other member; dates are
+    no texts; what has a form of its own has that form."""
+    texts = [one for one in values if isinstance(one, str)]
+    last = (words(member.name) or [""])[-1]
+    if last == "id":
+        return not any(" " in text.strip() for text in texts)
+    if texts and all(map(date_form, texts)):
+        return False
+    if last in _MACHINE_MADE:
+        return True
+    form = form_of(member.name) if last != "week" else None
+    if form:
+        return len(texts) == len(values) and all(map(form, texts))
+    return not texts or not all(map(is_made_by_machine, texts))
+
+
+def _is_like(value: object, record: type[object]) -> bool:
+    """Whether a value resembles a record of this kind: it has at least half of its members by name."""
+    if not isinstance(value, dict):
+        return False
+    there = {name.removeprefix(UNREAD) for name in cast("dict[str, object]", value)}
+    ours = [member.name for member in members_of(record)]
+    return sum(any(likeness(one, name) >= _ALIKE for one in ours) for name in there) * 2 > len(there)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it may be the number of an enumeration's value."""
+    return not isinstance(value, bool) and str(value).isdecimal() and len(str(value)) < 5
+
+
+def _is_telling(member: Member) -> bool:
+    is_told = _is_text(member) and member.name in TOLD_BY_FORM
+    return is_told or next(records_in(member.type), None) is not None or choice_of(member.type) is not None
+
+
+def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
+    if isinstance(shape, inspect.UnionType):
+        return any(_holds(one, *kinds) for one in shape.types)
+    return isinstance(shape, kinds)

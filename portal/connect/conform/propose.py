@@ -1,0 +1,345 @@
+"""Drafts a dialect file (docs/conformance.md): certain rules are written, the rest become questions.
+
+A line that begins with "# decide:" is a question for a person; the portal ignores it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast, get_args, get_origin
+
+from msgspec import inspect
+
+from portal.connect.answers.shape import UNREAD, Member, kind_of, members_of, records_in
+from portal.connect.conform.ask import Learned
+from portal.connect.conform.forms import date_form, is_without_zone
+from portal.connect.conform.judge import SOMETIMES, STAFF_ONLY
+from portal.connect.conform.match import NUMBER, Matches, is_date, match
+from portal.connect.conform.proposal import Proposal
+from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
+from portal.connect.dialects.naming import STYLES, folded, words
+from portal.connect.dialects.rules import Rules
+from portal.services.decoding import Page
+from portal.services.uses import use_of
+
+_PASSES = 3
+_STYLES = {name: spell for name, spell in STYLES.items() if name != "UPPER_CASE"}
+"""The naming styles of members."""
+
+
+def propose(
+    visits: Iterable[Visit],
+    *,
+    as_patient: bool,
+    learned: Learned | None = None,
+    rules: Rules | None = None,
+) -> Proposal:
+    """Find out how these responses differ from what the portal expects, or from the clinic's dialect (`rules`)."""
+    made = Proposal(learned=learned or Learned(), rules=rules or Rules())
+    visits = list(visits)
+    given: dict[str, list[Mapping[str, object]]] = {}
+    kinds: dict[str, type[object]] = {}
+    for visit in visits:
+        if not visit.is_good or visit.into in (bytes, object):
+            continue
+        made.has_bom = made.has_bom or (visit.has_bom and not made.rules.bom)
+        record, records = _opened(visit, made)
+        kinds[kind_of(record)] = record
+        given.setdefault(kind_of(record), []).extend(records)
+    for _pass in range(_PASSES):
+        given = _without(given, _in_every_kind(given))
+        made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
+        _prove_ids(visits, made)
+        _as_elsewhere(made)
+        given = _with_embedded(kinds, given, made)
+    made.style = _style_of(made.matches.values())
+    made.has_etags = _stamps_are_etags(visits, made)
+    excused = SOMETIMES | made.rules.absent_means_none | (STAFF_ONLY if as_patient else frozenset[str]())
+    for kind, one in made.matches.items():
+        if given[kind]:
+            needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
+            for ours in one.absent:
+                name = f"{kind}.{ours}"
+                if name in excused or (made.has_etags and ours == STAMP):
+                    continue
+                if one.unread[ours] and (ours in needed or use_of(kind, ours)):
+                    made.unread[name] = one.unread[ours]
+                elif ours not in needed and use_of(kind, ours):
+                    made.absent.append(name)
+            one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
+            made.unread |= {f"{kind}.{o}": one.unread[o] for o in one.undecided if one.unread.get(o)}
+            _learn_forms(kinds[kind], given[kind], one, made)
+    _decide_counts(made)
+    if made.items == ".".join(made.envelopes):
+        made.items = None  # a bare list in the envelope needs no name
+    made.absent.sort()
+    made.codes.decide(made.rules)
+    return made
+
+
+def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
+    """Choose among what ids may be called: a record that was read by its id has that id in one member alone."""
+    proven: set[str] = set()
+    for visit in visits:
+        if visit.is_good and visit.id and visit.into not in (bytes, object):
+            _record, (one, *_rest) = _opened(visit, Proposal())
+            there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
+            proven.add(",".join(there))
+    for one in made.matches.values():
+        for name in {*one.undecided.get("id", ())} & proven if len(proven) == 1 else ():
+            del one.undecided["id"]
+            one.names["id"], one.why["id"] = name, "by reading records with it"
+
+
+def _as_elsewhere(made: Proposal) -> None:
+    """Choose for a member what it is called in every other kind of record, where that is among what it may be."""
+    known: dict[str, set[str]] = {}
+    for names in (made.rules.everywhere, *made.rules.members.values()):
+        for ours, theirs in names.items():
+            known.setdefault(ours, set()).add(theirs)
+    for one in made.matches.values():
+        for ours in [*one.undecided, *one.absent]:
+            may_be = {*one.undecided.get(ours, ()), *one.unread.get(ours, ())}
+            if len(known.get(ours, ())) == 1 and known[ours] <= may_be - {*one.names.values()}:
+                (one.names[ours],) = known[ours]
+                one.why[ours] = "as in other records"
+                one.undecided.pop(ours, None)
+                one.absent = [other for other in one.absent if other != ours]
+
+
+def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
+    """Whether records that are read individually have an ETag but no concurrency stamp."""
+    if made.rules.concurrency == "etag":
+        return False
+    found: set[bool] = set()
+    for visit in visits:
+        is_record = visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not Page
+        if is_record and has_stamp(visit.into):
+            record, (one, *_rest) = _opened(visit, Proposal())
+            matches = made.matches.get(kind_of(record), Matches())
+            theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
+            found.add(bool(visit.etag) and not any(_given(one, name) for name in theirs))
+    return found == {True}
+
+
+def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[str, object]]]:
+    """The records of a response, without their envelopes."""
+    whole, is_page = json_of(visit.body), get_origin(visit.into) is Page
+    record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
+    path: list[str] = []
+    answer = whole
+    while isinstance(answer, dict):
+        outer = {name.removeprefix(UNREAD): one for name, one in cast("dict[str, object]", answer).items()}
+        if is_page and (name := _list_in(outer)):
+            rows = cast("list[object]", outer[name])
+            if folded(name) != "items" and [*path, name] != made.envelopes:
+                made.items = name
+            _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
+            answer = rows
+            break
+        inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
+        if inner is None:
+            break
+        if inner not in made.envelopes:
+            made.envelopes.append(inner)
+        path.append(inner)
+        answer = outer[inner]
+    items: list[object] = (
+        cast("list[object]", answer) if isinstance(answer, list) else [cast("object", answer)]
+    )
+    return record, [cast("dict[str, object]", one) for one in items if isinstance(one, dict)]
+
+
+def _at(record: Mapping[str, object], path: str) -> Any:
+    """What lies at a path of members."""
+    outer, _, inner = path.partition(".")
+    value = _given(record, outer)
+    return _at(cast("dict[str, object]", value), inner) if inner and isinstance(value, dict) else value
+
+
+def _given(record: Mapping[str, object], name: str) -> Any:
+    """A member by its name, be it read by the clinic's dialect or not."""
+    return record.get(name, record.get(UNREAD + name))
+
+
+def _plain(value: object) -> object:
+    """A response in which members that a dialect left unread have the API's own names."""
+    if isinstance(value, list):
+        return [_plain(one) for one in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    given = cast("dict[str, object]", value)
+    unread = {name.removeprefix(UNREAD): one for name, one in given.items() if name.startswith(UNREAD)}
+    read = {name: one for name, one in given.items() if not name.startswith(UNREAD)}
+    return {name: _plain(one) for name, one in {**unread, **read}.items()}
+
+
+def _learn_counts(
+    answer: Mapping[str, object], path: list[str], rows: int, record: type[object], made: Proposal
+) -> None:
+    """Learn where a list's counts are, as paths from the top level."""
+    counts = list(_numbers(answer, ()))
+
+    def is_usual(where: tuple[str, ...], ours: str) -> bool:
+        return folded(where[-1]) == ours and where[:-1] in ((), tuple(path))
+
+    total = [
+        where
+        for where, count in counts
+        if count >= rows and {"total", "count"} & set(words(where[-1])) and "unread" not in words(where[-1])
+    ]
+    if not any(is_usual(where, "totalcount") for where in total):
+        within = (where[len(path) :] if list(where[: len(path)]) == path else where for where in total)
+        made.counts.append(set(map(".".join, within)))
+    unread = [where for where, _count in counts if "unread" in words(where[-1])]
+    if record.__name__ == "Notification" and len(unread) == 1 and not is_usual(unread[0], "unreadcount"):
+        made.unread_count = ".".join(unread[0])
+    if record.__name__ == "Notification" and not unread:
+        made.unread_counts = [".".join(where) for where, _count in counts]
+
+
+def _decide_counts(made: Proposal) -> None:
+    """The count of a list is what every list has; what notifications alone have may be that of the unread."""
+    common = set[str]().union(*made.counts).intersection(*made.counts)
+    made.totals = sorted(common or set[str]().union(*made.counts))
+    made.total = made.totals[0] if len(made.totals) == 1 else None
+    usual = {made.rules.total, "totalCount", *made.totals}
+    made.unread_counts = [
+        path
+        for path in made.unread_counts
+        if not any(path == one or path.endswith(f".{one}") for one in usual if one)
+        and folded(path.rpartition(".")[2]) != "totalcount"
+    ]
+
+
+def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """The numbers in a response outside its list, including numeric strings."""
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield from _numbers(cast("dict[str, object]", one), (*path, name))
+        elif isinstance(one, bool):
+            continue
+        elif isinstance(one, int) or (isinstance(one, str) and NUMBER.fullmatch(one)):
+            yield (*path, name), float(one)
+
+
+def _list_in(outer: Mapping[str, object]) -> str | None:
+    lists = [name for name, value in outer.items() if isinstance(value, list)]
+    return "items" if "items" in lists else lists[0] if len(lists) == 1 else None
+
+
+def _is_it(value: Mapping[str, object], record: type[object]) -> bool:
+    there = {folded(name.removeprefix(UNREAD)) for name in value}
+    return sum(folded(member.name) in there for member in members_of(record)) >= 2
+
+
+def _envelope_in(outer: Mapping[str, object], record: type[object], is_page: bool) -> str | None:
+    inner = [name for name, value in outer.items() if isinstance(value, dict)]
+    inner = [name for name in inner if is_page or _is_it(cast("dict[str, object]", outer[name]), record)]
+    return inner[0] if len(inner) == 1 else None
+
+
+def _with_embedded(
+    kinds: dict[str, type[object]], given: Mapping[str, list[Mapping[str, object]]], made: Proposal
+) -> dict[str, list[Mapping[str, object]]]:
+    """The responses' records and those embedded in them, found by the names known so far."""
+    found = {kind: list(records) for kind, records in given.items() if kind in _MAIN}
+    ahead = [(kinds[kind], one) for kind, records in found.items() for one in records]
+    while ahead:
+        record, value = ahead.pop()
+        names = (made.matches.get(kind_of(record)) or match(record, [value])).names
+        for member in members_of(record):
+            within = next(records_in(member.type), None)
+            there = _given(value, names.get(member.name, member.name)) if within else None
+            for one in cast("list[object]", there) if isinstance(there, list) else [there]:
+                if within and isinstance(one, dict):
+                    kinds[kind_of(within)] = within
+                    inner = cast("dict[str, object]", one)
+                    found.setdefault(kind_of(within), []).append(inner)
+                    ahead.append((within, inner))
+    return {kind: found.get(kind, []) for kind in kinds}
+
+
+_MAIN = frozenset(
+    {
+        *("ConsentForm", "Protocol", "Physician", "Conversation", "Notification", "NotificationSettings"),
+        *("Episode", "PgtResult"),
+    }
+)
+
+
+def _in_every_kind(given: Mapping[str, list[Mapping[str, object]]]) -> set[str]:
+    """Members that nearly every kind of record has, always with the same value: links, the clinic's number."""
+    kinds = [records for records in given.values() if records]
+    if len(kinds) < _FEW_KINDS:
+        return set()
+    there = Counter(name for records in kinds for name in {name for one in records for name in one})
+    often = {name for name, times in there.items() if times >= _NEARLY_ALL * len(kinds)}
+    found: dict[str, set[str]] = {}
+    for name in often:
+        found[name] = {repr(one[name]) for records in kinds for one in records if name in one}
+    return {name.removeprefix(UNREAD) for name, values in found.items() if len(values) == 1}
+
+
+def _without(
+    given: Mapping[str, list[Mapping[str, object]]], names: set[str]
+) -> dict[str, list[Mapping[str, object]]]:
+    def less(value: object) -> object:
+        if isinstance(value, list):
+            return [less(one) for one in cast("list[object]", value)]
+        if not isinstance(value, dict):
+            return value
+        members = cast("dict[str, object]", value).items()
+        return {name: less(one) for name, one in members if name.removeprefix(UNREAD) not in names}
+
+    return {kind: cast("list[Mapping[str, object]]", less(records)) for kind, records in given.items()}
+
+
+_FEW_KINDS = 5
+_NEARLY_ALL = 0.8
+
+
+def _style_of(matches: Iterable[Matches]) -> str:
+    pairs = [(ours, theirs) for one in matches for ours, theirs in one.names.items() if ours not in one.why]
+    telling = [
+        (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in _STYLES.values()}) > 1
+    ]
+    counts = {style: sum(spell(o) == t for o, t in telling) for style, spell in _STYLES.items()}
+    return max(counts, key=lambda style: counts[style])
+
+
+def _learn_forms(
+    record: type[object], records: list[Mapping[str, object]], one: Matches, made: Proposal
+) -> None:
+    for member in members_of(record):
+        theirs = one.names.get(member.name)
+        if theirs is None:
+            continue
+        for value in (given.get(theirs) for given in records):
+            if value not in (None, ""):
+                _learn_form(member, value, made)
+                made.codes.see(member, value)
+
+
+def _learn_form(member: Member, value: Any, made: Proposal) -> None:
+    if is_date(member):
+        form = date_form(value)
+        what = "instants" if _is(member.type, inspect.DateTimeType) else "days"
+        if form:
+            made.forms.setdefault(what, set()).add(form)
+        if form in ("dd MM", "MM dd", "either"):
+            made.separators.add(re.sub(r"\d", "", str(value)[:6])[:1])
+        if what == "instants" and is_without_zone(value):
+            made.has_local_times = True
+    elif isinstance(value, str) and _is(member.type, inspect.IntType, inspect.FloatType):
+        made.numbers_as_text = made.numbers_as_text or bool(NUMBER.fullmatch(value))
+    elif _is(member.type, inspect.BoolType) and (isinstance(value, str) or type(value) is int):
+        made.truths.add(value)
+
+
+def _is(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
+    if isinstance(shape, inspect.UnionType):
+        return any(_is(one, *kinds) for one in shape.types)
+    return isinstance(shape, kinds)

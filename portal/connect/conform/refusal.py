@@ -1,0 +1,49 @@
+"""Learns from a request for a record that doesn't exist how an API says no: the status, and where the code stands."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from portal.connect.conform.ask import Learned
+from portal.connect.conform.walk import call, json_of, rules_of
+from portal.connect.dialects.naming import words
+from portal.services import endpoints
+from portal.services.client import Care
+from portal.services.records.consents import ConsentForm
+
+
+def ask_refusal(care: Care, learned: Learned) -> None:
+    """Request a record that doesn't exist, and learn the status and form of the error."""
+    refused = call(care, endpoints.READ_CONSENT, ConsentForm, ids={"id": str(uuid.uuid4())})
+    learned.calls += 1
+    rules = rules_of(care)
+    if refused.status in (410, 422) and refused.status not in rules.errors.statuses:
+        learned.statuses[refused.status] = 404
+    answer = json_of(refused.body) if refused.status and refused.status >= 400 else None
+    if rules.errors.code is None and isinstance(answer, dict):
+        paths = list(_leaves(cast("dict[str, object]", answer), ()))
+        if not any(".".join(path) in _UNDERSTOOD for path, _value in paths):
+            learned.code_at = [".".join(path) for path, value in paths if _is_code(path, value)]
+
+
+_UNDERSTOOD = ("error.code", "code", "error")
+
+
+def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], object]]:
+    for name, one in value.items():
+        if isinstance(one, list):
+            first = dict(zip("0", cast("list[object]", one), strict=False))
+            yield from _leaves(first, (*path, name))
+        elif isinstance(one, dict):
+            yield from _leaves(cast("dict[str, object]", one), (*path, name))
+        else:
+            yield (*path, name), one
+
+
+def _is_code(path: tuple[str, ...], value: object) -> bool:
+    """Whether this may be an error code: by the member's name, and because the value isn't a sentence."""
+    is_short = isinstance(value, str | int) and not isinstance(value, bool) and " " not in str(value)
+    named = {word for name in path for word in words(name)}
+    return is_short and bool(named & {"code", "number", "reason", "rule", "key"})

@@ -1,0 +1,181 @@
+"""The results as text, JSON or HTML. They contain no values from responses unless requested."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup
+
+from portal.connect.conform.judge import Verdict
+from portal.connect.conform.proposal import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdicts on one clinic's API, as seen by a person of one side; `with_values` includes examples."""
+
+    clinic: str
+    base_url: str
+    side: str
+    verdicts: list[Verdict]
+    proposal: Proposal
+    with_values: bool = False
+
+    @property
+    def status(self) -> int:
+        """The command's exit status: 2 if a person must decide something, 1 if something is missing, else 0."""
+        if self.proposal.undecided:
+            return 2
+        return int(any(one.has_gap for one in self.verdicts) or not self.proposal.is_empty)
+
+    def text(self) -> str:
+        """The report for the terminal."""
+        lines = [f"{self.clinic}: {self.base_url}, as {self.side}", ""]
+        for one in self.verdicts:
+            lines.append(f"{_word(one):5} {one.endpoint}: {_summary(one)}")
+            lines += [f"        {line}" for line in self._details(one)]
+        lines += ["", *self._ending()]
+        return "\n".join(lines) + "\n"
+
+    def json(self) -> bytes:
+        """The report for programs, by endpoint."""
+        endpoints = [
+            {
+                "endpoint": one.endpoint,
+                "verdict": _word(one).strip().lower(),
+                "notTried": one.not_tried or None,
+                "statuses": dict(one.statuses),
+                "decodedStrictly": one.strictly,
+                "decodedForgivingly": one.forgivingly,
+                "unreadable": dict(one.unreadable),
+                "missing": one.missing,
+                "withoutText": one.without_text,
+                "unknown": dict(one.unknown),
+                "otherType": dict(one.other_type),
+                "unknownValues": dict(one.values),
+                "losses": one.losses,
+                "examples": one.examples if self.with_values else None,
+            }
+            for one in self.verdicts
+        ]
+        whole = {
+            "clinic": self.clinic,
+            "baseUrl": self.base_url,
+            "side": self.side,
+            "exitStatus": self.status,
+            "undecided": self._questions(),
+            "endpoints": endpoints,
+        }
+        return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+
+    def html(self) -> str:
+        """The report as a self-contained page, to pass on."""
+        rows = Markup().join(
+            Markup(
+                "<tr data-verdict='{}'><th scope='row'><code>{}</code></th><td>{}</td><td>{}</td></tr>"
+            ).format(
+                _word(one).strip().lower(),
+                one.endpoint,
+                _summary(one),
+                Markup().join(Markup("<p>{}</p>").format(line) for line in self._details(one)),
+            )
+            for one in self.verdicts
+        )
+        ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
+        return _PAGE.format(
+            clinic=self.clinic,
+            base_url=self.base_url,
+            side=self.side,
+            rows=rows,
+            ending=ending,
+        )
+
+    def _questions(self) -> list[str]:
+        return self.proposal.undecided if self.with_values else self.proposal.undecided_without_values
+
+    def _details(self, one: Verdict) -> Iterator[str]:
+        if one.is_nowhere:
+            yield "nothing was found at this address: see --base"
+        if one.is_never_found:
+            yield "none of the records that other answers name was found here: their ids may be in another member"
+        if one.unreadable:
+            yield f"can't be read: {_counted(one.unreadable)}"
+        if one.missing:
+            yield f"never came: {', '.join(one.missing)}"
+        if one.without_text:
+            yield f"without any text: {one.without_text}, which nobody can sign in the portal"
+        if one.other_type:
+            yield f"of another type: {_counted(one.other_type)}"
+        if one.values:
+            yield f"unknown values: {_counted(one.values)}"
+        if one.unknown:
+            yield f"unknown members: {', '.join(_by_kind(one.unknown))}"
+        yield from (f"lost: {loss}" for loss in one.losses)
+        if self.with_values:
+            yield from (
+                f"such as {name} = {', '.join(found)}" for name, found in sorted(one.examples.items())
+            )
+
+    def _ending(self) -> list[str]:
+        if self.proposal.undecided:
+            return [
+                "To be decided before a dialect can be used:",
+                *(f"  {one}" for one in self._questions()),
+            ]
+        if not self.proposal.is_empty:
+            return [
+                "This API speaks a dialect: write its file with --propose, read it, and run this again with it."
+            ]
+        if self.status:
+            return ["Something is missing: see above for what is lost without it."]
+        return ["Nothing that this person can reach is missing."]
+
+
+def _word(one: Verdict) -> str:
+    if one.not_tried:
+        return "-"
+    return "GAP" if one.has_gap else "ok"
+
+
+def _summary(one: Verdict) -> str:
+    if one.not_tried:
+        return f"not tried ({one.not_tried})"
+    statuses = ", ".join(f"{times} × {status}" for status, times in sorted(one.statuses.items()))
+    decoded = [f"{one.strictly} read strictly"] if one.strictly else []
+    decoded += [f"{one.forgivingly} read forgivingly"] if one.forgivingly else []
+    return "; ".join([statuses, *decoded, f"slowest {one.slowest * 1000:.0f} ms"])
+
+
+def _by_kind(members: Iterable[str]) -> list[str]:
+    """Members by kind of record; those in many kinds by name, with the number of kinds."""
+    names = Counter(member.partition(".")[2] for member in members)
+    often = {name: times for name, times in names.items() if times >= _MANY_KINDS}
+    single = sorted(member for member in members if member.partition(".")[2] not in often)
+    return [*single, *(f"{name} (in {times} kinds of record)" for name, times in sorted(often.items()))]
+
+
+_MANY_KINDS = 4
+
+
+def _counted(counter: Counter[str]) -> str:
+    return ", ".join(f"{name} ({times})" for name, times in sorted(counter.items()))
+
+
+_PAGE = Markup("""<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Conformance of {clinic}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }}
+table {{ border-collapse: collapse }} th, td {{ text-align: start; vertical-align: top; padding: .5rem; border-top: 1px solid #ccc }}
+tr[data-verdict=gap] th {{ border-inline-start: .3rem solid #b3261e }} p {{ margin: 0 0 .25rem; overflow-wrap: anywhere }}
+</style>
+<h1>Conformance of {clinic}</h1>
+<p>{base_url}, as {side}</p>
+<table><thead><tr><th scope="col">Endpoint</th><th scope="col">Answers</th><th scope="col">What differs</th></tr></thead>
+<tbody>{rows}</tbody></table>
+<section><h2>Overall</h2>{ending}</section>
+</html>
+""")

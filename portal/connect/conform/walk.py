@@ -1,0 +1,251 @@
+"""Reads everything one person can reach: lists first, then what they refer to, a few records of each kind."""
+
+from __future__ import annotations
+
+import codecs
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_origin
+
+import msgspec
+
+from portal.connect.answers.shape import UNREAD, members_of
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.naming import folded
+from portal.connect.dialects.rules import Rules
+from portal.services import decoding, endpoints
+from portal.services.client import Care
+from portal.services.decoding import Page
+from portal.services.endpoints import Endpoint, Query
+from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification, NotificationSettings
+from portal.services.records.pgt_results import PgtResult
+from portal.services.records.physicians import Physician
+from portal.services.records.protocols import Protocol
+
+LIST_SIZE = 25
+_MOST_OF_A_KIND = 5
+_ANY_STATUS = tuple(range(200, 600))
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One call: its endpoint, the status or why there is none, and the body if it is JSON, read as `into`.
+
+    If the clinic has a dialect, the body is the translated response, in which unread members are named "? name". `etag`
+    is the response's entity tag; `has_bom` says that it began with a byte order mark. `id` is that of the
+    requested record, "" for a list.
+    """
+
+    endpoint: Endpoint
+    into: Any
+    status: int | None
+    why: str
+    body: bytes
+    media_type: str
+    seconds: float
+    etag: str = ""
+    has_bom: bool = False
+    id: str = ""
+
+    @property
+    def name(self) -> str:
+        """The endpoint in the specification's notation."""
+        return f"{self.endpoint.method} {self.endpoint.template}"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether there is a response to examine."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+_PAGE: Query = {"SkipCount": 0, "MaxResultCount": LIST_SIZE}
+LISTS: tuple[tuple[Endpoint, Any, Query | None], ...] = (
+    (endpoints.LIST_CONSENTS, Page[ConsentForm], _PAGE),
+    (endpoints.LIST_PROTOCOLS, Page[Protocol], _PAGE),
+    (endpoints.LIST_PHYSICIANS, Page[Physician], _PAGE),
+    (endpoints.LIST_CONVERSATIONS, Page[Conversation], _PAGE),
+    (endpoints.LIST_NOTIFICATIONS, Page[Notification], _PAGE),
+    (endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings, None),
+)
+
+
+def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
+    """Read the lists and what they refer to. `names` maps the portal's member names ("episodeId") to the API's."""
+    ids = _Ids(names or {})
+    for endpoint, into, query in LISTS:
+        visit = call(care, endpoint, into, query=query)
+        if visit.status == 400 and query:
+            visit = call(care, endpoint, into)  # its paging parameters may have other names
+        ids.learn(visit)
+        yield visit
+    for endpoint, into, wanted in (
+        (endpoints.READ_CONSENT, ConsentForm, "consent"),
+        (endpoints.READ_PROTOCOL, Protocol, "protocol"),
+        (endpoints.READ_EPISODE, Episode, "episode"),
+        (endpoints.READ_PGT_RESULT, PgtResult, "pgt"),
+    ):
+        for id_ in ids.of(wanted):
+            visit = call(care, endpoint, into, ids={endpoint.ids[0]: id_})
+            ids.learn(visit)
+            yield visit
+    for id_ in ids.of("file")[:2]:
+        yield call(care, endpoints.READ_FILE_CONTENT, bytes, query={"id": id_})
+
+
+def act(care: Care) -> Iterator[Visit]:
+    """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
+    message and restore it."""
+    settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings)
+    body = json_of(settings.body) if settings.is_good else None
+    if isinstance(body, dict):
+        yield call(
+            care, endpoints.UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, sent=cast("object", body)
+        )
+    news = call(care, endpoints.LIST_NOTIFICATIONS, Page[Notification], query=_PAGE)
+    for one in records(news)[:1]:
+        was_read = bool(one.get("isRead"))
+        for is_read in (not was_read, was_read):
+            sent = {"ids": [one.get("id")], "isRead": is_read}
+            yield call(care, endpoints.UPDATE_NOTIFICATIONS, object, sent=sent)
+    talks = call(care, endpoints.LIST_CONVERSATIONS, Page[Conversation], query=_PAGE)
+    for talk in records(talks)[:1]:
+        for message in _records_in(talk.get("messages"))[:1]:
+            for endpoint in (endpoints.ARCHIVE_MESSAGE, endpoints.RESTORE_MESSAGE):
+                yield call(care, endpoint, object, ids={"messageId": str(message.get("id"))}, sent={})
+
+
+class _Ids:
+    """The ids found in responses, by kind."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = {folded(ours): folded(theirs) for ours, theirs in names.items()}
+        self._found: dict[str, dict[str, None]] = {}
+
+    def of(self, kind: str) -> list[str]:
+        """The first ids of a kind, in the order in which they were found."""
+        return list(self._found.get(kind, {}))[:_MOST_OF_A_KIND]
+
+    def learn(self, visit: Visit) -> None:
+        answer = json_of(visit.body) if visit.is_good else None
+        main = {endpoints.LIST_CONSENTS: "consent", endpoints.LIST_PROTOCOLS: "protocol"}.get(visit.endpoint)
+        if main:
+            for one in records(visit):
+                self._add(main, self._member(one, "id"))
+        for one in _objects(answer):
+            self._add("episode", self._member(one, "episodeId"))
+            self._add("pgt", self._member(one, "pgtResultId"))
+            self._add("file", self._member(one, "fileId"))
+            if str(self._member(one, "entityType") or "").casefold() == "episode":
+                self._add("episode", self._member(one, "entityId"))
+            if self._member(one, "mediaType") and self._member(one, "size") is not None:
+                self._add("file", self._member(one, "id"))
+            tests = self._member(one, "pgtResults")
+            for test in cast("list[object]", tests) if isinstance(tests, list) else []:
+                if isinstance(test, dict):
+                    self._add("pgt", self._member(cast("dict[str, object]", test), "id"))
+
+    def _member(self, record: Mapping[str, object], ours: str) -> object:
+        theirs = self._names.get(folded(ours), folded(ours))
+        given = ((name.removeprefix(UNREAD), value) for name, value in record.items())
+        return next((value for name, value in given if folded(name) == theirs), None)
+
+    def _add(self, kind: str, id_: object) -> None:
+        if isinstance(id_, str | int) and not isinstance(id_, bool) and str(id_):
+            self._found.setdefault(kind, {}).setdefault(str(id_))
+
+
+def json_of(body: bytes) -> object:
+    """The body's JSON value, or None if it isn't JSON."""
+    try:
+        return decoding.decode(body, object)
+    except BadResponse:
+        return None
+
+
+def records(visit: Visit) -> list[dict[str, Any]]:
+    """The records of a list, wherever the list is in the response."""
+    answer = json_of(visit.body) if visit.is_good else None
+    return _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
+
+
+def _records_in(value: object) -> list[dict[str, Any]]:
+    given = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", one) for one in given if isinstance(one, dict)]
+
+
+def _longest_list(answer: object) -> list[object]:
+    if not isinstance(answer, dict):
+        return []
+    values = list(cast("dict[str, object]", answer).values())
+    found = [cast("list[object]", one) for one in values if isinstance(one, list)]
+    found += [_longest_list(one) for one in values]
+    return max(found, key=len) if found else []
+
+
+def _objects(value: object) -> Iterator[dict[str, object]]:
+    if isinstance(value, dict):
+        record = cast("dict[str, object]", value)
+        yield record
+        for one in record.values():
+            yield from _objects(one)
+    elif isinstance(value, list):
+        for one in cast("list[object]", value):
+            yield from _objects(one)
+
+
+def call(
+    care: Care,
+    endpoint: Endpoint,
+    into: Any,
+    *,
+    query: Query | None = None,
+    ids: Mapping[str, str] | None = None,
+    sent: object = None,
+) -> Visit:
+    """Make one call and return the result; raises nothing."""
+    started = time.perf_counter()
+    status, why, body, media_type, etag, has_bom = None, "", b"", "", "", False
+    try:
+        answer = care.send(endpoint, query=query, ids=ids, body=sent, accepted=_ANY_STATUS)
+        status, body, etag = answer.status, answer.body, answer.headers.get("etag", "")
+        has_bom = body.startswith(codecs.BOM_UTF8)
+        if into not in (bytes, object) and status in range(200, 300) and care.dialect:
+            body = msgspec.json.encode(_stamped(care.json(body, into), into, etag, rules_of(care)))
+        media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    except NotSignedIn:
+        status, why = 401, "the token isn't accepted"
+    except CircuitOpen:
+        why = "not called after several failures"
+    except Unavailable as error:
+        why = str(error) or "no answer"
+    except (CareError, msgspec.DecodeError) as error:
+        why = type(error).__name__
+    took = time.perf_counter() - started
+    id_ = next(iter((ids or {}).values()), "") or str((query or {}).get("id", ""))
+    return Visit(endpoint, into, status, why, body, media_type, took, etag, has_bom, id_)
+
+
+def rules_of(care: Care) -> Rules:
+    """The clinic's dialect rules; without a dialect, rules that change nothing."""
+    return care.dialect.rules if isinstance(care.dialect, Dialect) else Rules()
+
+
+def _stamped(answer: object, into: Any, etag: str, rules: Rules) -> object:
+    """A record with its entity tag as its stamp, if the dialect says that stamps are sent as entity tags."""
+    is_record = isinstance(answer, dict) and get_origin(into) is not Page
+    if etag and is_record and rules.concurrency == "etag" and has_stamp(into):
+        return {STAMP: etag, **cast("dict[str, object]", answer)}
+    return cast("object", answer)
+
+
+STAMP = "concurrencyStamp"
+
+
+def has_stamp(record: type[object]) -> bool:
+    """Whether records of this kind have a stamp."""
+    return any(member.name == STAMP for member in members_of(record))

@@ -1,0 +1,154 @@
+"""An API's dialect as the client uses it, for requests and responses."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import structs
+
+from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.reading import Reading, at_path
+from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import Member, members_of
+from portal.connect.dialects.writing import Writing
+from portal.services import decoding
+from portal.services.endpoints import Endpoint, Query
+from portal.services.errors import rule_named
+from portal.services.exchanges import EXCHANGES
+from portal.services.refusal_codes import RULES
+
+T = TypeVar("T")
+
+_STAMP = "concurrencyStamp"
+
+
+class Dialect:
+    """How one API differs from what the portal expects, prepared once at startup."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._reading = Reading(rules)
+        self._looking = Reading(rules, keeps_unknown=True)
+        self._writing = Writing(rules)
+        self._readers = {one.answer: self._reading.of(one.answer) for one in EXCHANGES.values()}
+        self._templates = {endpoint: self._template(endpoint.template) for endpoint in EXCHANGES}
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Additional headers of every call, by name."""
+        return self.rules.headers
+
+    @property
+    def absent_means_none(self) -> frozenset[str]:
+        """Members ("Episode.alerts") that this API omits when they are empty."""
+        return self.rules.absent_means_none
+
+    def template(self, endpoint: Endpoint) -> str:
+        """The endpoint's path template in this API."""
+        return self._templates[endpoint]
+
+    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
+        """Translate a query."""
+        return self._writing.query(endpoint, query)
+
+    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+        """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags."""
+        headers: list[tuple[str, str]] = []
+        plain = cast("object", msgspec.to_builtins(body))
+        if self.rules.concurrency == "etag" and plain.__class__ is dict:
+            stamp = cast("dict[str, object]", plain).pop(_STAMP, None)
+            if isinstance(stamp, str) and stamp:
+                headers.append(("If-Match", _quoted(stamp)))
+        written = decoding.encode(self._writing.body(endpoint, plain))
+        return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
+
+    def read(self, answer: object, into: type[T]) -> object:
+        """Translate a response's JSON to what the portal's records expect."""
+        convert = self._readers.get(into) or self._reading.of(into)
+        return convert(answer)
+
+    def look(self, answer: object, into: Any) -> object:
+        """The same, with members that the portal doesn't read unchanged and named "? name"."""
+        return self._looking.of(into)(answer)
+
+    def is_nothing(self, answer: object) -> bool:
+        """Whether an envelope is empty."""
+        return self._reading.opened(answer) is None
+
+    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
+        """The record with its ETag as its stamp, if stamps are sent as ETags and it has none."""
+        etag = headers.get("etag") if self.rules.concurrency == "etag" else None
+        if not etag or getattr(record, "concurrency_stamp", "") is not None:
+            return record
+        return cast("T", structs.replace(cast("Any", record), concurrency_stamp=etag))
+
+    def status(self, status: int) -> int:
+        """Translate an error status."""
+        return self.rules.errors.statuses.get(status, status)
+
+    def code_of(self, answer: object) -> str | None:
+        """The code in an error response, as the rule's name; None if the dialect doesn't say where it is."""
+        path = self.rules.errors.code
+        code = at_path(answer, path.split(".")) if path else None
+        return self.rule_of(str(code)) if isinstance(code, str | int) else None
+
+    def rule_of(self, code: str) -> str:
+        """The rule that the API's `code` stands for."""
+        return self.rules.errors.codes.get(code, code)
+
+    def is_rule(self, answer: object) -> bool:
+        """Whether an error's code stands for a rule, which takes precedence over its status."""
+        path = self.rules.errors.code
+        code = at_path(answer, path.split(".")) if path else None
+        return isinstance(code, str | int) and (
+            str(code) in self.rules.errors.codes or rule_named(str(code)) in RULES
+        )
+
+    def fields_of(self, answer: object) -> list[str] | None:
+        """The invalid members that an error response names; None if the dialect doesn't say where, or there are none."""
+        path = self.rules.errors.fields
+        found = at_path(answer, path.split(".")) if path else None
+        if found is None:
+            return None
+        if isinstance(found, dict):
+            return list(cast("dict[str, object]", found))
+        name = self.rules.errors.name
+        items = cast("list[object]", found) if isinstance(found, list) else []
+        named = (at_path(one, name.split(".")) if name else one for one in items)
+        return [one for one in named if isinstance(one, str)]
+
+    def our_name(self, endpoint: Endpoint, theirs: str) -> str:
+        """The portal's name of a member that was sent: `required_signers[0].person_id` is requiredSigners.0.personId."""
+        shape: type | None = EXCHANGES[endpoint].sent
+        rest = [word for word in re.split(r"[^\w-]+", theirs) if word]
+        ours: list[str] = []
+        while rest:
+            member, taken = (None, 1) if shape is None else self._named(shape, rest)
+            ours.append(member.name if member else STYLES["camelCase"](rest[0]))
+            if member:
+                shape = member.nested
+            rest = rest[taken:]
+        return ".".join(ours)
+
+    def _named(self, shape: type, path: list[str]) -> tuple[Member | None, int]:
+        """The member whose name a path starts with, and the number of words in that name."""
+        for member in members_of(shape):
+            name = self.rules.name_of(shape, member.name).split(".")
+            if list(map(folded, path[: len(name)])) == list(map(folded, name)):
+                return member, len(name)
+        return None, 1
+
+    def _template(self, template: str) -> str:
+        for ours in sorted(self.rules.addresses, key=len, reverse=True):
+            if template == ours or template.startswith(f"{ours}/"):
+                return self.rules.base_path + self.rules.addresses[ours] + template.removeprefix(ours)
+        return self.rules.base_path + template
+
+
+def _quoted(stamp: str) -> str:
+    """An entity tag (RFC 9110 §8.8.3); quotes are added if it came from a member."""
+    return stamp if stamp.startswith(('"', 'W/"')) else f'"{stamp}"'

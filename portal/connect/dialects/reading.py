@@ -1,0 +1,254 @@
+"""Translates an API's responses from its dialect to the JSON values that the portal's records are decoded from.
+
+A function is built once for each record. Invalid values stay unchanged, so that decoding names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import inspect
+
+from portal.connect.dialects import forms
+from portal.connect.dialects.forms import Convert
+from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.rules import Code, Rules
+from portal.connect.dialects.shapes import Member, family, members_of
+from portal.services.decoding import Choice, Page
+
+
+class Reading:
+    """Translates responses by a dialect's rules; `keeps_unknown` keeps unread members unchanged, as "? name"."""
+
+    def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
+        self.rules = rules
+        self.keeps_unknown = keeps_unknown
+        self._instant = forms.read_instant(rules.instants, rules.zone)
+        self._day = forms.read_day(rules.days, rules.zone)
+        self._truth = forms.read_truth(*rules.truth) if rules.truth else None
+        self._made: dict[type, Convert] = {}
+
+    def of(self, answer: Any) -> Convert:
+        """The function for responses of a type: a record, or a `Page` of records."""
+        if getattr(answer, "__origin__", None) is Page:
+            return self._page(self.record(answer.__args__[0]))
+        if not isinstance(answer, type) or answer in (object, bytes):
+            return self.opened
+        record = self.record(answer)
+        return lambda value: record(self.opened(value))
+
+    def opened(self, value: object) -> object:
+        """The value inside the envelopes."""
+        for name in self.rules.envelopes:
+            if value.__class__ is dict:
+                value = cast("dict[str, object]", value).get(name, value)
+        return value
+
+    def record(self, shape: type) -> Convert:
+        """The function for a kind of record; recursive records aren't supported."""
+        if shape not in self._made:
+            self._made[shape] = self._record(shape)
+        return self._made[shape]
+
+    def _record(self, shape: type) -> Convert:
+        known: dict[str, tuple[str, Convert | None, bool]] = {}
+        deep: list[tuple[str, list[str], Convert | None]] = []
+        fillers: list[tuple[str, object]] = []
+        for member in members_of(shape):
+            convert = self.convert(shape, member)
+            name = self.rules.name_of(shape, member.name)
+            if "." in name:
+                deep.append((member.name, name.split("."), convert))
+            else:
+                known[name] = (member.name, convert, member.required or member.nullable)
+            if any(f"{one}.{member.name}" in self.rules.absent_means_none for one in family(shape)):
+                fillers.append((member.name, [] if isinstance(member.type, inspect.VarTupleType) else None))
+        keeps_unknown = self.keeps_unknown
+
+        def read(value: object) -> object:
+            if value.__class__ is not dict:
+                return value
+            found: dict[str, object] = {}
+            for name, given in cast("dict[str, object]", value).items():
+                entry = known.get(name)
+                if entry is None:
+                    if keeps_unknown:
+                        found[f"? {name}"] = given
+                    continue
+                ours, convert, keeps_null = entry
+                if given is None:
+                    if keeps_null:
+                        found[ours] = None
+                else:
+                    found[ours] = convert(given) if convert else given
+            for ours, path, convert in deep:
+                given = at_path(value, path)
+                if given is not None:
+                    found[ours] = convert(given) if convert else given
+            for ours, nothing in fillers:
+                if found.get(ours) is None:
+                    found[ours] = nothing
+            return found
+
+        return read
+
+    def convert(self, shape: type, member: Member) -> Convert | None:
+        """The function for a member's value; None if this dialect doesn't change it."""
+        names = [f"{one}.{member.name}" for one in family(shape)]
+        if member.may_be_text and self.rules.table_of(*names):
+            return self._text(names)
+        return self._of_type(member.type, names)
+
+    def _text(self, names: list[str]) -> Convert | None:
+        table = self.rules.table_of(*names)
+        return _by_table({code: ours for ours, codes in table.items() for code in codes}) if table else None
+
+    def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
+        match kind:
+            case inspect.StructType(cls=cls):
+                return self.record(cls)
+            case inspect.VarTupleType(item_type=item):
+                return self._items(self._of_type(item, names))
+            case inspect.EnumType(cls=cls):
+                return self._choice(cast("type[Choice]", cls), names)
+            case inspect.DateTimeType():
+                return self._instant
+            case inspect.DateType():
+                return self._day
+            case inspect.IntType() | inspect.FloatType():
+                return forms.number_from_text if self.rules.numbers_as_text else None
+            case inspect.BoolType():
+                return self._truth
+            case inspect.StrType():
+                return self._text(names)
+            case inspect.DictType():
+                return self._free_members(self.rules.members.get(names[0], {}))
+            case _:
+                return None
+
+    def _items(self, convert: Convert | None) -> Convert | None:
+        envelopes = self.rules.envelopes
+        if convert is None and not envelopes:
+            return None
+
+        def read(value: object) -> object:
+            if value.__class__ is dict and envelopes:
+                value = self.opened(value)
+            if value.__class__ is not list or convert is None:
+                return value
+            return [None if item is None else convert(item) for item in cast("list[object]", value)]
+
+        return read
+
+    def _free_members(self, names: Mapping[str, str]) -> Convert | None:
+        """The function for undeclared members, such as a notification's `data`: renamed, or converted to camelCase."""
+        if not names and self.rules.member_style == "camelCase":
+            return None
+        camel = STYLES["camelCase"]
+        ours = {theirs: name for name, theirs in names.items()}
+
+        def read(value: object) -> object:
+            if not isinstance(value, dict):
+                return value
+            given = cast("dict[str, object]", value)
+            return {ours.get(name) or camel(name): member for name, member in given.items()}
+
+        return read
+
+    def _choice(self, choice: type[Choice], names: list[str]) -> Convert:
+        if self.keeps_unknown and self.rules.enumeration_style != "integers":
+            # Names aren't converted from another style here, so that they show as the API sends them.
+            listed = self.rules.table_of(*names, choice.__name__)
+            return _by_table({code: ours for ours, codes in listed.items() for code in codes})
+        return _by_table(codes_read(self.rules, choice, names))
+
+    def _page(self, record: Convert) -> Convert:
+        rules = self.rules
+        style = STYLES[rules.member_style]
+        total = (rules.total or style("totalCount")).split(".")
+        unread = (rules.unread or style("unreadCount")).split(".")
+        items = rules.items.split(".") if rules.items else None
+        usual = style("items")
+        number, keeps_unknown = forms.number_from_text, self.keeps_unknown
+
+        def read(value: object) -> object:
+            inner = self.opened(value)
+            given = at_path(value, items) if items else None
+            if given is None and items:
+                given = at_path(inner, items)
+            if given is None:
+                given = at_path(inner, [usual]) if inner.__class__ is dict else inner
+            if not isinstance(given, list):
+                if given is None and keeps_unknown and inner.__class__ is dict:
+                    return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
+                # Without a list there is nothing to separate; validation names the member.
+                return {} if given is None else {"items": given}
+            page: dict[str, object] = {
+                "items": [None if one is None else record(one) for one in cast("list[object]", given)]
+            }
+            for name, path in (("totalCount", total), ("unreadCount", unread)):
+                count = at_path(value, path)
+                count = at_path(inner, path) if count is None else count
+                if count is not None:
+                    page[name] = number(count) if rules.numbers_as_text else count
+            if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
+                beside = cast("dict[str, object]", value).items()
+                page |= {f"? {name}": one for name, one in beside if not isinstance(one, list)}
+            return page
+
+        return read
+
+
+def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Code, str]:
+    """The meaning of each of the API's codes for an enumeration, including the dialect's spelling of unlisted values."""
+    table = rules.table_of(*names, choice.__name__)
+    found: dict[Code, str] = {}
+    for place, member in enumerate(choice):
+        found |= dict.fromkeys(usual_codes(rules, member.value, place), member.value)
+    for ours, codes in table.items():
+        found |= dict.fromkeys(codes, ours)
+    return found
+
+
+def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
+    """The API's codes for a value that isn't listed; the first is the one to send."""
+    if rules.enumeration_style == "integers":
+        return (place + rules.first_integer, name)
+    return (STYLES[rules.enumeration_style](name), name)
+
+
+def at_path(value: object, path: list[str]) -> object:
+    """The value at a path of members, or None. In a list, a number is an index."""
+    for name in path:
+        if value.__class__ is dict:
+            value = cast("dict[str, object]", value).get(name)
+        elif value.__class__ is list and name.isdecimal():
+            items = cast("list[object]", value)
+            value = items[int(name)] if int(name) < len(items) else None
+        else:
+            return None
+    return value
+
+
+def _by_table(table: dict[Code, str]) -> Convert:
+    """A converter by code, ignoring case and whether numbers are strings. If some codes are numbers, others that aren't
+    listed don't stand for a place in the portal's order."""
+    loose = {folded(str(code)): ours for code, ours in table.items()}
+    has_numbers = any(code.isdecimal() for code in loose)
+
+    def read(value: object) -> object:
+        if value.__class__ is not str and value.__class__ is not int:
+            return value
+        found = table.get(cast("Code", value))
+        if found is None:
+            found = loose.get(folded(str(value)))
+        if found is None:
+            return f"{UNLISTED}{value}" if has_numbers and str(value).isdecimal() else value
+        return found
+
+    return read
+
+
+UNLISTED = "#"
+"""Prefix of numbers that a dialect doesn't list: a bare one would be taken for an index in the portal's order."""

@@ -1,0 +1,81 @@
+"""Members that pages never or not always show to patients: a dialect must not expose them under another name.
+
+The API omits them for patients, and the portal shows them only to staff. tests/connect/dialects/test_visibility.py
+compares the list with what the pages may show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from portal.connect.dialects.naming import folded
+from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import family, members_of, records
+
+STAFF_ONLY: Mapping[str, frozenset[str]] = {
+    "Case": frozenset({"caseNumber", "closedReason", "diagnosis", "notes", "title"}),
+    "EmbryoStorage": frozenset({"gradingSystem", "location", "method", "notes"}),
+    "Medication": frozenset({"drugClass"}),
+    "StorageLocation": frozenset({"cane", "canister", "facility", "position", "tank"}),
+}
+"""Members shown only to staff, by record."""
+
+WITHHELD: Mapping[str, frozenset[str]] = {"PgtResult": frozenset({"comment", "condition", "sex"})}
+"""Members withheld while an embryo's sex isn't disclosed, by record (portal.services.pgt_results)."""
+
+Where = tuple[str, ...]
+"""A path of keys in a dialect file."""
+
+
+def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
+    """Yield pairs of members of a record that have the same name in the API, with the file's key."""
+    for record, shape in records().items():
+        taken: dict[str, str] = {}
+        for member in members_of(shape):
+            name = rules.name_of(shape, member.name)
+            if (other := taken.setdefault(name, member.name)) != member.name:
+                where = next(_whence(rules, shape, (member.name, other)), ("names", "members"))
+                yield where, f"{record}.{member.name} and {record}.{other} are both called {name!r}"
+
+
+def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
+    """Yield members visible to patients that would be read from one that isn't, with the file's key."""
+    for record, shape in records().items():
+        for member in members_of(shape):
+            where = next(_whence(rules, shape, (member.name,)), None)
+            if where is None or any(member.name in _closed(one) for one in family(shape)):
+                continue
+            path = rules.name_of(shape, member.name).split(".")
+            if closed := _closed_at(rules, shape, path):
+                staffs = closed.split(".")[0] in STAFF_ONLY
+                why = "only for staff" if staffs else "withheld while the sex isn't disclosed"
+                yield where, f"{record}.{member.name} would show {closed}, which is {why}"
+
+
+def _whence(rules: Rules, shape: type, names: tuple[str, ...]) -> Iterator[Where]:
+    """The keys in the file that give a member its name."""
+    for name in names:
+        for record in family(shape):
+            if name in rules.members.get(record, {}):
+                yield ("members", record, name)
+        if name in rules.everywhere:
+            yield ("members", name)
+
+
+def _closed(record: str) -> frozenset[str]:
+    return STAFF_ONLY.get(record, frozenset()) | WITHHELD.get(record, frozenset())
+
+
+def _closed_at(rules: Rules, shape: type, path: list[str]) -> str | None:
+    """The restricted member that a path leads to or through, by the API's or the portal's name."""
+    for record in family(shape):
+        for member in members_of(records()[record]):
+            theirs = rules.name_of(shape, member.name).split(".")
+            is_theirs = [*map(folded, path[: len(theirs)])] == [*map(folded, theirs)]
+            if member.name in _closed(record) and (is_theirs or folded(path[0]) == folded(member.name)):
+                return f"{record}.{member.name}"
+            if member.nested and is_theirs and len(path) > len(theirs):
+                found = _closed_at(rules, member.nested, path[len(theirs) :])
+                if found:
+                    return found
+    return None

@@ -1,0 +1,171 @@
+"""Translates request bodies and queries to an API's dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+from msgspec import inspect
+
+from portal.connect.dialects import forms
+from portal.connect.dialects.forms import Convert
+from portal.connect.dialects.naming import STYLES
+from portal.connect.dialects.reading import UNLISTED, usual_codes
+from portal.connect.dialects.rules import Code, Rules
+from portal.connect.dialects.shapes import Member, family, members_of, record_of
+from portal.services.decoding import Choice
+from portal.services.endpoints import Endpoint, Query
+from portal.services.exchanges import EXCHANGES
+from portal.services.records.prospects import Prospect
+
+
+class Writing:
+    """Translates requests by a dialect's rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._instant = _as_text(forms.write_instant(rules.instants, rules.zone), rules)
+        self._day = _as_text(forms.write_day(rules.days, rules.zone), rules)
+        self._truth = forms.write_truth(*rules.truth) if rules.truth else None
+        self._made: dict[type, Convert] = {}
+        self._parameters = {
+            shape: {
+                member.name: (rules.parameter(member.name), self.convert(member))
+                for member in members_of(shape)
+            }
+            for shape in (exchange.query for exchange in EXCHANGES.values())
+            if shape is not None
+        }
+
+    def body(self, endpoint: Endpoint, body: object) -> object:
+        """A body as JSON values in the dialect, with its envelope."""
+        shape = EXCHANGES[endpoint].sent
+        plain = cast("object", msgspec.to_builtins(body))
+        written = self.record(shape)(plain) if shape else plain
+        return {self.rules.sent_envelope: written} if self.rules.sent_envelope else written
+
+    def record(self, shape: type) -> Convert:
+        """The function for a kind of record."""
+        if shape not in self._made:
+            self._made[shape] = self._record(shape)
+        return self._made[shape]
+
+    def _record(self, shape: type) -> Convert:
+        style = STYLES[self.rules.member_style]
+        entries = {
+            member.name: (self.rules.name_of(shape, member.name).split("."), self.convert(member, shape))
+            for member in members_of(shape)
+        }
+
+        def write(value: object) -> object:
+            if not isinstance(value, dict):
+                return value
+            written: dict[str, object] = {}
+            for ours, given in cast("dict[str, object]", value).items():
+                path, convert = entries.get(ours) or ([style(ours)], None)
+                place = written
+                for name in path[:-1]:
+                    place = cast("dict[str, object]", place.setdefault(name, {}))
+                place[path[-1]] = convert(given) if convert and given is not None else given
+            return written
+
+        return write
+
+    def convert(self, member: Member, shape: type | None = None) -> Convert | None:
+        """The function for a member's value; None if this dialect doesn't change it."""
+        records = family(shape) if shape else (member.record,)
+        return self._of_type(member.type, [f"{one}.{member.name}" for one in records])
+
+    def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
+        match kind:
+            case inspect.StructType(cls=cls):
+                return self.record(cls)
+            case inspect.VarTupleType(item_type=item):
+                convert = self._of_type(item, names)
+                return _each(convert) if convert else None
+            case inspect.EnumType(cls=cls):
+                return self._choice(cast("type[Choice]", cls), names)
+            case inspect.DateTimeType():
+                return self._instant
+            case inspect.DateType():
+                return self._day
+            case inspect.IntType() | inspect.FloatType():
+                return forms.number_as_text if self.rules.numbers_as_text else None
+            case inspect.BoolType():
+                return self._truth
+            case inspect.StrType():
+                table = self.rules.table_of(*names)
+                return _by_table({ours: codes[0] for ours, codes in table.items()}) if table else None
+            case inspect.DictType():
+                return self._choices_by_member
+            case _:
+                return None
+
+    def _choices_by_member(self, value: object) -> object:
+        """The choice for each member of an enquiry, by the API's member names."""
+        chosen = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        return {self.rules.name_of(Prospect, name): choice for name, choice in chosen.items()}
+
+    def _choice(self, choice: type[Choice], names: list[str]) -> Convert:
+        table = self.rules.table_of(*names, choice.__name__)
+        codes = {m.value: usual_codes(self.rules, m.value, place)[0] for place, m in enumerate(choice)}
+        return _by_table({**codes, **{ours: written[0] for ours, written in table.items()}})
+
+    def query(self, endpoint: Endpoint, query: Query | None) -> dict[str, Any]:
+        """Translate a query: names, values, paging and sorting."""
+        exchange = EXCHANGES[endpoint]
+        shape, parameters = record_of(exchange.answer), self._parameters.get(cast("type", exchange.query), {})
+        written: dict[str, Any] = {}
+        for name, value in self._paged(query or {}).items():
+            their_name, convert = parameters.get(name, (name, None))
+            if name == "Sorting" and isinstance(value, str) and shape:
+                value = self._sorted_by(shape, value)
+            elif convert and value is not None:
+                value = cast("Any", convert(str(value) if isinstance(value, Choice) else value))
+            written[their_name] = value
+        return written
+
+    def _paged(self, query: Query) -> Mapping[str, Any]:
+        skip, limit = query.get("SkipCount"), query.get("MaxResultCount")
+        if not isinstance(skip, int) or not isinstance(limit, int):
+            return query
+        limit = min(limit, self.rules.largest_page or limit)
+        if self.rules.paging == "page":
+            skip = skip // limit + self.rules.first_page
+        return {**query, "SkipCount": skip, "MaxResultCount": limit}
+
+    def _sorted_by(self, shape: type, sorting: str) -> str:
+        member, _, direction = sorting.partition(" ")
+        name = self.rules.name_of(shape, member)
+        return SORTING[self.rules.sorting][direction == "desc"].format(name)
+
+
+SORTING = {
+    "field desc": ("{}", "{} desc"),
+    "field:desc": ("{}:asc", "{}:desc"),
+    "field,desc": ("{},asc", "{},desc"),
+    "-field": ("{}", "-{}"),
+}
+"""The forms of a sort parameter, ascending and descending."""
+
+
+def _as_text(write: Convert | None, rules: Rules) -> Convert | None:
+    """The same as text where numbers are text: times that are numbers are among them."""
+    if write is None or not rules.numbers_as_text:
+        return write
+    return lambda value: forms.number_as_text(write(value))
+
+
+def _each(convert: Convert) -> Convert:
+    return lambda value: [convert(one) for one in cast("list[object]", value)]
+
+
+def _by_table(table: Mapping[str, Code]) -> Convert:
+    def write(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        number = value.removeprefix(UNLISTED)
+        return int(number) if number != value and number.isdecimal() else table.get(value, value)
+
+    return write

@@ -1,0 +1,190 @@
+"""Which proposals and questions `conform` derives from given answers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+from portal.connect.conform.merge import merged
+from portal.connect.conform.proposal import Proposal
+from portal.connect.conform.propose import propose
+from portal.connect.conform.walk import Visit
+from portal.connect.dialects.file import parse_dialect
+from portal.connect.dialects.rules import Rules
+from portal.services.decoding import Page
+from portal.services.endpoints import (
+    LIST_CONSENTS,
+    LIST_NOTIFICATIONS,
+    LIST_PHYSICIANS,
+    READ_EPISODE,
+    Endpoint,
+)
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.services.records.physicians import Physician
+
+
+def visit(endpoint: Endpoint, into: Any, answer: object) -> Visit:
+    return Visit(endpoint, into, 200, "", json.dumps(answer).encode(), "application/json", 0.0)
+
+
+def proposed(*visits: Visit, rules: Rules | None = None) -> Proposal:
+    return propose(visits, as_patient=False, rules=rules)
+
+
+def forms(*codes: object, **members: object) -> Visit:
+    rows = [{"id": str(n), "title": "A form", "status": code, **members} for n, code in enumerate(codes)]
+    return visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows, "totalCount": len(rows)})
+
+
+def test_numeric_values_are_not_assumed_to_be_the_portals_own() -> None:
+    found = proposed(forms(1, 2, "3"))
+    assert [one for one in found.undecided if one.startswith("names.enumerations: values are numbers")]
+    assert "# [enumerations.ConsentStatus]  # 1, 2, 3 came, of Draft, Pending, " in found.toml()
+    assert "enumerations" not in tomllib.loads(found.toml()).get("names", {})
+
+
+def test_numeric_values_stay_a_question_until_the_dialect_defines_them() -> None:
+    counted = parse_dialect('[names]\nenumerations = "integers"')
+    assert proposed(forms(1, 2, 3), rules=counted).undecided == []
+    partly = parse_dialect("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 2")
+    (question,) = proposed(forms("Signed", "Draft", "#3"), rules=partly).undecided
+    assert question.startswith("enumerations.ConsentStatus: 3 is one of Pending, ")
+    elsewhere = parse_dialect("[enumerations.Channel]\nPortal = 1")
+    (question,) = proposed(forms(1, 2), rules=elsewhere).undecided
+    assert question.startswith("enumerations.ConsentStatus: 1, 2 came")
+    assert proposed(forms("Signed", 2), rules=partly).undecided == [], "2 is in the dialect's table"
+
+
+def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
+    noise = {"_links": {"self": "x"}, "tenantNo": "17"}
+    episode = {
+        "id": "e",
+        "status": "Active",
+        "patient": {"id": "p", "address": {"city": "C", **noise}, **noise},
+        "appointments": [{"id": "a", "start": "2026-01-01T00:00:00Z", "purpose": "Scan", **noise}],
+        "timeline": [{"id": "t", "occurredAt": "2026-01-01T00:00:00Z", **noise}],
+        **noise,
+    }
+    found = proposed(
+        visit(READ_EPISODE, Episode, episode),
+        visit(LIST_PHYSICIANS, Page[Physician], {"items": [{"id": "1", "displayName": "Dr A", **noise}]}),
+        forms("Signed", **noise),
+    )
+    assert "tenantNo" not in found.toml()
+    assert any(one.startswith('Appointment.kind: one of "purpose"') for one in found.undecided)
+
+
+def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -> None:
+    rows = [{"ref": "1", "caption": "A form", "state": 4, "sentAt": None}]
+    found = proposed(visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}))
+    asked = {one.partition(":")[0] for one in found.undecided}
+    assert {"ConsentForm.id", "ConsentForm.title", "ConsentForm.status"} <= asked
+    assert any(one.startswith('ConsentForm.status: one of "state", ') for one in found.undecided)
+
+
+def test_unread_members_are_listed_with_missing_ones() -> None:
+    people = [
+        {"id": "1", "displayName": "Dr A", "line": "x", "desk": "y", "ward": "z", "badge": "w", "room": "v"}
+    ]
+    text = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": people})).toml()
+    (line,) = [one for one in text.splitlines() if one.startswith("#   Physician.title: ")]
+    assert "ward" in line
+    declared = next(one for one in text.splitlines() if one.startswith("# absent_means_none"))
+    assert "Physician.title" not in declared
+
+
+def test_paths_of_counts_and_lists_start_inside_the_envelope() -> None:
+    rows = [{"id": "1", "title": "t", "status": "Signed"}]
+    news = [{"id": "1", "title": "t", "isRead": False}]
+    found = proposed(
+        visit(LIST_CONSENTS, Page[ConsentForm], {"payload": {"content": rows, "totalElements": 9}}),
+        visit(LIST_NOTIFICATIONS, Page[Notification], {"content": news, "totalElements": 1, "unseen": 0}),
+    )
+    dialect = tomllib.loads(found.toml())
+    assert dialect["envelopes"] == {"answers": ["payload"]}
+    assert dialect["lists"] == {"items": "content", "total": "totalElements"}
+    assert [one for one in found.undecided if one.startswith("lists.")] == [
+        'lists.unread: one of "unseen", or none of them?'
+    ]
+
+
+def test_ids_times_and_names_are_recognised_by_similar_names_and_format() -> None:
+    patient = "0b0e9bd6-7d1e-4d6a-9f0f-8a1f6f3c2d11"
+    rows = [
+        {
+            "id": str(n),
+            "heading": "A form",
+            "status": "Signed",
+            "patient-ref": patient,
+            "created-on": "1780000000000",
+        }
+        for n in range(3)
+    ]
+    episode = {
+        "id": "e",
+        "status": "Active",
+        "start-date": "20261123",
+        "patient": {"id": "p", "name": {"given": "Amelia", "family": "Hart"}, "mobile": "+44 20 7946 0100"},
+    }
+    found = proposed(
+        visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}), visit(READ_EPISODE, Episode, episode)
+    )
+    dialect = tomllib.loads(found.toml())
+    assert dialect["members"]["ConsentForm"] == {"creationTime": "created-on", "patientId": "patient-ref"}
+    assert dialect["members"]["Patient"] == {
+        "firstName": "name.given",
+        "lastName": "name.family",
+        "phoneNumber": "mobile",
+    }
+    assert dialect["times"] == {"instants": "epoch_ms", "days": "yyyyMMdd"}
+    (title,) = [one for one in found.undecided if one.startswith("ConsentForm.title: ")]
+    assert "patient-ref" not in title, "an id can't be a title"
+
+
+def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> None:
+    rows = [{"id": "1", "name": "Dr A", "siteRef": "x", "location-ref": "s1"}]
+    found = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": rows}))
+    asked = [one for one in found.undecided if one.startswith("BookingRequest.locationId: ")]
+    assert asked and '"location-ref", as in Physician?' in asked[0]
+
+
+def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it() -> None:
+    local = forms("Signed", creationTime="2026-11-23T09:00:00")
+    assert [one for one in proposed(local).undecided if one.startswith("times.zone: ")]
+    rules = parse_dialect('[times]\nzone = "Etc/UTC"')
+    assert not [one for one in proposed(local, rules=rules).undecided if one.startswith("times.zone: ")]
+
+
+def test_values_in_a_minority_style_are_listed() -> None:
+    patient = {"id": "p", "preferredChannel": "EMAIL"}
+    episode = {
+        "id": "e",
+        "status": "on_hold",
+        "stage": "luteal_support",
+        "outcome": "no_transfer",
+        "patient": patient,
+    }
+    dialect = tomllib.loads(proposed(visit(READ_EPISODE, Episode, episode)).toml())
+    assert dialect["names"] == {"enumerations": "snake_case"}
+    assert dialect["enumerations"] == {"Channel": {"Email": "EMAIL"}}
+
+
+def test_additions_are_put_into_the_clinics_own_file() -> None:
+    own = '# Ours.\n[query]\nFilter = "q"  # by their manual\n\n[members.Patient]\nmrn = "no"\n'
+    added = (
+        '# decide: something?\nbom = true\n\n[query]\nSorting = "sort"\n\n[members.Patient]\nmrn = "number"\n'
+    )
+    whole = merged(own, added)
+    assert tomllib.loads(whole) == {
+        "bom": True,
+        "query": {"Filter": "q", "Sorting": "sort"},
+        "members": {"Patient": {"mrn": "number"}},
+    }
+    assert "# by their manual" in whole
+    assert whole.startswith("# decide: something?\n\n# Ours.")
+    assert merged('members = { Patient = { mrn = "no" } }\n', added) == added, (
+        "an inline table can't be extended: only the additions are returned"
+    )

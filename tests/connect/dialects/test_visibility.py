@@ -1,0 +1,25 @@
+"""The list of staff-only members matches the list of members that pages show."""
+
+from __future__ import annotations
+
+from portal.connect.dialects.visibility import STAFF_ONLY
+from tests.support.allowed_members import PATIENTS, STAFF, members
+
+SHOWN_TO_PATIENTS_OTHERWISE = {
+    "Directory.concurrencyStamp",  # a stamp reveals nothing
+    "Protocol.concurrencyStamp",
+    "PgtResult.embryoCode",  # patients see it on the embryo
+}
+
+
+def test_the_staff_only_members_match_those_the_pages_show_only_to_staff() -> None:
+    def shown(pages: dict[str, str]) -> set[str]:
+        return {name for row in pages.values() for name in members(row)}
+
+    staffs = {
+        name
+        for name in shown(STAFF) - shown(PATIENTS) - SHOWN_TO_PATIENTS_OTHERWISE
+        if name[0].isupper() and not name.startswith("Notification.data.")
+    }
+    listed = {f"{record}.{name}" for record, names in STAFF_ONLY.items() for name in names}
+    assert listed - {"EmbryoStorage.location"} == staffs

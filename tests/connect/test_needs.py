@@ -1,0 +1,118 @@
+"""The published contract lists exactly what the portal reads and sends."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+import schemathesis
+
+from portal import __main__
+from portal.connect import needs
+from portal.connect.dialects.shapes import members_of, records
+from portal.services.endpoints import ALL
+
+ROOT = Path(__file__).parents[2]
+BY_NAME_ALONE = {
+    *("Address.line1", "Address.line2", "Address.city", "Address.region", "EmergencyContact.relation"),
+    *("NotificationChoice.push", "NotificationChoice.inApp"),
+}
+"""Members that forms read by their names."""
+
+
+def test_the_committed_contract_is_up_to_date() -> None:
+    kept = (ROOT / "docs/contract/portal-needs.json").read_text(encoding="utf-8")
+    assert kept == json.dumps(needs.document(), indent=2, ensure_ascii=False) + "\n", "run `make contract`"
+    assert (ROOT / "docs/api-needs.md").read_text(encoding="utf-8") == needs.page() + "\n", (
+        "run `make contract`"
+    )
+
+
+def test_the_command_prints_both(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["portal", "contract"])
+    assert __main__.main() == 0
+    assert json.loads(capsys.readouterr().out)["openapi"] == "3.1.0"
+    monkeypatch.setattr(sys, "argv", ["portal", "contract", "--page"])
+    assert __main__.main() == 0
+    assert capsys.readouterr().out.startswith("# What the portal needs")
+
+
+def test_the_contract_lists_each_call_once_and_has_no_dangling_reference() -> None:
+    document = needs.document()
+    calls = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert calls == {(one.method, one.template) for one in ALL}
+    operations = [one["operationId"] for item in document["paths"].values() for one in item.values()]
+    assert len(set(operations)) == len(operations)
+    text = json.dumps(document)
+    for name in set(re.findall(r"#/components/schemas/(\w+)", text)):
+        assert name in document["components"]["schemas"]
+
+
+def test_the_contract_is_valid_openapi() -> None:
+    document = needs.document()
+    schemathesis.openapi.from_dict(document).validate()
+    document["paths"]["/api/app/notification"]["get"]["parameters"] = "none"
+    with pytest.raises(Exception, match="none"):
+        schemathesis.openapi.from_dict(document).validate()
+
+
+def test_each_schema_is_valid_and_accepts_the_portals_records() -> None:
+    document = needs.document()
+    for name, schema in document["components"]["schemas"].items():
+        jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+        assert jsonschema_rs.validator_for({**schema, "components": document["components"]}), name
+    episode = {"$ref": "#/components/schemas/Episode", "components": document["components"]}
+    good: Any = {"id": "1", "status": "Active", "patient": {"id": "2"}}
+    assert jsonschema_rs.is_valid(episode, good)
+    assert not jsonschema_rs.is_valid(episode, {**good, "patient": {}})
+    assert not jsonschema_rs.is_valid(episode, {**good, "alerts": [{"text": 1}]})
+
+
+@cache
+def code() -> str:
+    folders = ("portal/views", "portal/web", "portal/services", "templates")
+    files = [
+        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".html")
+    ]
+    own = {"exchanges.py", "needs.py"}
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in files
+        if path.name not in own and not {"dialects", "uses"} & {*path.parts}
+    )
+
+
+@pytest.mark.parametrize("record", sorted(set(records()) - needs._only_sent()))
+def test_members_listed_as_used_are_read_and_ignored_ones_are_not(record: str) -> None:
+    shape = records()[record]
+    attributes = {field.encode_name: field.name for field in msgspec.structs.fields(shape)}
+    for member in members_of(shape):
+        use = needs.about(member)["use"]
+        is_read = re.search(rf"\.{attributes[member.name]}\b", code()) is not None
+        if use == "used":
+            assert is_read or f"{record}.{member.name}" in BY_NAME_ALONE, (
+                f"{record}.{member.name} is read nowhere: show it, or remove it from portal/services/uses"
+            )
+        elif use == "ignored":
+            assert not is_read or member.name in SHARED_NAMES, (
+                f"{record}.{member.name} is read: say what it is used for in portal/services/uses"
+            )
+
+
+SHARED_NAMES = {"conversationId", "bookingId", "concurrencyStamp", "creationTime", "lastModificationTime"}
+"""Names that other records have too, of which they are read."""
+
+
+def test_every_area_is_one_of_the_portals_views() -> None:
+    views = ROOT / "portal/views"
+    for shape in records().values():
+        for member in members_of(shape):
+            for area in needs.about(member).get("pages", []):
+                assert (views / area).is_dir() or (views / f"{area}.py").is_file(), area
