@@ -25,32 +25,32 @@ dev: $(VENV)/.assets  ## run the demo and reload it on each change; data and ses
 	@$(RUN) -m portal demo --reload --data var/dev
 
 shell: $(VENV)/.dev $(VENV)/.assets  ## open a Python prompt signed in as a sample person (AS=nora; default amelia)
-	@$(RUN) -m tests.support.shell $(AS)
+	@$(RUN) -m tools.shell $(AS)
 
 t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first failure: make t F=tests/test_parse.py
 	@test -n "$(F)" || { echo "Name a file: make t F=tests/test_parse.py" >&2; exit 2; }
 	@$(RUN) -m pytest -q -x $(F)
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50' sets the clock)
-	@$(RUN) -m tests.support.machine
-	@$(if $(AT),$(RUN) -m tests.support.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	@$(RUN) -m tools.machine
+	@$(if $(AT),$(RUN) -m tools.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
 # the large sample; a generated Python client, Spectral, TypeScript, openid-client; the API's tests on PostgreSQL; the Nu
 # HTML checker; the image. Needs npm, Java and access to their registries.
 test-all: $(VENV)/.dev $(VENV)/.assets  ## run all tests, also the long ones and the care service's on PostgreSQL
-	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tools.machine
 	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice --ignore tests/careservice/third_party -n auto --dist loadfile
-	@$(RUN) -m tests.support.html_quality
-	@$(RUN) -m tests.support.dockerfile
+	@$(RUN) -m tools.html_quality
+	@$(RUN) -m tools.image
 
 html: $(VENV)/.dev $(VENV)/.assets  ## check every page with the Nu HTML checker (Java and npm)
-	@$(RUN) -m tests.support.html_quality
+	@$(RUN) -m tools.html_quality
 
 lighthouse: $(VENV)/.dev $(VENV)/.assets  ## measure the main pages with Lighthouse, emulating a phone (Node 18 or newer)
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.support.lighthouse
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.lighthouse
 
 check: $(VENV)/.dev  ## check style, types, layers, templates and Dockerfile
 	@$(VENV)/bin/ruff check .
@@ -64,56 +64,56 @@ format: $(VENV)/.dev  ## format the code
 	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
 
 screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's picture, and contact sheets of all pages
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.support.screenshots
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.screenshots
 
 .PHONY: mutants
 mutants: $(VENV)/.dev $(VENV)/.assets  ## run mutation tests on the main modules (90 minutes at most; resumes where it stopped)
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.support.mutants
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.mutants
 
 .PHONY: bench bench-quick bench-load bench-slow
 bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write docs/performance.md (several minutes)
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.bench
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.bench
 
 bench-load: $(VENV)/.dev $(VENV)/.assets  ## load test: 200 people for a minute, with an API that is slow and sometimes fails
-	@$(RUN) -m tests.bench.concurrent_users
+	@$(RUN) -m tools.bench.concurrent_users
 
 bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients affect others, with and without nginx
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.bench.slow_clients
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.bench.slow_clients
 
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## a quick make bench: about a minute, writes nothing
-	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.bench --quick
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.bench --quick
 
 messages: $(VENV)/.dev  ## update the translation catalogues from code and templates
-	@$(RUN) -m tests.support.messages
+	@$(RUN) -m tools.messages
 
 words: $(VENV)/.dev $(VENV)/.assets  ## write a language's texts to a spreadsheet for review: make words L=es (PICTURES=1, TAKE=es.csv)
 	@test -n "$(L)" || { echo "Name a language: make words L=es" >&2; exit 2; }
-	@$(if $(PICTURES),$(RUN) -m tests.support.machine,true)
-	@$(RUN) -m tests.support.review_sheet $(L) $(if $(PICTURES),--pictures) $(if $(TAKE),--take $(TAKE))
+	@$(if $(PICTURES),$(RUN) -m tools.machine,true)
+	@$(RUN) -m tools.review_sheet $(L) $(if $(PICTURES),--pictures) $(if $(TAKE),--take $(TAKE))
 
 table: $(VENV)/.dev  ## rewrite portal/services/README.md: endpoints, their pages and tests
-	@$(RUN) -m tests.support.coverage_table
+	@$(RUN) -m tools.coverage_table
 
 contract: $(VENV)/.dev  ## rewrite what the portal needs of an API: docs/api-needs.md and its OpenAPI document
 	@$(RUN) -m portal contract > docs/contract/portal-needs.json
 	@$(RUN) -m portal contract --page > docs/api-needs.md
 
 evidence: $(VENV)/.dev  ## rewrite tests/ASVS.md and tests/ACCESS.md
-	@$(RUN) -m tests.support.evidence
+	@$(RUN) -m tools.evidence
 
 image: $(VENV)/.dev  ## build the image without Docker, in a folder of its own, and start it
-	@$(RUN) -m tests.support.dockerfile
+	@$(RUN) -m tools.image
 
 image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
-	@$(RUN) -m tests.support.image_pin
+	@$(RUN) -m tools.image_pin
 
 requirements: $(VENV)/.dev  ## update the pinned dependencies
-	@$(RUN) -m tests.support.requirements
+	@$(RUN) -m tools.requirements
 
 clean:  ## remove .venv
 	rm -rf $(VENV)

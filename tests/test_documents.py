@@ -21,7 +21,7 @@ DOCUMENTS = sorted(
 )
 CODE = sorted(
     path
-    for folder in ("portal", "tests", "templates", "static")
+    for folder in ("portal", "tests", "tools", "templates", "static")
     for path in (ROOT / folder).rglob("*")
     if path.suffix in {".py", ".html", ".css", ".js", ".toml", ".conf"}
 )

@@ -16,9 +16,9 @@ from portal.demo import reload
 from portal.demo.processes import Process
 from portal.demo.stack import portal_environment, tenants_file
 from portal.services.notifications import count_unread
-from tests.support.shell import signed_in_as
 from tests.support.stack import PASSWORD, ROOT, free_port, plan
 from tests.support.visitor import Visitor
+from tools.shell import signed_in_as
 
 
 def flask_routes(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ straight (`portal.web.framework_internals`). What a template means doesn't chang
 What each part saves, as CPU of a whole request with one part left out ÷ with both, medians of 16 rounds in turns in one
 process: the staff's list of consent forms (29 kB) takes 1.17 times as much without the fixed words, 1.20 without the
 straight calls and 1.39 without either; a patient's home page 1.05, 1.06 and 1.12. Against its floor the bench's page
-(`tests.bench`, 40 rows, medians of 14 rounds) takes 0.48 with both, 0.55 without the fixed words, 0.56 without the
+(`tools.bench`, 40 rows, medians of 14 rounds) takes 0.48 with both, 0.55 without the fixed words, 0.56 without the
 straight calls and 0.59 without either; at most 0.50 is allowed, so both stay.
 """
 

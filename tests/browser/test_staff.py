@@ -12,8 +12,8 @@ from portal.careservice.ids import sample_id
 from tests.browser.conftest import signed_in
 from tests.browser.keys import Keys
 from tests.browser.pages import ready
-from tests.support.screenshots import speak
 from tests.support.stack import PortalThread
+from tools.screenshots import speak
 
 EPISODE = sample_id("episode", "amelia-1")
 

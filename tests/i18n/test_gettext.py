@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.support.messages import LANGUAGES, catalog, words
+from tools.messages import LANGUAGES, catalog, words
 
 _NEVER = re.compile(
     r"!|\b(oops|invalid|click|submit|successfully|simply|abort|illegal|an error occurred|user)\b",

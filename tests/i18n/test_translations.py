@@ -9,8 +9,8 @@ import pytest
 
 from portal.config import tenants
 from portal.web import locale_selector
-from tests.support import messages
-from tests.support.messages import LANGUAGES, catalog, words
+from tools import messages
+from tools.messages import LANGUAGES, catalog, words
 
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
 

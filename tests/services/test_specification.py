@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portal.services.endpoints import ALL
-from tests.support import coverage_table
-from tests.support.coverage_table import Row, rows
-from tests.support.definitions import ROOT, sources, tree
+from tools import coverage_table
+from tools.coverage_table import Row, rows
+from tools.definitions import ROOT, sources, tree
 
 CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "socket", "httpx", "aiohttp"}
 MAY_CONNECT = {

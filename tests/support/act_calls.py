@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from tests.support.coverage_table import constants, functions_of
-from tests.support.definitions import ROOT, Name, modules, sources, tree
+from tools.coverage_table import constants, functions_of
+from tools.definitions import ROOT, Name, modules, sources, tree
 
 _GATES = {"act_once": ("send", 1), "create_once": ("send", 1), "Editing": ("write", None)}
 """Who sends: the parameter that sends, by name and by place."""

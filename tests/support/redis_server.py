@@ -24,7 +24,7 @@ class RedisServer:
 
     def start(self) -> None:
         server = shutil.which("redis-server")
-        assert server, "python -m tests.support.machine installs redis-server"
+        assert server, "python -m tools.machine installs redis-server"
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)]
         keeping = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"]
         self._child = subprocess.Popen([server, *options, *keeping], stdout=subprocess.DEVNULL)

@@ -9,9 +9,9 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
 from portal.web.guard import access_of
-from tests.support import access
 from tests.support.stack import PortalThread
 from tests.web.test_headers import routes
+from tools import access
 
 STAFF = {
     "nora": "nurse",

@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment, meta, nodes
 
 from portal.web.pages import FRAME, Page, all_pages, refuse_collisions
-from tests.support.coverage_table import application
+from tools.coverage_table import application
 
 
 @pytest.mark.parametrize("name", sorted(FRAME))

@@ -16,11 +16,11 @@ from portal.careservice.bootstrap import bootstrap
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.people import SECRET_VARIABLES
 from portal.careservice.settings import Settings
-from tests.bench.load import cpu_seconds, workers
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, Api, patient
 from tests.careservice.api.clinic import Clinic, clinic_of
 from tests.support.stack import PASSWORD, SECRETS, CareService, plan
 from tests.support.tokens import TokenMaker
+from tools.bench.load import cpu_seconds, workers
 
 PROTOCOLS = "/api/care/fertility-protocols"
 CONVERSATIONS = "/api/messaging/getconversations"

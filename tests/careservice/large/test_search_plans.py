@@ -11,8 +11,8 @@ from sqlalchemy import event, func, select
 
 from portal.careservice import database
 from portal.careservice.ids import sample_id
-from tests.bench.load import quantile
 from tests.careservice.large.large_service import SEARCHES, Large
+from tools.bench.load import quantile
 
 SMALL = 1000
 """Rows of a table that the planner may read as a whole, which is quicker than its index."""

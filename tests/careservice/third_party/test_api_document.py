@@ -11,8 +11,8 @@ import pytest
 import requests
 
 from portal.demo.programs import install_missing
-from tests.support.machine import NODE, NPM
 from tests.support.tokens import TokenMaker
+from tools.machine import NODE, NPM
 
 SPECTRAL = "@stoplight/spectral-cli@6.16.3"
 TYPES = ("openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3")

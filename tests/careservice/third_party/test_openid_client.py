@@ -12,8 +12,8 @@ from joserfc.jwk import KeySet, RSAKey
 
 from portal.careservice.ids import sample_id
 from portal.demo.programs import install_missing
-from tests.support.machine import NODE, NPM
 from tests.support.stack import PASSWORD, SECRETS, CareService, plan
+from tools.machine import NODE, NPM
 
 PACKAGE = "openid-client@6"
 DRIVER = Path(__file__).with_name("openid_client.mjs")

@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> SqliteStore:
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Redis server of these tests' own, on loopback."""
     server, port = shutil.which("redis-server"), free_port()
-    assert server, "tests/support/machine.py installs redis-server"
+    assert server, "tools/machine.py installs redis-server"
     folder = tmp_path_factory.mktemp("redis")
     command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
