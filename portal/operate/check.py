@@ -34,8 +34,9 @@ from portal.http.transfer import Answer, Call, TransportError
 from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.errors import SignInFailed
 from portal.signin.service_client import SCOPE, request_token
-from portal.signin.tokens import LEEWAY, SignInFailed, code_for_log, oauth_session, read_tokens
+from portal.signin.tokens import LEEWAY, code_for_log, oauth_session, read_tokens
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import Names
 from portal.store.sealer import fingerprint

@@ -13,7 +13,7 @@ from portal.http import transport
 from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Metadata
-from portal.signin.tokens import AnotherPerson, SignInFailed
+from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.state.session_records import Person
 
 ID_TOKEN, USERINFO = "id_token", "userinfo"

@@ -33,7 +33,6 @@ T = TypeVar("T")
 
 log = logging.getLogger("portal")
 
-ALGORITHMS = ("RS256", "PS256", "ES256")
 PRIVATE_KEY_JWT = "private_key_jwt"
 _FRESH_SECONDS = 3600.0
 _STALE_SECONDS = 24 * 3600.0
@@ -299,8 +298,10 @@ class _KeysNamed(msgspec.Struct):
 
 
 def _signing_key(named: dict[str, Any]) -> Key | None:
-    """Return the key if it may sign ID tokens; None for symmetric keys and keys that can't be parsed."""
-    if named.get("kty") not in ("RSA", "EC") or named.get("use", "sig") != "sig":
+    """Return the key if it may sign ID tokens; None for symmetric keys, other curves than Ed25519 and unreadable keys."""
+    if named.get("kty") not in ("RSA", "EC", "OKP") or named.get("use", "sig") != "sig":
+        return None
+    if named["kty"] == "OKP" and named.get("crv") != "Ed25519":
         return None
     try:
         return JWKRegistry.import_key(named)

@@ -34,15 +34,8 @@ from portal.signin.discovery import (
     Providers,
     with_query,
 )
-from portal.signin.tokens import (
-    LEEWAY,
-    Expected,
-    SignInFailed,
-    code_for_log,
-    oauth_session,
-    read_tokens,
-    verify_id_token,
-)
+from portal.signin.errors import SignInFailed
+from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
 from portal.state.session_records import Person, Tokens
 from portal.state.sign_outs import SignOuts
 from portal.store.names import hashed_name

@@ -15,7 +15,9 @@ from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused, Providers, with_query
-from portal.signin.tokens import LEEWAY, SignInFailed, Time, decode, oauth_session
+from portal.signin.errors import SignInFailed
+from portal.signin.signatures import decode
+from portal.signin.tokens import LEEWAY, Time, oauth_session
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Sessions
 from portal.store.vault import Vault
@@ -113,7 +115,7 @@ class BackChannel:
         Raises SignInFailed if the token is invalid.
         """
         provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
-        claims = _checked_claims(decode(logout_token, provider))
+        claims = _checked_claims(decode(logout_token, provider).claims)
         now = self.clock()
         issuer = provider.metadata().issuer
         audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud

@@ -27,15 +27,8 @@ from portal.http import deadline
 from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
 from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, person_of, userinfo
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import (
-    AnotherPerson,
-    Expected,
-    SignInFailed,
-    code_for_log,
-    oauth_session,
-    read_tokens,
-    verify_refreshed_id_token,
-)
+from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.tokens import Expected, code_for_log, oauth_session, read_tokens, verify_refreshed_id_token
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Session, Sessions
 from portal.store import Store

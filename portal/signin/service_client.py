@@ -25,7 +25,8 @@ from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import SignInFailed, oauth_session, read_tokens
+from portal.signin.errors import SignInFailed
+from portal.signin.tokens import oauth_session, read_tokens
 from portal.state.session_records import Tokens
 
 T = TypeVar("T")

@@ -5,8 +5,6 @@ Authlib implements the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
 import math
 import random
@@ -21,15 +19,16 @@ import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
-from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.errors import JoseError
 
 from portal import parse
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client
 from portal.http import requests_adapter
 from portal.signin import client_authentication
-from portal.signin.discovery import ALGORITHMS, Metadata, Provider, ProviderDown
+from portal.signin.discovery import Metadata, Provider
+from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.signatures import decode, half_hash
 from portal.state.session_records import Tokens
 
 LEEWAY = 30
@@ -54,14 +53,6 @@ _NO_REFUSAL = frozenset({404, 408, 425, 429})
 
 Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 """Seconds since 1970 in a JWT; the bounds exclude infinity and NaN."""
-
-
-class SignInFailed(Exception):
-    """The sign-in must not be accepted; `args[0]` says why, only for the audit trail and the log."""
-
-
-class AnotherPerson(SignInFailed):
-    """A refresh returned another person's ID token."""
 
 
 def oauth_session(
@@ -180,7 +171,8 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     """Validate an ID token (OpenID Connect Core §3.1.3.7) and return its claims; raise SignInFailed."""
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
-    claims = decode(token, provider)
+    signed = decode(token, provider)
+    claims = signed.claims
     held = _checked_claims(claims)
     issuer = provider.metadata().issuer
     options: Any = {"iss": {"value": issuer}, "aud": {"value": expected.client_id}}
@@ -189,7 +181,9 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
         cast("Any", CodeIDToken)(claims, {}, options, params).validate(now=int(now), leeway=LEEWAY)
     except JoseError as error:
         raise SignInFailed(f"ID token: {error.description or error.error}") from error
-    if held.at_hash is not None and not _is_hash(held.at_hash, expected.access_token):
+    if held.at_hash is not None and not secrets.compare_digest(
+        held.at_hash.encode(), half_hash(signed.header["alg"], str(expected.access_token))
+    ):
         raise SignInFailed("ID token: at_hash of another access token")
     if expected.auth_time_after is not None and (held.auth_time or 0) < expected.auth_time_after - LEEWAY:
         raise SignInFailed("ID token: not a fresh sign-in")
@@ -213,12 +207,6 @@ def verify_refreshed_id_token(
     if held.auth_time is not None and auth_time and abs(held.auth_time - auth_time) > LEEWAY:
         raise SignInFailed("ID token: of another sign-in")
     return claims
-
-
-def _is_hash(at_hash: str, access_token: object) -> bool:
-    """Whether `at_hash` matches the token (OpenID Connect Core §3.1.3.6); all supported algorithms use SHA-256."""
-    half = hashlib.sha256(str(access_token).encode()).digest()[:16]
-    return secrets.compare_digest(at_hash.encode(), base64.urlsafe_b64encode(half).rstrip(b"="))
 
 
 class _IdClaims(msgspec.Struct, frozen=True):
@@ -247,22 +235,3 @@ def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
         raise SignInFailed(
             f"ID token: {found[1] if found else 'a claim'} of another type or missing"
         ) from error
-
-
-def decode(token: str, provider: Provider) -> dict[str, Any]:
-    """Verify a JWT signed by the identity server and return its claims; an unknown key id makes it fetch the keys anew.
-
-    Raises SignInFailed if it is invalid, ProviderDown if that can't be verified without newer keys.
-    """
-    for again in (False, True):
-        try:
-            keys = provider.keys(unknown_key=again)
-            return dict(jwt.decode(token, keys, algorithms=list(ALGORITHMS)).claims)
-        except InvalidKeyIdError as error:
-            if again and provider.has_old_keys:
-                raise ProviderDown("newer keys can't be read") from error
-            if again:
-                raise SignInFailed("token signed with an unknown key") from error
-        except (JoseError, ValueError, TypeError, RecursionError) as error:
-            raise SignInFailed(f"token not readable: {type(error).__name__}") from error
-    raise AssertionError("unreachable")

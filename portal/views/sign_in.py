@@ -11,9 +11,9 @@ from flask_babel import get_locale
 from portal.context import context, session
 from portal.services.errors import Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
+from portal.signin.errors import SignInFailed
 from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
-from portal.signin.tokens import SignInFailed
 from portal.state.session_records import Tokens
 from portal.store import StoreDown
 from portal.web import audit, unsent

@@ -112,7 +112,11 @@ class Bench:
         visitor.sign_in(name, at)
         cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
         headers = {"Cookie": f"__Host-sid={cookie}", "Accept-Encoding": "identity", "Accept-Language": "en"}
-        return {**headers, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}  # or the bell answers 404
+        return {
+            **headers,
+            "Sec-Fetch-Site": "same-origin",
+            "Sec-Fetch-Dest": "empty",
+        }  # or the bell answers 404
 
     def delay(self, milliseconds: int) -> None:
         """Make the stub wait this long before each response."""

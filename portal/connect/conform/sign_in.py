@@ -16,8 +16,8 @@ from portal.config.settings import Settings
 from portal.config.tenants import Tenant
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import ProviderDown, ProviderRefused, Providers
+from portal.signin.errors import SignInFailed
 from portal.signin.flow import Finished, PasswordNeeded, SignIn
-from portal.signin.tokens import SignInFailed
 from portal.store import open_store
 from portal.store.vault import Vault
 

@@ -12,8 +12,9 @@ from authlib.integrations.base_client import OAuthError
 from portal.services.errors import Unavailable
 from portal.signin import flow
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
+from portal.signin.errors import SignInFailed
 from portal.signin.flow import Loop, PasswordNeeded, SignIn, local_path
-from portal.signin.tokens import Expected, SignInFailed
+from portal.signin.tokens import Expected
 from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
 

@@ -12,7 +12,8 @@ from authlib.integrations.base_client import OAuthError
 from portal.config.tenants import Side
 from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.tokens import NO_CODE, AnotherPerson, Expected, SignInFailed
+from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.tokens import NO_CODE, Expected
 from tests.signin.refresh.refreshed_session import ISSUER, METADATA, NOW, OLD, OVER, RefreshedSession
 
 # success
