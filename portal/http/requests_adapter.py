@@ -1,14 +1,14 @@
 """The portal's HTTP client in the shape that `requests` expects.
 
-Authlib's OAuth client and requests-cache bring a `requests` session of their own. With this adapter mounted
-both go through `portal.http.transport`, so that every limit of it holds for them too. Both are used while a lock is
-held, so their calls are sent alone.
+Authlib's OAuth client brings a `requests` session of its own. With this adapter mounted it goes through
+`portal.http.transport`, so that every limit of it holds for it too. It is used while a lock is held, so its calls are
+sent alone.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import requests
@@ -20,26 +20,16 @@ from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 
+_LARGEST_ANSWER = 1024 * 1024
 _OWN = {"connection", "accept-encoding", "content-length"}
 
 
 class CurlAdapter(BaseAdapter):
-    """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout.
+    """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout."""
 
-    `send_call` is what sends them at last, where that is not `transport.send` itself.
-    """
-
-    def __init__(
-        self,
-        timeouts: Timeouts,
-        *,
-        max_bytes: int = 1024 * 1024,
-        send_call: Callable[[Call], Answer] | None = None,
-    ) -> None:
+    def __init__(self, timeouts: Timeouts) -> None:
         super().__init__()
-        self._send_call = send_call or _send_alone
         self._timeouts = timeouts
-        self._max_bytes = max_bytes
 
     def send(
         self,
@@ -62,37 +52,18 @@ class CurlAdapter(BaseAdapter):
             body=body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else None,
             connect_timeout=self._timeouts.connect,
             timeout=self._timeouts.read,
-            max_bytes=self._max_bytes,
+            max_bytes=_LARGEST_ANSWER,
         )
         try:
-            answer = self._send_call(call)
+            answer = transport.send(call, alone=True)
         except TransportError as error:
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error
             raise requests.ConnectionError(error.reason, request=request) from error
-        response = requests.Response()
-        response.status_code = answer.status
-        response.headers = CaseInsensitiveDict(answer.headers)
-        response.url = request.url or ""
-        response.request = request
-        response.encoding = "utf-8"
-        response.raw = HTTPResponse(
-            io.BytesIO(answer.body),
-            headers=HTTPHeaderDict(answer.headers),
-            status=answer.status,
-            preload_content=False,
-            decode_content=False,
-            request_method=request.method,
-            request_url=request.url,
-        )
-        return response
+        return as_response(request, answer)
 
     def close(self) -> None:
         """Nothing to close: connections belong to the thread, not to the session."""
-
-
-def _send_alone(call: Call) -> Answer:
-    return transport.send(call, alone=True)
 
 
 def mount(session: Any, timeouts: Timeouts) -> None:
@@ -103,3 +74,23 @@ def mount(session: Any, timeouts: Timeouts) -> None:
     session.adapters.clear()
     session.mount("https://", adapter)
     session.mount("http://", adapter)
+
+
+def as_response(request: requests.PreparedRequest, answer: Answer) -> requests.Response:
+    """Return the answer in the shape that `requests` expects."""
+    response = requests.Response()
+    response.status_code = answer.status
+    response.headers = CaseInsensitiveDict(answer.headers)
+    response.url = request.url or ""
+    response.request = request
+    response.encoding = "utf-8"
+    response.raw = HTTPResponse(
+        io.BytesIO(answer.body),
+        headers=HTTPHeaderDict(answer.headers),
+        status=answer.status,
+        preload_content=False,
+        decode_content=False,
+        request_method=request.method,
+        request_url=request.url,
+    )
+    return response

@@ -165,18 +165,11 @@ class Care:
         body = b"".join(begun.chunks) if is_short else b""
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
-    def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
-        """Send a read prepared by the reference cache, like any other read; raise CircuitOpen or TransportError.
-
-        No other task of this thread runs meanwhile, because the cache holds a lock.
-        """
-        breaker = self._admitted(endpoint)
-
-        def send() -> Answer:
-            return retry.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
-
-        timed = retry.timed(send, endpoint, self.observer)
-        return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
+    def send_read(
+        self, endpoint: Endpoint, query: Query, token: str, conditions: list[tuple[str, str]]
+    ) -> Answer:
+        """Send a read for the reference cache and return its response, whatever its status; raise CareError if none came."""
+        return self._attempt(endpoint, query, {}, None, token, None, conditions)
 
     def send(
         self,

@@ -1,9 +1,10 @@
-"""Reference data (the clinic's physicians), cached for minutes by requests-cache (`portal.services.cached_session`).
+"""Reference data (the clinic's physicians), cached for minutes by requests-cache; nothing else is ever cached.
 
-Nothing else is ever cached. The key of a copy contains the person and session, so that it isn't used after signing out or
-in again (which is when roles change), and a generation number. The store holds one for each person and each clinic, and
-every write renews it, so that nobody sees an outdated calendar after their own act. If the store is down at a write,
-copies expire by age; the API itself allows five minutes.
+The key of a copy contains the person and session, so that it isn't used after signing out or in again (which is when
+roles change), and a generation number. The store holds one for each person and each clinic, and every write renews it,
+so that nobody sees an outdated calendar after their own act. If the store is down at a write, copies expire by age.
+
+Copies are JSON instead of requests-cache's pickle, encrypted and bound to their key, and contain no token.
 """
 
 # Parts of requests-cache's interface have no types.
@@ -11,151 +12,201 @@ copies expire by age; the API itself allows five minutes.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+import threading
+from collections import OrderedDict
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar, cast
 
-import requests
+import msgspec
+from redis import Redis, RedisError
+from requests import PreparedRequest, Request, Response, Session
+from requests_cache import CacheMixin, RedisCache, SerializerPipeline
+from requests_cache.backends.base import DictStorage
+from requests_cache.policy.directives import CacheDirectives
+from requests_cache.serializers.pipeline import Stage
+from requests_cache.serializers.preconf import json_preconf_stage
 
 from portal import metrics
 from portal.clock import Clock
-from portal.http.requests_adapter import CurlAdapter
-from portal.http.transfer import Answer, Call
+from portal.http.requests_adapter import as_response
+from portal.http.transfer import Answer
 from portal.services import retry
 from portal.services.client import Care
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, CareError, CircuitOpen, Unavailable
-from portal.services.interfaces import with_fixed
+from portal.services.errors import BadResponse, Unavailable
 from portal.store import StoreDown, update
+from portal.store.sealer import Sealer
 from portal.store.vault import Vault
-
-if TYPE_CHECKING:
-    from requests_cache import CachedResponse, CachedSession
-
-    from portal.services.cached_session import Copies
 
 T = TypeVar("T")
 
-KEPT = frozenset({LIST_PHYSICIANS})
+log = logging.getLogger("portal.cache")
+
 FRESH, STALE = timedelta(minutes=5), timedelta(hours=24)
 """How long a copy is fresh, and how long it may be used if the API fails."""
-_GENERATION = (STALE + timedelta(hours=1)).total_seconds()
-"""How long a generation is kept: until older copies have expired, because "no generation" is a valid key too."""
-_LARGEST_ANSWER = 4 * 1024 * 1024
+_LARGEST_COPY = 1024 * 1024
+_MEMORY = 32 * 1024 * 1024
 
 
-@dataclass
 class ReferenceCache:
-    """The cache of one process; if `url` is a Redis address, it is shared by all, sealed with the secret keys."""
+    """The cache of one process; if `url` is a Redis address, it is shared by all."""
 
-    vault: Vault
-    secret_keys: tuple[str, ...] = field(repr=False)
-    clock: Clock
-    url: str = "memory:"
+    def __init__(
+        self, vault: Vault, secret_keys: tuple[str, ...], clock: Clock, url: str = "memory:"
+    ) -> None:
+        self._vault, self._clock, self._sealer = vault, clock, Sealer(secret_keys, "cache")
+        timeouts = {"socket_timeout": 1, "socket_connect_timeout": 1}
+        self.copies = Memory() if url == "memory:" else _Redis.from_url(url, **timeouts)
 
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
         """Return the data, fresh from the cache or the API; if the API fails, an older copy with its time.
 
         Raises CareError. An older copy is used only after a server error (500, 502, 503, 504), no response, or an open
-        circuit breaker, never after a refusal.
+        circuit breaker, never after a refusal. A Redis that doesn't respond is an empty cache.
         """
-        if endpoint not in KEPT:
+        if endpoint != LIST_PHYSICIANS:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
-        asked = requests.Request("GET", care.address(endpoint, query, {}))
-        asked.headers = {"Accept": "application/json", "Accept-Language": care.language}
-        asked.headers["X-Correlation-Id"] = care.correlation_id
-        if care.dialect:
-            asked.headers = dict(with_fixed(list(asked.headers.items()), care.dialect.headers))
-        token = care.bearer.token()
-        session = self._session(care, endpoint, token)
         try:
-            response = session.send(asked.prepare(), allow_redirects=False)
-            if response.status_code == 401:
-                session = self._session(care, endpoint, care.bearer.renew(token))
-                response = session.send(asked.prepare(), allow_redirects=False)
-            if response.status_code == 200:
-                return _reference(care, endpoint, response, into, session)
-            headers = cast("Mapping[str, str]", response.headers)
-            answer = Answer(response.status_code, headers, response.content)
-            error = care.error(answer, endpoint)
-            if answer.status not in retry.FAILURES:
-                raise error
-        except CircuitOpen as held_back:
-            error: CareError = held_back
-        except requests.RequestException as failure:
-            retry.log_failure(endpoint.group, str(failure))
-            if str(failure) == "too large":
-                raise BadResponse("body too large") from failure
-            error = Unavailable(str(failure))
-        older = _older(care, session.cache.get_response(session.cache.create_key(asked.prepare())), into)
-        if older is None:
-            raise error
-        metrics.reference("stale")
-        return older
+            return self._session(care, query, self.copies).read(into)
+        except RedisError as error:
+            log.warning("cache doesn't answer: %s", type(error).__name__)
+            return self._session(care, query, Memory()).read(into)
 
     def move_on(self, care: Care) -> None:
         """Invalidate the copies that this write may have changed: the person's, and for staff the whole clinic's."""
-        until = self.clock() + _GENERATION
+        until = (
+            self._clock() + STALE.total_seconds() + 3600
+        )  # outlives the copies: "no generation" is a valid key
         try:
             for name in self._generations(care)[care.by_patient :]:
-                update(self.vault.store, name, lambda _record: (os.urandom(9), until))
+                update(self._vault.store, name, lambda _record: (os.urandom(9), until))
         except StoreDown:
-            logging.getLogger("portal.cache").warning(
-                "copies end by their age: the store isn't told of a write"
-            )
+            log.warning("copies end by their age: the store isn't told of a write")
 
-    @cached_property
-    def copies(self) -> Copies:
-        """The storage of copies. Created on first use, because requests-cache takes a third of the startup time and 25 MB."""
-        from portal.services.cached_session import Copies
-
-        return Copies(self.url, self.secret_keys, STALE)
-
-    def _session(self, care: Care, endpoint: Endpoint, token: str) -> CachedSession:
-        """Return a session for this reader; the token is added below the cache, so that no copy contains it."""
-        from portal.services.cached_session import open_session
-
-        def send(call: Call) -> Answer:
-            authorized = [*call.headers, ("Authorization", f"Bearer {token}")]
-            return care.send_read(endpoint, replace(call, headers=authorized))
-
-        names = self._generations(care)
-        held = self.vault.store.get_many(names)
+    def _session(self, care: Care, query: Query, copies: Redis | Memory) -> _Session:
+        """Return a session that finds only this reader's copy of this response."""
+        names, url = self._generations(care), care.address(LIST_PHYSICIANS, query, {})
+        held = self._vault.store.get_many(names)
         generations = (held[name].value.hex() if name in held else "" for name in names)
-        adapter = CurlAdapter(care.limits(), max_bytes=_LARGEST_ANSWER, send_call=send)
-        return open_session(self.copies, (*care.partition, *generations), FRESH, adapter)
+        reader = "\0".join((*care.partition, *generations, care.language, url))
+        key = hashlib.sha256(reader.encode()).hexdigest()
+
+        def key_fn(**_: object) -> str:
+            return key
+
+        json = Stage(dumps=msgspec.json.encode, loads=msgspec.json.decode)
+        sealed = Stage(
+            dumps=partial(self._sealer.seal, bound_to=key.encode()),
+            loads=partial(self._sealer.open, bound_to=key.encode()),
+        )
+        backend = RedisCache(
+            "reference",
+            connection=cast("Any", copies),
+            serializer=SerializerPipeline([json_preconf_stage, json, sealed], is_binary=True),
+            ttl_offset=int((STALE - FRESH).total_seconds()),
+        )
+        backend.redirects = DictStorage()
+        session = _Session(backend=backend, expire_after=FRESH, key_fn=key_fn, filter_fn=_may_be_kept)
+        session.care, session.query, session.token = care, query, care.bearer.token()
+        return session
 
     def _generations(self, care: Care) -> tuple[str, str]:
         """Return the names of the clinic's and the person's generations."""
         _issuer, tenant, sub, _epoch = care.partition
-        return self.vault.name("generation", tenant), self.vault.name("generation", tenant, sub)
+        return self._vault.name("generation", tenant), self._vault.name("generation", tenant, sub)
 
 
-def _reference(
-    care: Care, endpoint: Endpoint, response: requests.Response, into: type[T], session: CachedSession
-) -> Reference[T]:
-    """Decode the response; drop the copy if it can't be decoded."""
-    is_copy = getattr(response, "from_cache", False)
-    metrics.reference("hit" if is_copy else "miss")
-    try:
-        if is_copy:
-            return Reference(care.decode(response.content, into))
-        return Reference(care.decode_observed(endpoint, response.content, into))
-    except BadResponse:
-        session.cache.delete(getattr(response, "cache_key", ""))
-        raise
+class _Api(Session):
+    """Sends what isn't cached like any other read of this person; `failure` is why no response came."""
+
+    care: Care
+    query: Query
+    token: str
+    failure: Unavailable | None = None
+
+    def send(self, request: PreparedRequest, **_: object) -> Response:
+        answer = self._answer(request)
+        if answer.status == 401:
+            self.token = self.care.bearer.renew(self.token)
+            answer = self._answer(request)
+        return as_response(request, answer)
+
+    def _answer(self, request: PreparedRequest) -> Answer:
+        conditions = [
+            (name, str(request.headers[name]))
+            for name in ("If-None-Match", "If-Modified-Since")
+            if name in request.headers
+        ]
+        try:
+            return self.care.send_read(LIST_PHYSICIANS, self.query, self.token, conditions)
+        except Unavailable as error:
+            self.failure = error
+            return Answer(503, {}, b"")
 
 
-def _older(care: Care, copy: CachedResponse | None, into: type[T]) -> Reference[T] | None:
-    """Return the copy's content and when it was read or revalidated; None if that is too long ago."""
-    as_of = copy.expires - FRESH if copy and copy.expires else None
-    if copy is None or as_of is None or as_of < datetime.now(UTC) - STALE:
-        return None
-    try:
-        return Reference(care.decode(copy.content, into), as_of=as_of)
-    except BadResponse:
-        return None
+class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, into: type[T]) -> Reference[T]:
+        url, as_of = self.care.address(LIST_PHYSICIANS, self.query, {}), None
+        request = Request("GET", url, headers={"Accept-Language": self.care.language}).prepare()
+        response = self.send(request)
+        if response.status_code != 200:
+            answer = Answer(response.status_code, cast("dict[str, str]", response.headers), response.content)
+            error = self.failure or self.care.error(answer, LIST_PHYSICIANS)
+            if response.status_code not in retry.FAILURES:
+                raise error
+            self.settings.stale_if_error = STALE - FRESH
+            response = self.send(request, only_if_cached=True)
+            if not response.expires:
+                raise error
+            as_of = response.expires - FRESH
+        metrics.reference("stale" if as_of else "hit" if response.from_cache else "miss")
+        try:
+            if response.from_cache:
+                return Reference(self.care.decode(response.content, into), as_of)
+            return Reference(self.care.decode_observed(LIST_PHYSICIANS, response.content, into))
+        except BadResponse:
+            self.cache.delete(response.cache_key)
+            raise
+
+
+def _may_be_kept(response: Response) -> bool:
+    """Whether to keep a copy. True for statuses other than 200, which are never stored: False would delete the copy."""
+    asked = CacheDirectives.from_headers(response.headers)
+    is_short = asked.max_age in range(int(FRESH.total_seconds()))
+    is_forbidden = asked.no_store or asked.no_cache or is_short or "Set-Cookie" in response.headers
+    return response.status_code != 200 or not (is_forbidden or len(response.content) > _LARGEST_COPY)
+
+
+class _Redis(Redis):
+    def setex(self, name: Any, time: Any, value: Any) -> Any:
+        return self.set(name, value, ex=time)  # requests-cache calls `setex`, which is deprecated
+
+
+class Memory:
+    """The part of Redis that holds copies, in this process: bounded, dropping the least recently used."""
+
+    def __init__(self) -> None:
+        self.held: OrderedDict[bytes, bytes] = OrderedDict()
+        self.size = 0
+        self._lock = threading.Lock()
+
+    def get(self, name: bytes) -> bytes | None:
+        with self._lock:
+            if name in self.held:
+                self.held.move_to_end(name)
+            return self.held.get(name)
+
+    def setex(self, name: bytes, _seconds: int, value: bytes) -> None:
+        with self._lock:
+            self.size += len(value) - len(self.held.pop(name, b""))
+            self.held[name] = value
+            while self.size > _MEMORY:
+                self.size -= len(self.held.popitem(last=False)[1])
+
+    def delete(self, name: bytes) -> None:
+        with self._lock:
+            self.size -= len(self.held.pop(name, b""))

@@ -43,11 +43,11 @@ class Answered(Protocol):
 T = TypeVar("T", bound=Answered)
 
 
-def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool = False) -> Answer:
+def once(call: Call, group: str, breaker: Breaker, *, usual: float) -> Answer:
     """Send the call, which `breaker` has admitted; `usual` is the full timeout of a call, in seconds."""
     started = time.perf_counter()
     try:
-        answer = transport.send(call, alone=alone)
+        answer = transport.send(call)
     except TransportError as error:
         unanswered(error, group, breaker, started, is_fair=call.timeout >= _SHORT * usual)
         raise

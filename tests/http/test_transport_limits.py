@@ -75,7 +75,7 @@ def test_a_server_that_never_accepts_times_out_after_the_connect_timeout() -> No
 def test_libraries_with_their_own_session_obey_the_same_limits(
     upstream: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Authlib and requests-cache: no redirect, no cookie, no proxy, a bounded body."""
+    """Authlib: no redirect, no cookie, no proxy, a bounded body."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     moved = b"HTTP/1.1 302 Found\r\nLocation: /else\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
 

@@ -22,8 +22,7 @@ MAY_CONNECT = {
     "portal/http/requests_adapter.py",  # carries libraries' `requests` calls
     "portal/operate/check.py",  # Authlib's session, over that adapter
     "portal/signin/discovery.py",  # Authlib's session and its exceptions
-    "portal/services/cached_session.py",  # requests-cache, over that adapter
-    "portal/services/reference_cache.py",  # requests-cache's exceptions
+    "portal/services/reference_cache.py",  # requests-cache, over the client of the care API
     "portal/demo/scale.py",  # checks whether a port is in use
     "portal/demo/stack.py",  # checks whether a port is in use
     "portal/demo/processes.py",  # starts processes and waits for them

@@ -8,17 +8,18 @@ from contextvars import copy_context
 
 import pytest
 
-from portal.services import cached_session
-from portal.services.cached_session import Memory
+from portal.services import reference_cache
+from portal.services.reference_cache import Memory
+from portal.store.sealer import Sealer
 from tests.services.reference_cache.care_api import KEYS, cache, care_of, read, wait_for_redis
 from tests.support.stack import free_port
 
 
 def test_the_memory_cache_is_bounded_and_drops_the_least_recently_used(upstream, store, monkeypatch):
-    monkeypatch.setattr(cached_session, "_MEMORY", 3000)
+    monkeypatch.setattr(reference_cache, "_MEMORY", 3000)
     references = cache(store)
     care = care_of(upstream.url, references)
-    kept = references.copies.kept
+    kept = references.copies
     assert isinstance(kept, Memory)
     for number in range(20):
         read(care, Filter="first")
@@ -33,7 +34,9 @@ def test_the_memory_cache_is_bounded_and_drops_the_least_recently_used(upstream,
 def test_no_copy_contains_a_token(upstream, store):
     references = cache(store)
     read(care_of(upstream.url, references))
-    (written,) = references.copies.kept.held.values()
+    ((name, sealed),) = references.copies.held.items()
+    written = Sealer(KEYS, "cache").open(sealed, name.removeprefix(b"reference:"))
+    assert written is not None
     assert b"riverside.nora.1.en v1" in _content(written)
     assert b"Bearer" not in written
     assert b"nora.1.en/0" not in written
