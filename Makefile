@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Tests start Python a few hundred times: keep bytecode caches, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots table contract evidence clean
+.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots documents clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -96,15 +96,8 @@ words: $(VENV)/.dev $(VENV)/.assets  ## write a language's texts to a spreadshee
 	@$(if $(PICTURES),$(RUN) -m tools.machine,true)
 	@$(RUN) -m tools.review_sheet $(L) $(if $(PICTURES),--pictures) $(if $(TAKE),--take $(TAKE))
 
-table: $(VENV)/.dev  ## rewrite portal/services/README.md: endpoints, their pages and tests
-	@$(RUN) -m tools.coverage_table
-
-contract: $(VENV)/.dev  ## rewrite what the portal needs of an API: docs/api-needs.md and its OpenAPI document
-	@$(RUN) -m portal contract > docs/contract/portal-needs.json
-	@$(RUN) -m portal contract --page > docs/api-needs.md
-
-evidence: $(VENV)/.dev  ## rewrite tests/ASVS.md and tests/ACCESS.md
-	@$(RUN) -m tools.evidence
+documents: $(VENV)/.dev  ## rewrite the generated documents: settings, endpoints, what the portal needs of an API, access, ASVS
+	@$(RUN) -m tools.documents
 
 image: $(VENV)/.dev  ## build the image without Docker, in a folder of its own, and start it
 	@$(RUN) -m tools.image

@@ -1,27 +1,37 @@
-"""gunicorn's settings for the portal: defaults that environment variables override."""
+"""gunicorn's settings for the portal: some from environment variables, which portal/config/variables.py declares."""
 
 import os
+import runpy
+from pathlib import Path
 
 from portal.operate import scratch, supervisor
 
+# Run, not imported: at a reload these are the new version's.
+_VARIABLES = runpy.run_path(str(Path(__file__).parent / "portal" / "config" / "variables.py"))["DECLARED"]
 
-def _number(name: str, default: int) -> int:
-    return int(os.environ.get(name) or default)
+
+def _given(field):
+    """The variable's value; its default where it is wrong, which check_settings reports."""
+    variable = _VARIABLES[field]
+    try:
+        return variable.parse(os.environ.get(variable.name) or str(variable.default))
+    except ValueError:
+        return variable.default
 
 
-bind = os.environ.get("PORTAL_BIND", "127.0.0.1:8000")
+bind = _given("bind")
 # An event loop reads requests and writes responses, so that a slow client doesn't occupy a thread.
 worker_class = "portal.server.worker.Worker"
-workers = _number("PORTAL_WORKERS", 2)
-threads = _number("PORTAL_THREADS", 8)
+workers = _given("workers")
+threads = _given("threads")
 # Keeps the process below 1024 file descriptors: libcurl's select() can't handle higher ones.
 worker_connections = 800
 # Longer than the page deadline of 10 s plus a slow identity server; a worker that hangs is replaced.
-timeout = _number("PORTAL_WORKER_TIMEOUT", 60)
+timeout = _given("worker_timeout")
 graceful_timeout = 30
 keepalive = 15
 # Workers are recycled from time to time, but not all at once.
-max_requests = _number("PORTAL_MAX_REQUESTS", 20000)
+max_requests = _given("max_requests")
 max_requests_jitter = max_requests // 10
 # In memory, so that the heartbeat never waits for a disk.
 worker_tmp_dir = scratch.MEMORY

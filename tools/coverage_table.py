@@ -1,6 +1,6 @@
 """Which page and which test use which endpoint of the care API specification §4, read out of the code.
 
-`make table` writes portal/services/README.md from it. Service functions and pages come from the syntax trees of
+`make documents` writes portal/services/README.md from it. Service functions and pages come from the syntax trees of
 `portal`: a page uses an endpoint when its handler reaches, by whatever helpers, a function of `portal.services` that
 names the endpoint's constant; what changes something is used by posts alone. A test uses a page when one of its
 strings is that page's address.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -31,7 +30,6 @@ from portal.services.endpoints import ALL, WEBHOOKS, Endpoint
 from tests.support.stack import plan
 from tools.definitions import ROOT, Module, Name, modules, reach, resolve, sources, tree
 
-TABLE = ROOT / "portal" / "services" / "README.md"
 SHOWN = 5
 """How many pages or tests a cell names; the others are counted."""
 _WEBHOOKS_SHOW = {
@@ -249,7 +247,7 @@ def written() -> str:
         "",
         "## Endpoints, pages and tests",
         "",
-        "Generated from the code by `make table`; `tests/services/test_specification.py` fails if it is out of date. A",
+        "Generated from the code by `make documents`. A",
         "page is listed if its handler calls the function, directly or not; pages of the same resource come first. A test",
         "is listed if it has the name or folder of one of the pages and contains its address; all of these tests run the",
         "portal against the real care service.",
@@ -289,12 +287,3 @@ def _some(texts: Iterable[str]) -> str:
 
 def _link(path: Path) -> str:
     return f"[{path.stem.removeprefix('test_')}](../../{path.relative_to(ROOT).as_posix()})"
-
-
-def main() -> int:
-    TABLE.write_text(written(), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

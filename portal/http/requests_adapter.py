@@ -16,7 +16,7 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 

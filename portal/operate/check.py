@@ -25,8 +25,9 @@ from redis.exceptions import ResponseError
 
 from portal import parse, printing
 from portal.config.modules import WHAT_ELSE
-from portal.config.settings import Settings, Timeouts
+from portal.config.settings import Settings
 from portal.config.tenants import Client, Tenant, contrast
+from portal.config.variables import Timeouts
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.load import load_dialects
 from portal.http import transport

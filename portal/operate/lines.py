@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 def are_wanted() -> bool:
     """Whether logs are JSON (PORTAL_LOG)."""
-    return (os.environ.get("PORTAL_LOG") or "json") == "json"
+    return os.environ.get("PORTAL_LOG") != "text"
 
 
 def line(level: str, message: str, *, at: float | None = None, error: str | None = None) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from portal.config.modules import Module
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
 from portal.http.transfer import Answer, Call, TransportError

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import msgspec
 
-from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
+from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable

@@ -23,8 +23,8 @@ from joserfc.jwk import JWKRegistry, Key, KeySet
 
 from portal import metrics
 from portal.clock import Clock
-from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenants
+from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
 from portal.http.transfer import Call, TransportError

@@ -20,8 +20,8 @@ from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock, age
-from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
+from portal.config.variables import Timeouts
 from portal.parse import is_local
 from portal.services.errors import Unavailable
 from portal.services.sign_in_age import FRESH

@@ -12,8 +12,8 @@ import msgspec
 import requests
 
 from portal.clock import Clock
-from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
+from portal.config.variables import Timeouts
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.errors import SignInFailed
 from portal.signin.signatures import decode

@@ -21,8 +21,8 @@ from authlib.integrations.base_client import OAuthError
 
 from portal import metrics
 from portal.clock import Clock, lasts
-from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
+from portal.config.variables import Timeouts
 from portal.http import deadline
 from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
 from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, person_of, userinfo

@@ -18,8 +18,8 @@ import requests
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock
-from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenant
+from portal.config.variables import Timeouts
 from portal.http.transfer import Answer
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference

@@ -22,8 +22,8 @@ from authlib.oidc.core import CodeIDToken
 from joserfc.errors import JoseError
 
 from portal import parse
-from portal.config.settings import Timeouts
 from portal.config.tenants import Client
+from portal.config.variables import Timeouts
 from portal.http import requests_adapter
 from portal.signin import client_authentication
 from portal.signin.discovery import Metadata, Provider

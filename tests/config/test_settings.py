@@ -149,7 +149,7 @@ def test_the_metrics_token_can_be_read_from_a_file_and_is_not_in_the_repr(tmp_pa
 
 
 def test_check_exits_with_2_and_prints_a_line_for_each_fault(tmp_path: Path) -> None:
-    environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"))
+    environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"), PORTAL_WORKERS="two")
     for command in (["-m", "portal", "check"], ["-m", "gunicorn", "wsgi:app"]):
         done = subprocess.run(
             [sys.executable, *command],
@@ -162,6 +162,7 @@ def test_check_exits_with_2_and_prints_a_line_for_each_fault(tmp_path: Path) -> 
         )
         assert done.returncode == 2, done.stderr
         assert "tenants.riverside.time_zone" in done.stderr
+        assert "PORTAL_WORKERS: must be a whole number, 1 or more (found 'two')" in done.stderr
 
 
 def test_contrast_is_computed_as_in_wcag() -> None:

@@ -27,14 +27,6 @@ BY_NAME_ALONE = {
 """Members that forms read by their names."""
 
 
-def test_the_committed_contract_is_up_to_date() -> None:
-    kept = (ROOT / "docs/contract/portal-needs.json").read_text(encoding="utf-8")
-    assert kept == json.dumps(needs.document(), indent=2, ensure_ascii=False) + "\n", "run `make contract`"
-    assert (ROOT / "docs/api-needs.md").read_text(encoding="utf-8") == needs.page() + "\n", (
-        "run `make contract`"
-    )
-
-
 def test_the_command_prints_both(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["portal", "contract"])
     assert __main__.main() == 0

@@ -14,7 +14,7 @@ import pycurl
 import pytest
 import requests
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.http import requests_adapter, transfer, transport
 from portal.http.transfer import Answer, Call, TransportError
 from tests.support.certificates import self_signed

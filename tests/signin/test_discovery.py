@@ -9,7 +9,7 @@ import pytest
 import requests
 from authlib.integrations.base_client import OAuthError
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.signin.discovery import Provider, ProviderDown
 from tests.support.clock import Clock
 from tests.support.upstream import Make, Upstream, ok

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, cast
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.services.client import Care
 from portal.services.errors import NotSignedIn
 from tests.support.upstream import Upstream

@@ -1,14 +1,10 @@
-"""The table of evidence matches the marks on the tests and covers every requirement."""
+"""The table of evidence covers every requirement."""
 
 from __future__ import annotations
 
 import re
 
-from tools.evidence import KINDS, TABLE, TESTS, marks, requirements, table
-
-
-def test_the_table_matches_the_asvs_marks() -> None:
-    assert TABLE.read_text(encoding="utf-8") == table(), "run make evidence"
+from tools.evidence import KINDS, TESTS, marks, requirements
 
 
 def test_each_asvs_requirement_has_a_test_or_a_reason() -> None:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.demo.stack import tenants_file
 from tests.support.faults import (
     ACTED,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.services.client import Care
 from portal.services.decoding import Page
 from portal.services.endpoints import LIST_PHYSICIANS

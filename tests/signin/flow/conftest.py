@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from portal.config.settings import Timeouts
+from portal.config.variables import Timeouts
 from portal.signin import flow
 from portal.signin.discovery import Metadata
 from portal.signin.flow import SignIn

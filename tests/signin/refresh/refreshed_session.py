@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from portal.config.settings import SessionLimits, Timeouts
+from portal.config.settings import SessionLimits
 from portal.config.tenants import Client, Roles, Side, Tenants
+from portal.config.variables import Timeouts
 from portal.signin.discovery import Metadata
 from portal.signin.refresh import Refresher
 from portal.signin.tokens import Expected
