@@ -170,7 +170,10 @@ _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((_references, (outcome,)) for outcome in ("hit", "miss", "stale")),
     *(
         (_events, ("sign-in", outcome))
-        for outcome in ("done", "fresh", "refused", "unknown", "unavailable", "loop", "client-refused")
+        for outcome in (
+            *("done", "fresh", "refused", "unknown", "unavailable", "loop", "client-refused"),
+            *("no-auth-time", "not-fresh"),
+        )
     ),
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
     *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),

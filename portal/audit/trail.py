@@ -87,12 +87,14 @@ class Audit:
         id_: str | None = None,
         ids: Sequence[str] | None = None,
         declared: str | None = None,
+        reason: str | None = None,
         also: Mapping[str, str] | None = None,
         is_promised: bool = False,
     ) -> None:
         """Append one event, such as `("consent.sign", "done")`; `ids` replaces `id_` where it concerns several records.
 
-        `declared` is the portal's name for the declared sentence, with its language; `also` holds ids of other kinds that
+        `declared` is the portal's name for the declared sentence, with its language; `reason` is the portal's own words;
+        `also` holds ids of other kinds that
         were asked for. `is_promised` marks lines that `assure` reserved room for. A line that can't be written is counted
         as lost.
         """
@@ -108,6 +110,7 @@ class Audit:
             "ids": None if ids is None else ids[:_MOST_IDS],
             "count": None if ids is None else len(ids),
             "declared": declared,
+            "reason": reason,
             "also": also,
             "request": request_id,
         }

@@ -73,6 +73,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     pushed_authorization_request_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     authorization_response_iss_parameter_supported: bool = False
+    claims_parameter_supported: bool = False
 
     @property
     def addresses(self) -> tuple[str, ...]:

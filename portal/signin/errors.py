@@ -9,3 +9,11 @@ class SignInFailed(Exception):
 
 class AnotherPerson(SignInFailed):
     """A refresh returned another person's ID token."""
+
+
+class NotFresh(SignInFailed):
+    """The person should have typed the password again; `is_dated` says whether the server tells when that was last."""
+
+    def __init__(self, reason: str, *, is_dated: bool) -> None:
+        super().__init__(reason)
+        self.is_dated = is_dated

@@ -43,6 +43,9 @@ from portal.store.vault import Vault
 
 BROWSER_COOKIE = "__Host-signin"
 
+_AUTH_TIME = '{"id_token":{"auth_time":{"essential":true}}}'
+"""Asks for the time of the sign-in (OpenID Connect Core §5.5.1); some servers don't send it for `max_age` alone."""
+
 _LIFETIME = 15 * 60
 _AT_MOST = 5
 _LOOP_RETURNS = 3
@@ -174,6 +177,8 @@ class SignIn:
             "ui_locales": language,
             "max_age": str(FRESH if fresh else self._max_age),
         }
+        if metadata.claims_parameter_supported:
+            params.setdefault("claims", _AUTH_TIME)
         if fresh or is_second:
             params["prompt"] = "login"
         if login_hint:

@@ -27,7 +27,7 @@ from portal.config.variables import Timeouts
 from portal.http import requests_adapter
 from portal.signin import client_authentication
 from portal.signin.discovery import Metadata, Provider
-from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.signatures import decode, half_hash
 from portal.state.session_records import Tokens
 
@@ -172,7 +172,7 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     signed = decode(token, provider)
-    claims = signed.claims
+    claims = _with_number(signed.claims, "auth_time")
     held = _checked_claims(claims)
     issuer = provider.metadata().issuer
     options: Any = {"iss": {"value": issuer}, "aud": {"value": expected.client_id}}
@@ -185,9 +185,16 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
         held.at_hash.encode(), half_hash(signed.header["alg"], str(expected.access_token))
     ):
         raise SignInFailed("ID token: at_hash of another access token")
-    if expected.auth_time_after is not None and (held.auth_time or 0) < expected.auth_time_after - LEEWAY:
-        raise SignInFailed("ID token: not a fresh sign-in")
+    if expected.auth_time_after is not None:
+        _check_fresh(held, expected.auth_time_after)
     return claims
+
+
+def _check_fresh(held: _IdClaims, after: float) -> None:
+    if not held.auth_time:  # some servers send 0
+        raise NotFresh("ID token: no auth_time", is_dated=False)
+    if held.auth_time < after - LEEWAY:
+        raise NotFresh("ID token: the password wasn't asked for", is_dated=True)
 
 
 def verify_refreshed_id_token(
@@ -207,6 +214,13 @@ def verify_refreshed_id_token(
     if held.auth_time is not None and auth_time and abs(held.auth_time - auth_time) > LEEWAY:
         raise SignInFailed("ID token: of another sign-in")
     return claims
+
+
+def _with_number(claims: dict[str, Any], name: str) -> dict[str, Any]:
+    """Turn a number of seconds that a server sends as text into a number."""
+    value = claims.get(name)
+    number = parse.whole_number(value, most=parse.LARGEST) if isinstance(value, str) else None
+    return claims if number is None else {**claims, name: number}
 
 
 class _IdClaims(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from flask_babel import get_locale
 from portal.context import context, session
 from portal.services.errors import Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.errors import SignInFailed
+from portal.signin.errors import NotFresh, SignInFailed
 from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.state.session_records import Tokens
@@ -41,6 +41,12 @@ class FailedPage(Page, template="sign_in/failed.html"):
     """A failed sign-in; `keeps_cookies` says whether the browser accepts cookies."""
 
     keeps_cookies: bool
+
+
+class NotFreshPage(Page, template="sign_in/not_fresh.html"):
+    """A sign-in that should have been fresh; `is_dated` says whether the server tells when the person signed in."""
+
+    is_dated: bool
 
 
 @bp.get("/sign-in")
@@ -75,7 +81,7 @@ def _start(
         )
     except (ProviderDown, ProviderRefused, Loop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
-        audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"))
+        audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"), reason=str(error) or None)
         raise
     response = leave_to(started.location)
     _bind(response, started.cookie)
@@ -97,16 +103,21 @@ def callback() -> Response:
     except PasswordNeeded as needed:
         _revoke_soon(needed.tokens)
         return _start(needed.next, needed.whose, is_second=True)
+    except NotFresh as error:
+        log.warning("fresh sign-in refused: %s", error)
+        audit.note("sign-in", "not-fresh" if error.is_dated else "no-auth-time", reason=str(error))
+        return render(NotFreshPage(is_dated=error.is_dated), status=400)
     except SignInFailed as error:
         log.warning("sign-in refused: %s", error)
-        audit.note("sign-in", "refused")
+        audit.note("sign-in", "refused", reason=str(error))
         return _failed()
     except Unavailable as error:
         log.warning("sign-in not finished: %s", error)
-        audit.note("sign-in", "unavailable")
+        audit.note("sign-in", "unavailable", reason=str(error))
         return _failed(503)
     if finished is None:
-        audit.note("sign-in", "unknown")
+        log.warning("sign-in unknown: %s", _why_unknown())
+        audit.note("sign-in", "unknown", reason=_why_unknown())
         return redirect_to("/") if here.person else _failed()
     replaced = here.tokens
     here.sign_in(finished.person, finished.tokens, device=_device())
@@ -177,6 +188,13 @@ def _revoke_soon(tokens: Tokens | None) -> None:
 def _answer() -> dict[str, str]:
     """The authorization response; repeated parameters count as absent (RFC 6749 §3.1)."""
     return {name: values[0] for name, values in request.args.lists() if len(values) == 1}
+
+
+def _why_unknown() -> str:
+    """Why no pending sign-in fits the answer."""
+    if "response" in request.args:
+        return "answered with a JWT (JARM)"
+    return "unknown state" if BROWSER_COOKIE in request.cookies else "no cookie"
 
 
 def _failed(status: int = 400) -> Response:

@@ -116,10 +116,12 @@ def note(
     kind: str | None = None,
     id_: str | None = None,
     declared: str | None = None,
+    reason: str | None = None,
 ) -> None:
     """Record an event of this request; the person is the signed-in one unless given.
 
-    `declared` names the sentence that was declared, and its language.
+    `declared` names the sentence that was declared, and its language. `reason` says in the portal's words why a sign-in
+    failed.
 
     An address may name any id, so that one of another shape is recorded under a pseudonym. What a GET has done with a
     record is to show it.
@@ -127,7 +129,7 @@ def note(
     if kind and id_ and outcome == "done" and request.method in ("GET", "HEAD"):
         shown(event, kind, id_)
     else:
-        _record(event, outcome, person or g.get("person"), kind, id_, declared)
+        _record(event, outcome, person or g.get("person"), kind, id_, declared, reason=reason)
 
 
 def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
@@ -258,6 +260,7 @@ def _record(
     ids: str | Sequence[str] | None,
     declared: str | None = None,
     also: Mapping[str, str] | None = None,
+    reason: str | None = None,
 ) -> None:
     if outcome == "refused":
         g.is_refusal_noted = True
@@ -275,6 +278,7 @@ def _record(
         id_=_opaque(ids) if isinstance(ids, str) and ids else None,
         ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
         declared=declared,
+        reason=reason,
         also=also,
         is_promised=g.get("is_assured", False),
     )

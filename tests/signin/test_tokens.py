@@ -19,7 +19,7 @@ from portal.config.tenants import Client
 from portal.config.variables import Timeouts
 from portal.signin import tokens
 from portal.signin.discovery import Metadata
-from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.tokens import Expected
 from portal.state.session_records import Tokens
 
@@ -231,7 +231,7 @@ def test_what_is_no_token_is_refused(token: object) -> None:
     [
         *({name: None} for name in ("iss", "aud", "sub", "exp", "iat", "nonce")),
         *({name: "other"} for name in ("iss", "aud", "nonce", "azp")),
-        *({name: "1"} for name in ("exp", "iat", "nbf", "auth_time")),
+        *({name: "1"} for name in ("exp", "iat", "nbf")),
         *({name: -1} for name in ("exp", "iat", "nbf", "auth_time")),
         *({"exp": 253402300800}, {"exp": 1e300}),
         *({"sub": ""}, {"sub": "x" * 256}, {"sub": 7}),
@@ -249,7 +249,7 @@ def test_a_claim_that_is_missing_or_wrong_is_refused(changes: dict[str, Any]) ->
     "changes",
     [
         *({"sub": "x"}, {"sub": "x" * 255}, {"exp": 253402300799}, {"auth_time": 0}, {"nbf": 0}),
-        *({"exp": NOW - 29}, {"iat": NOW + 30}, {"nbf": NOW + 30}),
+        *({"auth_time": "0"}, {"exp": NOW - 29}, {"iat": NOW + 30}, {"nbf": NOW + 30}),
     ],
 )
 def test_a_claim_at_its_limit_is_believed(changes: dict[str, Any]) -> None:
@@ -291,6 +291,19 @@ def test_a_fresh_sign_in_is_one_that_began_since(auth_time: int | None, believed
     fresh = Expected("portal", "nonce", "access", auth_time_after=NOW)
     assert is_believed(fresh, auth_time=auth_time) is believed
     assert is_believed(auth_time=auth_time), "unless it needn't be"
+
+
+@pytest.mark.parametrize(("auth_time", "is_dated"), [(NOW - 31, True), (0, False), (None, False)])
+def test_a_refusal_says_whether_the_time_of_the_sign_in_was_told(
+    auth_time: int | None, is_dated: bool
+) -> None:
+    with pytest.raises(NotFresh) as refused:
+        verified(Expected("portal", "nonce", "access", auth_time_after=NOW), auth_time=auth_time)
+    assert refused.value.is_dated is is_dated
+
+
+def test_a_time_of_sign_in_may_be_text() -> None:
+    assert verified(auth_time=str(NOW))["auth_time"] == NOW
 
 
 # with a refresh

@@ -40,6 +40,15 @@ def test_a_fresh_sign_in_asks_for_the_password_and_sends_a_login_hint(sign_in: S
     assert not {"prompt", "login_hint"} & set(query_of(start(sign_in)))
 
 
+def test_the_time_of_the_sign_in_is_asked_for_where_claims_can_be(
+    sign_in: SignIn, identity: Identity
+) -> None:
+    identity.metadata_ = msgspec.structs.replace(METADATA, claims_parameter_supported=True)
+    assert query_of(start(sign_in))["claims"] == '{"id_token":{"auth_time":{"essential":true}}}'
+    theirs = tenant(authorize_params={"claims": "{}"})
+    assert query_of(start(sign_in, of=theirs))["claims"] == "{}", "what the clinic sets stays"
+
+
 def test_a_well_formed_cookie_is_kept_and_any_other_replaced(sign_in: SignIn) -> None:
     cookie = "Az09_-" + "a" * 37
     assert start(sign_in, cookie).cookie == cookie

@@ -34,6 +34,38 @@ def test_an_unexpected_authorization_response_is_refused(
     refused(portal)
 
 
+@pytest.mark.parametrize(
+    ("callback", "claims", "header", "reason"),
+    [
+        ({"error": "access_denied"}, {}, {}, "identity server said no: access_denied"),
+        ({"error": "Amelia Hart"}, {}, {}, "identity server said no: another code"),
+        (
+            {"code": None, "state": None, "iss": None, "response": "a.b.c"},
+            {},
+            {},
+            "answered with a JWT (JARM)",
+        ),
+        ({"state": "other"}, {}, {}, "unknown state"),
+        ({}, {"auth_time": "soon"}, {}, "ID token: auth_time of another type or missing"),
+        ({}, {}, {"alg": "HS256"}, "token signed with HS256, which isn't accepted"),
+    ],
+)
+@pytest.mark.asvs("16.3.1")
+def test_the_audit_says_why_a_sign_in_failed(
+    portal: PortalThread,
+    identity: HostileServer,
+    callback: dict[str, Any],
+    claims: dict[str, Any],
+    header: dict[str, Any],
+    reason: str,
+) -> None:
+    identity.callback, identity.claims, identity.header = callback, claims, header
+    if header:
+        identity.sign = identity.by_public_key
+    refused(portal)
+    assert portal.audited()[-1]["reason"] == reason
+
+
 def test_a_response_without_issuer_is_accepted_if_none_is_advertised(
     portal: PortalThread, identity: HostileServer
 ) -> None:

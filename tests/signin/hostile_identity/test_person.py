@@ -40,6 +40,28 @@ def test_a_step_up_without_a_new_authentication_is_refused(
     assert signed_in(visitor.get("/signed-out"), visitor), "who was signed in before still is"
 
 
+@pytest.mark.parametrize(
+    ("auth_time", "outcome", "said"),
+    [
+        (None, "no-auth-time", "doesn’t say when you signed in"),
+        (0, "no-auth-time", "doesn’t say when you signed in"),
+        (1_000_000_000, "not-fresh", "didn’t ask for your password again"),
+    ],
+)
+def test_a_person_reads_why_signing_isnt_possible_and_whom_to_call(
+    portal: PortalThread, identity: HostileServer, auth_time: float | None, outcome: str, said: str
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.claims = {"auth_time": auth_time}
+    page = sign_in(visitor, fresh=True)
+    assert page.heading == "Signing isn’t possible"
+    assert said in page.words
+    assert "020 7946" in page.words
+    line = portal.audited()[-1]
+    assert (line["audit"], line["outcome"]) == ("sign-in", outcome)
+
+
 @pytest.mark.parametrize("role", ["nurse", ["nurse"], ["unknown", "nurse"], ["nurse", 5, None]])
 def test_roles_may_be_a_string_or_a_list(portal: PortalThread, identity: HostileServer, role: object) -> None:
     identity.claims = {"role": role}

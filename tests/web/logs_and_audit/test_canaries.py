@@ -26,6 +26,7 @@ from tests.web.logs_and_audit.typist import TYPED_INTO, UUID, WHO, Typist, by_ha
 
 MEMBERS = {
     "declared",
+    "reason",
     "audit",
     "outcome",
     "at",
