@@ -115,11 +115,6 @@ def startup_lock(engine: Engine) -> Generator[None]:
         yield
 
 
-def create_tables(engine: Engine) -> None:
-    """Create the tables that don't exist yet."""
-    Base.metadata.create_all(engine)
-
-
 def new_session(
     engine: Engine, *, writes: bool = True, serializable: bool = False, alone: bool = False
 ) -> Session:

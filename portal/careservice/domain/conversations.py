@@ -76,7 +76,7 @@ class Message(Base):
 
     id: Mapped[Id] = mapped_column(primary_key=True)
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"))
-    tenant_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     sender_id: Mapped[str | None] = mapped_column(String(36))
     sender_name: Mapped[str]
     side: Mapped[MessageSide] = mapped_column(one_of(MessageSide))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, LargeBinary, String, exists, false, func, select
+from sqlalchemy import ForeignKey, LargeBinary, String, exists, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql import ColumnElement
 
@@ -47,7 +47,7 @@ class File(Base):
     media_type: Mapped[str]
     size: Mapped[int]
     sha256: Mapped[str] = mapped_column(String(64))
-    is_patient_copy: Mapped[bool] = mapped_column(default=False, server_default=false())
+    is_patient_copy: Mapped[bool] = mapped_column(default=False)
     creation_time: Mapped[datetime] = mapped_column(default=now)
 
 

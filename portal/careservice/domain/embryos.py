@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, String, false, select
+from sqlalchemy import ForeignKey, String, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
@@ -93,7 +93,7 @@ class EmbryoStorage(Audited, Base):
     location: Mapped[Location | None] = mapped_column(Structs(Location))
     hold_reason: Mapped[str | None]
     hold_cause: Mapped[HoldCause | None] = mapped_column(one_of(HoldCause))
-    held_by_clinic: Mapped[bool] = mapped_column(default=False, server_default=false())
+    held_by_clinic: Mapped[bool] = mapped_column(default=False)
     clinic_hold_reason: Mapped[str | None]
     stopped_at: Mapped[datetime | None]
     thaw_form_id: Mapped[str | None] = mapped_column(String(36))

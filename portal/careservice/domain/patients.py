@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, String, false, or_, select
+from sqlalchemy import ForeignKey, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql import ColumnElement
 
@@ -61,9 +61,9 @@ class Patient(Audited, Base):
     date_of_birth: Mapped[date]
     email: Mapped[str | None]
     email_changed_by_id: Mapped[str | None] = mapped_column(String(36))
-    email_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
+    email_verified: Mapped[bool] = mapped_column(default=False)
     phone_number: Mapped[str | None]
-    phone_number_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
+    phone_number_verified: Mapped[bool] = mapped_column(default=False)
     address: Mapped[Address | None] = mapped_column(Structs(Address))
     language: Mapped[str] = mapped_column(default="en")
     preferred_channel: Mapped[Channel] = mapped_column(one_of(Channel), default=Channel.EMAIL)

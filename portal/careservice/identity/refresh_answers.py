@@ -36,7 +36,7 @@ def keep(session: Session, token: RefreshToken, presented: str, answer: dict[str
 
 def repeated(token: RefreshToken, presented: str, scope: str) -> dict[str, Any]:
     """The token response that `presented` got before; raises OAuth2Error if another scope is asked for now."""
-    if token.sealed_answer is None:  # replaced by an earlier version, which kept none
+    if token.sealed_answer is None:  # its grace period is over
         raise InvalidGrantError
     plain = jwe.decrypt_compact(token.sealed_answer, _key(presented)).plaintext
     answer = msgspec.json.decode(plain or b"", type=dict[str, Any])

@@ -7,7 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -32,7 +32,7 @@ class Tenant(Base):
     display_name: Mapped[str]
     accent: Mapped[str] = mapped_column(String(7))
     country: Mapped[str | None] = mapped_column(String(2))
-    time_zone: Mapped[str] = mapped_column(String(64), default="UTC", server_default="UTC")
+    time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     phone_number: Mapped[str | None] = mapped_column(String(32))
 
 
@@ -52,7 +52,7 @@ class Person(Base):
     given_name: Mapped[str]
     family_name: Mapped[str]
     email: Mapped[str]
-    email_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
+    email_verified: Mapped[bool] = mapped_column(default=False)
     locale: Mapped[str] = mapped_column(String(16))
     roles: Mapped[list[str]]
     is_active: Mapped[bool] = mapped_column(default=True)
@@ -149,7 +149,7 @@ class FailedSignIn(Base):
     __table_args__ = (Index(None, "username", "address"),)
 
     id: Mapped[Id] = mapped_column(primary_key=True)
-    tenant_id: Mapped[str | None] = mapped_column(String(36))
+    tenant_id: Mapped[str] = mapped_column(String(36))
     username: Mapped[str] = mapped_column(String(64))
     address: Mapped[str] = mapped_column(String(64), index=True)
     browser: Mapped[str | None] = mapped_column(String(64))
@@ -188,7 +188,7 @@ class Grant(Base):
     """What a person's sign-in granted one client: the family of all tokens issued from one code.
 
     Revoking it, alone or with all others of its `sid`, revokes all its tokens. `auth_time` is when the person
-    entered their password, None for grants from before this was stored; `ends_at` is when its last token expires.
+    entered their password; `ends_at` is when its last token expires.
     """
 
     __tablename__ = "grants"
@@ -198,7 +198,7 @@ class Grant(Base):
     person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
     sid: Mapped[Id] = mapped_column(index=True)
     scope: Mapped[str]
-    auth_time: Mapped[datetime | None]
+    auth_time: Mapped[datetime]
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
 

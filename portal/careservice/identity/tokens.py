@@ -53,10 +53,9 @@ def access_token(
             "role": _role(person.roles),
             "sid": grant.sid,
             "grant": grant.id,
-        }
-        if grant.auth_time:
             # When the person signed in, in refreshed tokens too (RFC 9068 §2.2.1).
-            claims["auth_time"] = _seconds(grant.auth_time)
+            "auth_time": _seconds(grant.auth_time),
+        }
     return _sign(session, claims, _ACCESS_TYPE)
 
 

@@ -1,6 +1,8 @@
 """The database's migrations (Alembic); every start runs `upgrade`.
 
-To add one, change the models and run `python -m portal.careservice.migrations "what changes"`.
+The first one is written out rather than created from the models, since these go on changing: a released database must
+stay what its migrations made it. Until the first release it is the only one, and written anew when a model changes;
+from then on each change adds one. `python -m portal.careservice.migrations "what changes"` writes both.
 """
 
 from __future__ import annotations
@@ -23,19 +25,11 @@ FOLDER = Path(__file__).parent
 
 
 class UnusableDatabase(Exception):
-    """This version can't migrate the database's tables to its own schema; the message says why."""
+    """The database has tables that no migration created, or a later version of the service migrated it."""
 
 
-class OlderDatabase(UnusableDatabase):
-    """The database has tables that no migration created, so none can upgrade them."""
-
-
-class NewerDatabase(UnusableDatabase):
-    """A later version of the service has migrated the schema."""
-
-
-def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Migrate a database, empty or of any earlier version, to the latest schema or to `revision`.
+def upgrade(engine: Engine) -> None:
+    """Migrate a database, empty or of any earlier version, to the latest schema.
 
     Raises UnusableDatabase. Callers that may run concurrently hold `database.startup_lock`.
     """
@@ -44,19 +38,19 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     with engine.begin() as connection:
         tables = inspect(connection).get_table_names()
         if tables and "alembic_version" not in tables:
-            raise OlderDatabase("The database has tables but no version: start with an empty one.")
+            raise UnusableDatabase("The database has tables but no version: start with an empty one.")
         _require_known(connection, config)
         if connection.dialect.name != "sqlite":
             connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration waits for readers of a table
         config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        command.upgrade(config, "head")
 
 
 def _require_known(connection: Connection, config: Config) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     newer = set(MigrationContext.configure(connection).get_current_heads()) - known
     if newer:
-        raise NewerDatabase(
+        raise UnusableDatabase(
             f"The database is of a later version ({', '.join(sorted(newer))}): start that version of the "
             "service, or restore a backup from before it."
         )

@@ -6,8 +6,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 ${imports if imports else ""}
-revision = "${up_revision}"
-down_revision = "${down_revision}"
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
 branch_labels = None
 depends_on = None
 

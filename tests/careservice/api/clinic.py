@@ -50,8 +50,8 @@ class Clinic:
         assert answer.status_code == 200, answer.text
         return answer.json
 
-    def token(self, who: str, signed_in: timedelta | None = timedelta()) -> str:
-        """An access token of a person who signed in so long ago; None where nobody knows when."""
+    def token(self, who: str, signed_in: timedelta = timedelta()) -> str:
+        """An access token of a person who signed in so long ago."""
         with self.app.app_context(), database.new_session(database.engine()) as session:
             person = session.get_one(Person, sample_id("person", who))
             client = session.scalars(
@@ -65,7 +65,7 @@ class Clinic:
                 person_id=person.id,
                 sid=new_id(),
                 scope="ClientelePortal",
-                auth_time=None if signed_in is None else clock.now() - signed_in,
+                auth_time=clock.now() - signed_in,
                 ends_at=clock.now() + timedelta(days=1),
             )
             session.add(grant)

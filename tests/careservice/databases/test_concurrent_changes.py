@@ -370,7 +370,7 @@ def test_a_database_of_a_later_version_is_refused_with_a_message(
 ) -> None:
     with place.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = 'v9999'"))
-    with pytest.raises(migrations.NewerDatabase):
+    with pytest.raises(migrations.UnusableDatabase):
         migrations.upgrade(place.engine)
     url = place.engine.url.render_as_string(hide_password=False)
     assert main(["--database", url, "--port", "0"]) == 2

@@ -53,7 +53,7 @@ class MovableClock:
 def seed(url: str) -> None:
     """Fill a database with clinics, people, clients and a key."""
     engine = database.connect(url)
-    database.create_tables(engine)
+    database.Base.metadata.create_all(engine)
     with database.new_session(engine) as session:
         keys.ensure_key(session)
         people.add(session, PASSWORD)

@@ -17,10 +17,7 @@ KEPT_FOR = timedelta(days=30)
 
 
 class Delivery(Base):
-    """A processed webhook, by kind and `webhook-id`, and its answer.
-
-    `webhook_id` is the kind and the id's SHA-256, or the id itself in rows from before kinds were distinguished.
-    """
+    """A processed webhook and its answer; `webhook_id` is its kind and the SHA-256 of its `webhook-id`."""
 
     __tablename__ = "webhook_deliveries"
 
@@ -38,7 +35,7 @@ def recall(session: Session, kind: str, webhook_id: str) -> bytes | Delivery:
     moment = now()
     session.execute(delete(Delivery).where(Delivery.received_at < moment - KEPT_FOR))
     own = f"{kind}:{sha256(webhook_id.encode()).hexdigest()}"
-    kept = session.get(Delivery, own) or session.get(Delivery, webhook_id)
+    kept = session.get(Delivery, own)
     if kept is not None:
         return kept.answer
     taken = Delivery(webhook_id=own, answer=b"", received_at=moment)
