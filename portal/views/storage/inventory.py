@@ -15,9 +15,9 @@ from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, line
 from portal.services.client import Care
-from portal.services.embryo_moves import second_signatures
 from portal.services.records.consents import ConsentForm, Signature
 from portal.services.records.storage import EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.rules.embryo_moves import second_signatures
 from portal.services.storage import update_embryo_storage
 from portal.state.session_records import Person
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves, reason
