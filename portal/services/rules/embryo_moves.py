@@ -22,11 +22,40 @@ WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
 }
 """The dispositions that each final status carries out."""
 
-_TREATS = (EmbryoStatus.THAWED, EmbryoStatus.TRANSFERRED)
-_DECIDES = (ConsentKind.DISPOSITION, ConsentKind.DONATION)
-_STAYS = (Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE)
 _UNDER_WAY = (CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD)
 _SECOND_PERSON = (SignerRole.WITNESS, SignerRole.CLINICIAN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """A signed form of one of the kinds, whose treatment may have to be under way, and a wish on record.
+
+    `decided` are the dispositions of which the form has to contain one. None of either means any.
+    """
+
+    kinds: tuple[ConsentKind, ...]
+    wishes: tuple[Disposition, ...] = ()
+    decided: tuple[Disposition, ...] = ()
+    is_under_way: bool = False
+
+
+_TREATMENT = _Needed(
+    kinds=(ConsentKind.TREATMENT,),
+    wishes=(Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE),
+    is_under_way=True,
+)
+_LOSS = _Needed(kinds=(ConsentKind.TREATMENT,))
+"""An embryo that was thawed and did not survive."""
+
+_NEEDED: Mapping[EmbryoStatus, _Needed] = {
+    EmbryoStatus.THAWED: _TREATMENT,
+    EmbryoStatus.TRANSFERRED: _TREATMENT,
+    **{
+        status: _Needed(kinds=(ConsentKind.DISPOSITION, ConsentKind.DONATION), wishes=wishes, decided=wishes)
+        for status, wishes in WISHES_OF.items()
+    },
+}
+"""What the moves to these statuses need; the others need nothing."""
 
 
 class Gap(StrEnum):
@@ -94,43 +123,36 @@ def _judge(
     embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str, status: EmbryoStatus
 ) -> Move:
     is_loss = embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED
-    needs_form = status in _TREATS or status in WISHES_OF
-    missing: list[Missing] = []
-    if needs_form and embryo.is_stopped:
-        missing.append(Missing(Gap.HELD_BY_PATIENT if embryo.is_held_by_patient else Gap.HELD_BY_CLINIC))
-    if embryo.is_on_hold and embryo.is_held_by_patient:
-        missing.append(Missing(Gap.HELD_BY_PATIENT))
-    if not needs_form:
-        return Move(status, missing=tuple(missing))
-    if status in _TREATS and embryo.disposition not in _STAYS:
-        missing.append(Missing(Gap.WISH_DIFFERS))
-    if status in WISHES_OF and not is_loss and embryo.disposition not in WISHES_OF[status]:
-        missing.append(Missing(Gap.WISH_DIFFERS))
+    needed = _LOSS if is_loss else _NEEDED.get(status)
+    missing = _holds(embryo, needs_form=needed is not None)
+    if needed is None:
+        return Move(status, missing=missing)
+    if needed.wishes and embryo.disposition not in needed.wishes:
+        missing = (*missing, Missing(Gap.WISH_DIFFERS))
     if evidence.forms is None:
         return Move(status, missing=(*missing, Missing(Gap.FORMS_UNREADABLE)))
-    if is_loss or status in _TREATS:
-        fitting = [form for form in evidence.forms if form.kind == ConsentKind.TREATMENT]
-    else:
-        decided = _decided(embryo, status)
-        fitting = [f for f in evidence.forms if f.kind in _DECIDES and f.disposition in decided]
-    found = _allowing(embryo, episode, fitting)
-    if isinstance(found, Missing):
-        return Move(status, missing=(*missing, found))
-    if status in _TREATS:
-        under_way = [form for form in found if _is_under_way(form, evidence)]
-        if not under_way:
-            return Move(status, missing=(*missing, Missing(Gap.TREATMENT_OVER, found[0])))
-        found = under_way
-    seen = next((form for form in found if second_signatures(form, sub)), None)
+    allowing = _allowing(embryo, episode, _fitting(evidence.forms, needed, embryo.disposition))
+    if not isinstance(allowing, Missing) and needed.is_under_way:
+        allowing = _under_way(allowing, evidence)
+    if isinstance(allowing, Missing):
+        return Move(status, missing=(*missing, allowing))
+    seen = next((form for form in allowing if second_signatures(form, sub)), None)
     if seen is None:
-        missing.append(Missing(Gap.SECOND_PERSON, found[0]))
-    return Move(status, form=seen or found[0], missing=tuple(missing))
+        missing = (*missing, Missing(Gap.SECOND_PERSON, allowing[0]))
+    return Move(status, form=seen or allowing[0], missing=missing)
 
 
-def _decided(embryo: EmbryoStorage, status: EmbryoStatus) -> tuple[Disposition, ...]:
-    """The disposition that a form must contain for this final status: the recorded wish, if the status carries it out."""
-    wishes = WISHES_OF[status]
-    return (embryo.disposition,) if embryo.disposition in wishes else wishes
+def _holds(embryo: EmbryoStorage, *, needs_form: bool) -> tuple[Missing, ...]:
+    """The hold that stops the embryo; one by the clinic doesn't stop moves that need no form."""
+    if embryo.is_held_by_patient and (needs_form or embryo.is_on_hold):
+        return (Missing(Gap.HELD_BY_PATIENT),)
+    return (Missing(Gap.HELD_BY_CLINIC),) if needs_form and embryo.is_stopped else ()
+
+
+def _fitting(forms: Iterable[ConsentForm], needed: _Needed, wish: Disposition) -> list[ConsentForm]:
+    """The forms of a kind that can allow it: for the wish on record, where the move carries that out."""
+    decided = (wish,) if wish in needed.decided else needed.decided
+    return [f for f in forms if f.kind in needed.kinds and (not decided or f.disposition in decided)]
 
 
 def _allowing(
@@ -161,6 +183,8 @@ def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:
     return tuple(one.full_name for one in couple if signed.isdisjoint({one.id, one.user_id or one.id}))
 
 
-def _is_under_way(form: ConsentForm, evidence: Evidence) -> bool:
-    episode = evidence.episodes.get(form.episode_id or "")
-    return episode is not None and episode.status in _UNDER_WAY
+def _under_way(forms: list[ConsentForm], evidence: Evidence) -> list[ConsentForm] | Missing:
+    """The forms whose treatment is under way."""
+    episodes = [evidence.episodes.get(form.episode_id or "") for form in forms]
+    found = [f for f, at in zip(forms, episodes, strict=True) if at is not None and at.status in _UNDER_WAY]
+    return found or Missing(Gap.TREATMENT_OVER, forms[0])
