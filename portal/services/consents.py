@@ -1,21 +1,17 @@
 """Consent forms (care API specification §4, group ConsentForm).
 
-If a response is lost, the act isn't sent again: the form is read, and `signed_by`, `is_revoked` or `find_created` say
-whether the act took place.
+If a response is lost, the act isn't sent again: the form is read, and says whether the act took place.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
-from typing import Any
 
 import msgspec
-import rfc8785
 
 from portal.services.client import Care
-from portal.services.decoding import Page, fields_of
+from portal.services.decoding import Page
 from portal.services.endpoints import (
     CREATE_CONSENT,
     LIST_CONSENTS,
@@ -31,14 +27,12 @@ from portal.services.records.consents import (
     CLINIC_ROLES,
     ONE_PERSON_KINDS,
     TREATMENT_RESTS_ON,
-    Clause,
     ConsentDraft,
     ConsentForm,
     ConsentStatus,
     ReadingMode,
     SignerRole,
     SigningMethod,
-    Statement,
     ToldBy,
 )
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
@@ -290,73 +284,6 @@ def revoke_consent(
     return form or read_back(lambda: get_consent(care, consent_id))
 
 
-def content_hash(form: ConsentForm | ConsentDraft) -> str:
-    """The portal's hash of a form's signed content: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
-
-    Compare it only between forms read individually, since lists omit the text.
-    """
-    return hashlib.sha256(signed_text(form)).hexdigest()
-
-
-def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
-    """A form's signed content as canonical JSON (RFC 8785).
-
-    Contains title, kind, version, body and statements, and embryoStorageIds and disposition if the form has them;
-    members without a value are omitted.
-    """
-    content: dict[str, object] = {
-        "title": form.title,
-        "kind": None if form.kind is None else str(form.kind),
-        "version": form.version,
-        "body": _all_given(form.body),
-        "statements": _all_given(form.statements),
-        "embryoStorageIds": list(form.embryo_storage_ids or ()) or None,
-        "disposition": str(form.disposition) if form.disposition else None,
-    }
-    return rfc8785.dumps(_given(content))
-
-
-def is_known_empty(form: ConsentForm) -> bool:
-    """Whether a form from a list, which omits the body, has no clauses according to the API's hash of it."""
-    return form.body is None and form.content_hash == content_hash(msgspec.structs.replace(form, body=()))
-
-
-def seal(form: ConsentForm) -> str:
-    """The portal's seal of a fully signed form: SHA-256, lower-case hex, of canonical JSON (RFC 8785).
-
-    Covers id, version, patientId and contentHash, and for each signature role, personId, name, signedAt and method. It
-    shows whether two records are the same, not where they come from.
-    """
-    signatures = [
-        {
-            "role": str(signature.role),
-            "personId": signature.person_id,
-            "name": signature.name,
-            "signedAt": msgspec.to_builtins(signature.signed_at),
-            "method": None if signature.method is None else str(signature.method),
-        }
-        for signature in form.signatures
-    ]
-    content = {
-        "id": form.id,
-        "version": form.version,
-        "patientId": form.patient_id,
-        "contentHash": form.content_hash,
-        "signatures": [_given(signature) for signature in signatures],
-    }
-    return hashlib.sha256(rfc8785.dumps(_given(content))).hexdigest()
-
-
-def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bool:
-    """Whether `sub` has signed the form (in that role, if given), to find out if a signing with a lost response worked."""
-    return any(s.person_id == sub and role in (None, s.role) for s in form.signatures)
-
-
-def is_revoked(form: ConsentForm) -> bool:
-    """Whether the form is revoked, to find out if a revocation with a lost response worked."""
-    return form.is_revoked
-
-
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:
     """The newest active form that may have been made from `draft`, to find out if a creation with a lost response worked.
 
@@ -392,11 +319,3 @@ def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
     signers = sorted((str(s.role), s.person_id or "") for s in form.required_signers)
     named = (form.patient_id, form.title.strip(), form.kind, form.version.strip())
     return (*named, form.procedure_date, form.episode_id, signers)
-
-
-def _all_given(parts: Iterable[Clause | Statement] | None) -> list[dict[str, Any]] | None:
-    return None if parts is None else [_given(fields_of(part)) for part in parts]
-
-
-def _given(members: Mapping[str, object]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}

@@ -12,12 +12,11 @@ from portal.services import endpoints as at
 from portal.services.errors import BadResponse, Invalid
 from portal.services.records.consents import (
     ConsentStatus,
-    Signature,
     SignerRole,
     ToldBy,
 )
 from portal.services.records.storage import Disposition
-from tests.services.consent_forms import DRAFT, FORM, MADE, whole
+from tests.services.consent_forms import DRAFT, FORM, MADE
 
 
 def test_missing_members_are_distinguished_from_empty_ones(care):
@@ -183,7 +182,7 @@ def test_clinicians_and_witnesses_may_sign_longer_after_signing_in(role, seconds
 def test_revoking_ends_with_the_revoked_form(care, answers):
     care.answers.extend(answers)
     form = consents.revoke_consent(care, "c-1", reason="Changed our minds", stamp="s1", operation="op-2")
-    assert consents.is_revoked(form)
+    assert form.is_revoked
     assert care.calls[0].endpoint == at.REVOKE_CONSENT
     assert care.calls[0].body == {"reason": "Changed our minds", "concurrencyStamp": "s1"}
     assert care.calls[0].operation == "op-2"
@@ -268,15 +267,6 @@ def test_a_form_without_a_creation_time_counts_as_the_oldest(care):
 def test_a_form_that_differs_is_not_taken_for_the_new_one(care, change):
     care.answers.extend([None, {"items": [{**MADE, **change}]}])
     assert consents.create_consent(care, DRAFT) is None
-
-
-def test_a_lost_signing_is_resolved_from_the_signatures():
-    given_at = datetime(2026, 11, 27, tzinfo=UTC)
-    signed = whole(signatures=(Signature(role=SignerRole.PATIENT, person_id="amelia", signed_at=given_at),))
-    assert consents.signed_by(signed, "amelia")
-    assert consents.signed_by(signed, "amelia", SignerRole.PATIENT)
-    assert not consents.signed_by(signed, "amelia", SignerRole.WITNESS)
-    assert not consents.signed_by(signed, "daniel")
 
 
 def test_an_answer_that_is_no_form_is_a_bad_response(care):

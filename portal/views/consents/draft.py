@@ -32,9 +32,9 @@ from portal.services.records.consents import (
 )
 from portal.services.records.episodes import Episode
 from portal.services.records.storage import Disposition
+from portal.services.rules.ending import is_carried_out
+from portal.services.rules.signing import missing_party
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import missing_party
-from portal.views.consents.ending import is_carried_out
 from portal.views.consents.labels import names_of, role_word, text_gap_words
 from portal.views.consents.people import (
     LEFT_OUT,

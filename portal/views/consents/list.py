@@ -13,10 +13,10 @@ from portal.services.consents import get_consent
 from portal.services.gather import gather_all, known
 from portal.services.listed import Listed
 from portal.services.records.consents import ConsentForm, ConsentStatus
+from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
 from portal.views.consents.labels import names_of, text_gap_words
-from portal.views.consents.missing import account_words, missing_words, without_account
+from portal.views.consents.missing import account_words, missing_words
 from portal.web.filters import day, in_a_row, today
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message

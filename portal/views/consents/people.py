@@ -25,8 +25,8 @@ from portal.services.records.consents import (
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Patient
 from portal.services.records.relationships import RelationshipType
+from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import same_name
 
 LEFT_OUT = "-"
 """The choice for a signature that this form doesn't need."""

@@ -19,12 +19,14 @@ from portal.i18n.gettext import _, catalogue_of
 from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import Told, get_consent, is_revoked, revoke_consent
+from portal.services.consents import Told, get_consent, revoke_consent
 from portal.services.records.consents import ConsentForm, ToldBy
+from portal.services.rules.ending import Ending, ending_of
+from portal.services.rules.signing import same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import same_name, why_not_revoke
-from portal.views.consents.ending import Ending, ending_of, told_words
+from portal.views.consents.eligibility import why_not_revoke
+from portal.views.consents.ending import told_words
 from portal.views.consents.labels import signer_name
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
@@ -201,7 +203,7 @@ def withdrawal_step(
         form = get_consent(care, consent_id)
         if request.method == "GET":
             audit.note("consent.read", "done", kind="consent", id_=form.id)
-        if is_revoked(form):
+        if form.is_revoked:
             return _revoked(care, form, person)
         ending = ending_of(form, person)
         refusal = why_not_revoke(form, person)
@@ -255,7 +257,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
             told=withdrawal.told,
             operation=key,
         ),
-        shows=is_revoked,
+        shows=lambda form: form.is_revoked,
         look=lambda: _read_if_revoked(withdrawal),
         event=withdrawal.event,
         kind="consent",
@@ -289,7 +291,7 @@ def _resume(care: Care, form: ConsentForm, person: Person, ending: Ending) -> Wi
 
 def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
     form = get_consent(withdrawal.care, withdrawal.form.id)
-    return form if is_revoked(form) else None
+    return form if form.is_revoked else None
 
 
 def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
@@ -298,7 +300,7 @@ def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
     if not isinstance(error, errors.Refused | errors.Conflict):
         raise error
     newest = get_consent(withdrawal.care, withdrawal.form.id)
-    if is_revoked(newest):
+    if newest.is_revoked:
         return _to_page(newest)
     if isinstance(error, errors.Refused):
         return show_refusal(withdrawal.care, newest, withdrawal.person, refusal_message(error.code))

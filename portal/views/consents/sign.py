@@ -22,12 +22,13 @@ from portal.i18n.locale import language
 from portal.parse import line
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import get_consent, signed_by
+from portal.services.consents import get_consent
 from portal.services.records.consents import ConsentForm
+from portal.services.rules.signing import has_signed, open_role
 from portal.state.operations import State
 from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration
-from portal.views.consents.eligibility import open_role, why_not_sign
+from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.queue import place_in_list, with_queue
@@ -368,7 +369,7 @@ def _fresh_sign_in(signing: Signing) -> Response:
 
 def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
     """The receipt if the person has signed; else the form with the reason why it can't be signed."""
-    if signed_by(form, person.sub):
+    if has_signed(form, person):
         return _to_receipt(form)
     audit.note("consent.sign", "refused", kind="consent", id_=form.id)
     return show_refusal(care, form, person, refusal)

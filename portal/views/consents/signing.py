@@ -17,12 +17,13 @@ from portal.context import context
 from portal.i18n.locale import language
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import content_hash, get_consent, sign_consent, signed_by, signing_max_age
+from portal.services.consents import get_consent, sign_consent, signing_max_age
 from portal.services.records.consents import ConsentForm, ReadingMode, SignerRole, Statement
+from portal.services.rules.consent_text import content_hash
+from portal.services.rules.signing import expected_name, has_signed, open_role, same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration, declaration_of
-from portal.views.consents.eligibility import expected_name, open_role, same_name
 from portal.views.consents.languages import foreign_language, language_of_text
 from portal.views.consents.snapshot import Change, Snapshot, changes
 from portal.web import audit
@@ -202,7 +203,7 @@ class Signing:
 
     def is_shown_by(self, form: ConsentForm) -> bool:
         """Whether the form, just read, shows this signature."""
-        return signed_by(form, self.person.sub, self.role)
+        return has_signed(form, self.person, self.role)
 
     def read_if_signed(self) -> ConsentForm | None:
         """The form, if the record shows the signature."""

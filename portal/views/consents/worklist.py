@@ -31,11 +31,11 @@ from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
 from portal.services.listed import Count, Listed
 from portal.services.records.consents import ConsentForm, ConsentStatus
+from portal.services.rules.signing import listed_role, without_account
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import kind_word, names_of
 from portal.views.consents.list import Due, due, with_text_in_doubt
-from portal.views.consents.missing import account_words, without_account
+from portal.views.consents.missing import account_words
 from portal.web.filters import in_a_row, today
 from portal.web.listing import Chip
 

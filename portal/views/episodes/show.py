@@ -15,8 +15,8 @@ from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
+from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import state_word, status_tone, status_word
 from portal.views.consents.list import with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened

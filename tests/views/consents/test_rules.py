@@ -11,7 +11,6 @@ from flask_babel import Babel
 from portal.careservice.domain.rules import Rule
 from portal.config.consent_templates import load
 from portal.config.tenants import Side
-from portal.services.consents import content_hash
 from portal.services.records.consents import (
     Clause,
     ConsentForm,
@@ -22,17 +21,11 @@ from portal.services.records.consents import (
     SigningOrder,
     Statement,
 )
+from portal.services.rules.consent_text import content_hash
+from portal.services.rules.ending import Ending, ending_of
+from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
 from portal.views.consents.draft import episode_id_of
-from portal.views.consents.eligibility import (
-    is_awaited,
-    listed_role,
-    missing_party,
-    open_role,
-    same_name,
-    why_not_revoke,
-    why_not_sign,
-)
-from portal.views.consents.ending import Ending, ending_of
+from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress

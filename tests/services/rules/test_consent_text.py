@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services import consents
 from portal.services.records.consents import (
     Clause,
     ConsentForm,
@@ -23,6 +22,7 @@ from portal.services.records.consents import (
     Statement,
 )
 from portal.services.records.storage import Disposition
+from portal.services.rules import consent_text
 from tests.services.consent_forms import CLAUSES, HASH, whole
 
 CANONICAL = (
@@ -35,12 +35,12 @@ CANONICAL = (
 
 def test_the_hash_is_sha_256_of_the_canonical_text():
     assert hashlib.sha256(CANONICAL.encode()).hexdigest() == HASH
-    assert consents.content_hash(whole()) == HASH
+    assert consent_text.content_hash(whole()) == HASH
 
 
 def test_the_hash_covers_only_the_text():
     assert (
-        consents.content_hash(
+        consent_text.content_hash(
             whole(id="2", status=ConsentStatus.SIGNED, patient_name="Amelia", content_hash="x")
         )
         == HASH
@@ -50,8 +50,8 @@ def test_the_hash_covers_only_the_text():
 def test_a_missing_text_is_not_hashed_as_an_empty_one():
     absent = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING)
     empty = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING, body=(), statements=())
-    assert consents.signed_text(absent) == b'{"title":"T","version":""}'
-    assert consents.signed_text(empty) == b'{"body":[],"statements":[],"title":"T","version":""}'
+    assert consent_text.signed_text(absent) == b'{"title":"T","version":""}'
+    assert consent_text.signed_text(empty) == b'{"body":[],"statements":[],"title":"T","version":""}'
 
 
 def test_the_embryos_and_their_disposition_are_hashed_with_the_text():
@@ -59,14 +59,14 @@ def test_the_embryos_and_their_disposition_are_hashed_with_the_text():
         '"kind"', '"disposition":"DonateResearch","embryoStorageIds":["e2","e1"],"kind"'
     )
     decision = whole(embryo_storage_ids=("e2", "e1"), disposition=Disposition("donate_research"))
-    assert consents.content_hash(decision) == hashlib.sha256(canonical.encode()).hexdigest()
-    assert consents.content_hash(whole(embryo_storage_ids=())) == HASH
+    assert consent_text.content_hash(decision) == hashlib.sha256(canonical.encode()).hexdigest()
+    assert consent_text.content_hash(whole(embryo_storage_ids=())) == HASH
 
 
 def test_an_unknown_kind_is_hashed_unchanged():
     canonical = CANONICAL.replace('"Treatment"', '"Überweisung"')
     assert (
-        consents.content_hash(whole(kind=ConsentKind("Überweisung")))
+        consent_text.content_hash(whole(kind=ConsentKind("Überweisung")))
         == hashlib.sha256(canonical.encode()).hexdigest()
     )
 
@@ -86,7 +86,7 @@ def test_an_unknown_kind_is_hashed_unchanged():
     ],
 )
 def test_any_change_of_the_text_changes_the_hash(change):
-    assert consents.content_hash(whole(**change)) != HASH
+    assert consent_text.content_hash(whole(**change)) != HASH
 
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
@@ -106,7 +106,7 @@ def test_the_hash_is_that_of_sorted_json_without_white_space(title, text, summar
         embryo_storage_ids=tuple(embryos),
         disposition=disposition,
     )
-    assert consents.content_hash(read) == hashlib.sha256(canonical.encode()).hexdigest()
+    assert consent_text.content_hash(read) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def test_the_seal_covers_what_was_signed_by_whom_and_when():
@@ -124,20 +124,20 @@ def test_the_seal_covers_what_was_signed_by_whom_and_when():
         f'{{"contentHash":"{HASH}","id":"1","patientId":"p","signatures":[{{"method":"TypedName","name":"Amelia Hart",'
         '"personId":"amelia","role":"Patient","signedAt":"2026-11-27T09:30:00.250000Z"}],"version":"3"}'
     )
-    assert consents.seal(signed) == hashlib.sha256(canonical.encode()).hexdigest()
+    assert consent_text.seal(signed) == hashlib.sha256(canonical.encode()).hexdigest()
     for other in (
         {"id": "2"},
         {"patient_id": "q"},
         {"signatures": (msgspec.structs.replace(signature, name="Grace Okafor"),)},
         {"signatures": (msgspec.structs.replace(signature, signed_at=datetime(2026, 11, 28, tzinfo=UTC)),)},
     ):
-        assert consents.seal(msgspec.structs.replace(signed, **other)) != consents.seal(signed)
+        assert consent_text.seal(msgspec.structs.replace(signed, **other)) != consent_text.seal(signed)
 
 
 def test_the_hash_of_a_listed_form_tells_whether_it_is_empty():
     listed = whole(body=None)
-    of_nothing = consents.content_hash(whole(body=()))
-    assert consents.is_known_empty(msgspec.structs.replace(listed, content_hash=of_nothing))
-    assert not consents.is_known_empty(msgspec.structs.replace(listed, content_hash=HASH))
-    assert not consents.is_known_empty(listed)
-    assert not consents.is_known_empty(whole(body=(), content_hash=of_nothing))
+    of_nothing = consent_text.content_hash(whole(body=()))
+    assert consent_text.is_known_empty(msgspec.structs.replace(listed, content_hash=of_nothing))
+    assert not consent_text.is_known_empty(msgspec.structs.replace(listed, content_hash=HASH))
+    assert not consent_text.is_known_empty(listed)
+    assert not consent_text.is_known_empty(whole(body=(), content_hash=of_nothing))

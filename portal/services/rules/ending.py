@@ -1,0 +1,82 @@
+"""How a person may end a consent form: withdraw, decline, record a withdrawal, or cancel."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from portal.services.records.cases import CareStatus
+from portal.services.records.consents import CLINIC_ROLES, EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.records.episodes import Episode
+from portal.services.rules.signing import Obstacle, end_of
+from portal.state.session_records import Person
+
+_OVER = (CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)
+
+
+class Ending(StrEnum):
+    """What ending a form means for a person."""
+
+    WITHDRAW = "withdraw"
+    DECLINE = "decline"
+    """A signer of the patient's side hasn't signed yet."""
+    RECORD = "record"
+    """Staff record what a signer of the patient's side told them."""
+    CANCEL = "cancel"
+    """Staff end a form that nobody of the patient's side has signed."""
+
+    @property
+    def is_withdrawal(self) -> bool:
+        """Whether a signer takes back their own consent."""
+        return self is Ending.WITHDRAW
+
+    @property
+    def is_decline(self) -> bool:
+        """Whether somebody who is asked to sign doesn't want to."""
+        return self is Ending.DECLINE
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether staff record what a signer told them."""
+        return self is Ending.RECORD
+
+    @property
+    def is_cancellation(self) -> bool:
+        """Whether staff cancel what no patient has signed."""
+        return self is Ending.CANCEL
+
+
+def ending_of(form: ConsentForm, person: Person) -> Ending | None:
+    """How `person` can end the form; None if it isn't theirs to end, whatever its status."""
+    if person.is_staff:
+        if not form.is_signed_by_patients_side:
+            return Ending.CANCEL
+        return Ending.RECORD if any(signer.person_id for signer in form.patients_side) else None
+    roles = {signer.role for signer in form.required_signers if signer.person_id == person.sub}
+    if roles and roles <= CLINIC_ROLES:
+        return None
+    is_asked = form.is_signer(person.sub) and form.signature_of(person.sub) is None
+    return Ending.DECLINE if is_asked else Ending.WITHDRAW
+
+
+def obstacle_to_ending(form: ConsentForm, person: Person, episode: Episode | None = None) -> Obstacle | None:
+    """What keeps `person` from ending the form; `episode`, if read, shows what has been carried out."""
+    if ended := end_of(form):
+        return ended
+    if not form.is_revocable:
+        return Obstacle("FormNotSent")
+    if ending_of(form, person) is None:
+        return Obstacle("WithdrawalNotYours")
+    return Obstacle("ConsentActedUpon") if is_carried_out(form, episode) else None
+
+
+def is_carried_out(form: ConsentForm, episode: Episode | None) -> bool:
+    """Whether nothing that a signed form allows is open any more, as far as its episode shows."""
+    if not form.is_signed or episode is None:
+        return False
+    if form.kind not in EMBRYO_KINDS and form.kind != ConsentKind.TREATMENT:
+        return False
+    named = set(form.embryo_storage_ids or ())
+    under = [embryo for embryo in episode.embryos if embryo.id in named or embryo.consent_form_id == form.id]
+    if under or named:
+        return named <= {embryo.id for embryo in under} and all(embryo.is_terminal for embryo in under)
+    return form.kind == ConsentKind.TREATMENT and episode.status in _OVER
