@@ -63,6 +63,9 @@ def post_fork(server, worker):
 
 
 def post_worker_init(worker):
+    from portal.web.headers import FIXED, OVER_TLS  # in the worker alone: the master loads no portal code
+
+    worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS
     supervisor.settle(worker)
 
 

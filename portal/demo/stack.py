@@ -237,7 +237,7 @@ def service_command(plan: Plan, database: str | None = None) -> list[str]:
         *("--database", database or f"sqlite:///{plan.data / 'care.db'}"),
         *("--host", "127.0.0.1", "--port", str(plan.service_port), "--issuer", plan.service),
         *("--sample", "small", "--demo"),
-        *("--worker-class", "portal.server.worker.LargeBodyWorker"),
+        *("--worker-class", "portal.demo.worker.LargeBodyWorker"),
     ]
     for tenant in PEOPLE:
         for host in plan.hosts(tenant):

@@ -38,13 +38,13 @@ _libc = ctypes.CDLL(None)
 class Worker(Protocol):
     """gunicorn's worker. `slot` is the lowest number that was free when it started; `age` counts all workers started.
 
-    It calls `arrive` when it starts serving; once told to stop, it keeps serving until it `may_leave`.
+    It calls `on_ready` when it starts serving; once told to stop, it keeps serving until it `may_stop`.
     """
 
     slot: int
     age: int
-    may_leave: Callable[[], bool]
-    arrive: Callable[[], None]
+    may_stop: Callable[[], bool]
+    on_ready: Callable[[], None]
 
 
 class Handover:
@@ -64,13 +64,13 @@ class Handover:
         self._shared[:] = bytes(len(self._shared))
         self._HEAD.pack_into(self._shared, 0, last, min(count, len(self._shared) - self._HEAD.size))
 
-    def arrive(self, age: int) -> None:
+    def mark_ready(self, age: int) -> None:
         """Record that the worker of this age is serving."""
         last, count = self._HEAD.unpack_from(self._shared)
         if last < age <= last + count:
             self._shared[self._HEAD.size + age - last - 1] = 1
 
-    def may_leave(self, age: int) -> bool:
+    def may_stop(self, age: int) -> bool:
         """Whether the worker of this age, once told to stop, is no longer needed."""
         last, count = self._HEAD.unpack_from(self._shared)
         begin = self._HEAD.size
@@ -148,8 +148,8 @@ def prepare_worker(server: Server, worker: Worker) -> None:
     """Give the worker its slot and handover functions, and limit malloc to two arenas, not one per thread."""
     os.environ[_SLOT] = str(worker.slot)
     if handover := getattr(server, "handover", None):  # None if an older version started the master
-        worker.may_leave = partial(handover.may_leave, worker.age)
-        worker.arrive = partial(handover.arrive, worker.age)
+        worker.may_stop = partial(handover.may_stop, worker.age)
+        worker.on_ready = partial(handover.mark_ready, worker.age)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 2)
 

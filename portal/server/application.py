@@ -9,29 +9,29 @@ from collections.abc import Callable, Iterator
 from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
-from portal.server.answer import Answer, BadAnswer, own_answer
-from portal.server.interfaces import Respondent
+from portal.server.interfaces import ResponseWriter
 from portal.server.request import Request
-from portal.server.stream import AHEAD, Pumps, Stream
+from portal.server.response import InvalidResponse, Response, error_response
+from portal.server.stream import READ_AHEAD, Pumps, Stream
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
 
-_SOON = 0.05
+_COLLECT_SECONDS = 0.05
 """How long a thread waits for the whole response body before it leaves the rest to a pump, in seconds."""
 
 _BLOCK = 65536
 
 
-class TooLarge(OSError):
+class BodyTooLarge(OSError):
     """The request body is larger than this server accepts, and wasn't read."""
 
 
-class _NotTaken:
+class _UnreadBody:
     """Replaces a body that is too large, so that an application that checks Content-Length can send its own error page."""
 
     def read(self, *_: object) -> bytes:
-        raise TooLarge("the body is too large")
+        raise BodyTooLarge("the body is too large")
 
     readline = readlines = __iter__ = __next__ = read
 
@@ -53,11 +53,11 @@ class FileWrapper:
             close()
 
 
-_Job = tuple[Respondent, Request, bytes | None]
+_Job = tuple[ResponseWriter, Request, bytes | None]
 
 
-class Threads:
-    """As many threads as needed, up to `most`; `is_alive` says whether a connection may be kept after a response.
+class ThreadPool:
+    """As many threads as needed, up to `size`; `is_alive` says whether a connection may be kept after a response.
 
     The most recently used idle thread goes first, because its caches and connections to the API are still fresh.
     """
@@ -66,13 +66,13 @@ class Threads:
         self,
         application: WSGIApplication,
         pumps: Pumps,
-        most: int,
+        size: int,
         log: logging.Logger,
         is_alive: Callable[[], bool],
     ) -> None:
         self._application = application
         self._pumps = pumps
-        self._most = most
+        self._size = size
         self._log = log
         self._is_alive = is_alive
         self._jobs: deque[_Job | None] = deque()
@@ -80,14 +80,14 @@ class Threads:
         self._threads: list[_Thread] = []
 
     @property
-    def in_hand(self) -> int:
+    def active(self) -> int:
         """The number of requests being handled or waiting for a thread."""
         return len(self._threads) - len(self._idle)
 
-    def put(self, connection: Respondent, request: Request, body: bytes | None) -> None:
+    def submit(self, connection: ResponseWriter, request: Request, body: bytes | None) -> None:
         """Hand this request to a thread."""
         self._jobs.append((connection, request, body))
-        if not self._wake() and len(self._threads) < self._most:
+        if not self._wake() and len(self._threads) < self._size:
             thread = _Thread(self._jobs, self._idle, self._serve, f"request-{len(self._threads)}")
             self._threads.append(thread)
             thread.start()
@@ -108,45 +108,48 @@ class Threads:
             return False
         return True
 
-    def _serve(self, connection: Respondent, request: Request, body: bytes | None) -> None:
-        environ = request.input(b"" if body is None else body)
+    def _serve(self, connection: ResponseWriter, request: Request, body: bytes | None) -> None:
+        environ = request.complete_environ(b"" if body is None else body)
         environ["wsgi.file_wrapper"] = FileWrapper
         if body is None:
-            environ["wsgi.input"] = _NotTaken()
+            environ["wsgi.input"] = _UnreadBody()
             if request.length is None:  # the part received before it exceeded the limit
                 environ["CONTENT_LENGTH"] = str(len(request.body))
-        is_last = connection.closes or not request.is_kept or not self._is_alive()
-        answer = Answer(request, is_last=is_last)
+        closes = connection.closes or not request.keep_alive or not self._is_alive()
+        response = Response(request, closes=closes)
         try:
-            result = self._application(environ, answer.start)
+            result = self._application(environ, response.start)
             close = getattr(result, "close", None)
             try:
-                rest = _collect(answer, iter(result))
-                if rest is None or not answer.has_body:
-                    wire = answer.whole()
+                rest = _collect(response, iter(result))
+                if rest is None or not response.has_body:
+                    wire = response.complete()
                 else:
-                    head = answer.head()
-                    stream = Stream(answer, rest, close, self._pumps, connection.moved)
+                    head = response.head()
+                    stream = Stream(response, rest, close, self._pumps, connection.body_progressed)
                     close = None
-                    connection.streams([head, *stream.begin(answer.pieces)], stream, closes=answer.is_last)
+                    connection.send_stream(
+                        [head, *stream.begin(response.pieces)], stream, closes=response.closes
+                    )
                     return
             finally:
                 if close is not None:
                     close()
         except BaseException as error:  # noqa: BLE001 (the application may raise anything)
-            self._failed(connection, environ, error)
+            self._handle_failure(connection, environ, error)
             return
-        connection.answered(wire, closes=answer.is_last)
+        connection.send_response(wire, closes=response.closes)
 
-    def _failed(self, connection: Respondent, environ: dict[str, Any], error: BaseException) -> None:
-        if isinstance(error, TooLarge):
-            connection.answered([own_answer(413)], closes=True)
+    def _handle_failure(
+        self, connection: ResponseWriter, environ: dict[str, Any], error: BaseException
+    ) -> None:
+        if isinstance(error, BodyTooLarge):
+            connection.send_response([error_response(413, connection.error_headers(environ))], closes=True)
             return
         # Neither the address nor the exception's message, which may contain what a person typed.
-        what = str(error) if isinstance(error, BadAnswer) else type(error).__name__
-        self._log.error("A request failed: %s at %s", what, where(error))
-        own = own_answer(500, over_tls=environ["wsgi.url_scheme"] == "https")
-        connection.answered([own], closes=True)
+        reason = str(error) if isinstance(error, InvalidResponse) else type(error).__name__
+        self._log.error("A request failed: %s at %s", reason, location(error))
+        connection.send_response([error_response(500, connection.error_headers(environ))], closes=True)
 
 
 class _Thread(Thread):
@@ -186,23 +189,23 @@ class _Thread(Thread):
         self.wake.acquire()
 
 
-def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:
+def _collect(response: Response, body: Iterator[bytes]) -> Iterator[bytes] | None:
     """Collect the body's pieces; return the rest if it is large or slow."""
     size = 0
     until = 0.0
     for piece in body:
-        answer.pieces.append(piece)
+        response.pieces.append(piece)
         size += len(piece)
         if until == 0.0:
-            until = time.monotonic() + _SOON
+            until = time.monotonic() + _COLLECT_SECONDS
         elif time.monotonic() > until:
             return body
-        if size > AHEAD:
+        if size > READ_AHEAD:
             return body
     return None
 
 
-def where(error: BaseException) -> str:
+def location(error: BaseException) -> str:
     """Where an exception was raised, without its message."""
     frames: list[str] = []
     trace = error.__traceback__

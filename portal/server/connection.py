@@ -1,7 +1,7 @@
 """A client's connection: reads complete requests, hands them to a thread, and writes responses to slow clients.
 
-Everything runs in the worker's event loop, except `answered` and `streams`, which are called by the thread that handles
-the request. `state` says whose turn it is: while it is `BUSY`, the thread may write, and the loop only buffers input.
+Everything runs in the worker's event loop, except `send_response` and `send_stream`, which are called by the thread
+that handles the request. `state` says whose turn it is: while it is `BUSY`, the thread may write, and the loop only buffers input.
 """
 
 from __future__ import annotations
@@ -10,27 +10,45 @@ import math
 import socket
 import time
 from collections import deque
+from collections.abc import Mapping
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 
-from portal.server.answer import own_answer
 from portal.server.interfaces import Loop
-from portal.server.request import END, Refused, Request, check
-from portal.server.socket_buffers import buffer_little, unacknowledged
+from portal.server.request import END, InvalidRequest, Request, check_head
+from portal.server.response import error_response
+from portal.server.socket_buffers import limit_unsent, unacknowledged
 from portal.server.state import State
 from portal.server.stream import Stream
 
-_PIECE = 65536
-_MOST_AHEAD = 65536
-"""How many bytes of further requests are read while one is being handled."""
+_RECEIVE = 65536
+_MAX_PIPELINED = 65536
+"""How many bytes of further requests are read while the current one is being handled."""
 
 
 class Connection:
     """A client's connection; `deadline` (`time.monotonic`) is when it is dropped."""
 
     __slots__ = (
-        "_data", "_held", "_mask", "_out", "_request", "_scanned", "_sock", "_stream", "_unsent", "_worker",
-        "base", "closes", "deadline", "is_broken", "is_new", "is_over", "since", "state", "trusted",
+        "_counted_bytes",
+        "_input",
+        "_mask",
+        "_output",
+        "_request",
+        "_scanned",
+        "_sock",
+        "_stream",
+        "_unacknowledged",
+        "_worker",
+        "base",
+        "closes",
+        "deadline",
+        "is_broken",
+        "is_half_closed",
+        "is_new",
+        "since",
+        "state",
+        "trusted",
     )  # fmt: skip
 
     def __init__(
@@ -41,32 +59,32 @@ class Connection:
         self._sock = sock
         self.base = base
         self.trusted = trusted
-        self._data = bytearray()
+        self._input = bytearray()
         self._scanned = 0
-        self._held = 0
+        self._counted_bytes = 0
         self._request: Request | None = None
-        self._out: deque[memoryview] = deque()
+        self._output: deque[memoryview] = deque()
         self._stream: Stream | None = None
-        self._unsent = 0
+        self._unacknowledged = 0
         self._mask = 0
         self.state = State.HEAD
         self.is_new = True  # no request so far
-        self.is_over = False  # the client has closed its sending side
+        self.is_half_closed = False  # the client has closed its sending side
         self.is_broken = False  # nothing more can be sent
         self.closes = False
         self.since = time.monotonic()
-        self.deadline = self.since + worker.patience.head
-        self._want(EVENT_READ)
+        self.deadline = self.since + worker.timeouts.head
+        self._subscribe(EVENT_READ)
 
     @property
     def is_idle(self) -> bool:
         """Whether it is kept alive between two requests."""
-        return self.state is State.HEAD and not self._data and not self.is_new
+        return self.state is State.HEAD and not self._input and not self.is_new
 
     @property
-    def is_arriving(self) -> bool:
+    def is_receiving(self) -> bool:
         """Whether a request is being received, or the first one is expected."""
-        return self.state is State.BODY or (self.state is State.HEAD and (bool(self._data) or self.is_new))
+        return self.state is State.BODY or (self.state is State.HEAD and (bool(self._input) or self.is_new))
 
     # Called by the loop
 
@@ -75,9 +93,9 @@ class Connection:
         if mask & EVENT_WRITE:
             self._flush()
         if mask & EVENT_READ and self.state is not State.CLOSED:
-            self._read()
+            self._receive()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Continue where a thread or a pump left off."""
         if self.is_broken:
             self.drop()
@@ -85,20 +103,20 @@ class Connection:
             self._flush()
         elif self.state is State.HEAD:
             if self.closes:
-                self._hang_up()
-            elif self._data:
-                self._want_to_read()
-                self._advance()
-            elif self.is_over:
+                self._close_lingering()
+            elif self._input:
+                self._resume_reading()
+                self._parse_next()
+            elif self.is_half_closed:
                 self.drop()
 
     def expire(self) -> None:
         """Handle a timeout: answer 408 to a client that sends too slowly, drop one that doesn't read."""
-        is_in_time = self._stream is None or time.monotonic() < self._stream.until
-        if self.state is State.WRITING and is_in_time and self._moves():
+        is_in_time = self._stream is None or time.monotonic() < self._stream.ends_at
+        if self.state is State.WRITING and is_in_time and self._is_progressing():
             return
-        if self.state is State.BODY or (self.state is State.HEAD and self._data):
-            self._refuse(408)
+        if self.state is State.BODY or (self.state is State.HEAD and self._input):
+            self._send_error(408)
         else:
             self.drop()
 
@@ -106,26 +124,26 @@ class Connection:
         """Close it, whatever is in progress."""
         if self.state is State.CLOSED:
             return
-        self._hold(0)
+        self._count_bytes(0)
         self._request = None
         self.state = State.CLOSED
-        self._want(0)
+        self._subscribe(0)
         self._sock.close()
-        self._data.clear()
-        self._out.clear()
+        self._input.clear()
+        self._output.clear()
         if self._stream is not None:
             self._stream.abandon()
             self._stream = None
-        self._worker.forget(self)
+        self._worker.remove(self)
 
-    def stop_soon(self) -> None:
+    def shorten_keepalive(self) -> None:
         """Shorten the wait for another request, because the worker is shutting down."""
-        if self.state is State.HEAD and not self._data:
-            self.deadline = min(self.deadline, time.monotonic() + self._worker.patience.last)
+        if self.state is State.HEAD and not self._input:
+            self.deadline = min(self.deadline, time.monotonic() + self._worker.timeouts.shutdown)
 
     # Called by the thread that handles the request
 
-    def answered(self, pieces: list[bytes], *, closes: bool) -> None:
+    def send_response(self, pieces: list[bytes], *, closes: bool) -> None:
         """Send a complete response; leave to the loop what the client doesn't accept at once."""
         self.closes = closes
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -135,36 +153,43 @@ class Connection:
             sent = 0
         except OSError:
             self.is_broken = True
-            self._worker.post(self)
+            self._worker.schedule(self)
             return
         if sent < len(data):
-            self._out.append(memoryview(data)[sent:])
-            self._begin_to_write()
+            self._output.append(memoryview(data)[sent:])
+            self._start_writing()
             return
-        self._end_answer()
-        if self._data or self.is_over or closes:
-            self._worker.post(self)
+        self._finish_response()
+        if self._input or self.is_half_closed or closes:
+            self._worker.schedule(self)
 
-    def streams(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
+    def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
         """Send a response whose body is streamed."""
         self.closes = closes
-        self._out.append(memoryview(b"".join(head)))
+        self._output.append(memoryview(b"".join(head)))
         self._stream = stream
-        self._begin_to_write()
+        self._start_writing()
 
-    def moved(self) -> None:
+    def body_progressed(self) -> None:
         """Notify the loop that the body has made progress."""
-        self._worker.post(self)
+        self._worker.schedule(self)
 
-    def _begin_to_write(self) -> None:
-        self._hold(0)
-        self._unsent = -1
-        self.deadline = time.monotonic() + self._worker.patience.stall
+    def error_headers(self, environ: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the headers of the server's own response to this request."""
+        worker = self._worker
+        return (
+            worker.error_headers_over_tls if environ["wsgi.url_scheme"] == "https" else worker.error_headers
+        )
+
+    def _start_writing(self) -> None:
+        self._count_bytes(0)
+        self._unacknowledged = -1
+        self.deadline = time.monotonic() + self._worker.timeouts.stall
         self.state = State.WRITING
-        self._worker.post(self)
+        self._worker.schedule(self)
 
-    def _end_answer(self) -> None:
-        self._hold(0)
+    def _finish_response(self) -> None:
+        self._count_bytes(0)
         # Set the deadline before the state: after that, the loop may already be handling the next request.
         self.is_new = False
         self.deadline = time.monotonic() + self._worker.keepalive()
@@ -172,17 +197,17 @@ class Connection:
 
     # Reading
 
-    def _read(self) -> None:
+    def _receive(self) -> None:
         try:
-            data = self._sock.recv(_PIECE)
+            data = self._sock.recv(_RECEIVE)
         except BlockingIOError:
             return
         except OSError:
             data = b""
             self.is_broken = True
         if not data:
-            self.is_over = True
-            self._want(self._mask & ~EVENT_READ)
+            self.is_half_closed = True
+            self._subscribe(self._mask & ~EVENT_READ)
             # A client that still waits for a response may have closed only its sending side.
             if self.state not in (State.BUSY, State.WRITING) or (
                 self.is_broken and self.state is not State.BUSY
@@ -192,36 +217,36 @@ class Connection:
         if self.closes and self.state is not State.BODY:
             return  # no more requests are accepted on this connection
         if self.state is State.BODY:
-            self._take_body(data)
+            self._receive_body(data)
             return
-        if not self._data and self.state is State.HEAD:
+        if not self._input and self.state is State.HEAD:
             self.since = time.monotonic()
-            self.deadline = self.since + self._worker.patience.head
-        self._data += data
+            self.deadline = self.since + self._worker.timeouts.head
+        self._input += data
         if self.state is State.HEAD:
-            self._advance()
-        elif len(self._data) > _MOST_AHEAD:
-            self._want(self._mask & ~EVENT_READ)
+            self._parse_next()
+        elif len(self._input) > _MAX_PIPELINED:
+            self._subscribe(self._mask & ~EVENT_READ)
 
-    def _advance(self) -> None:
+    def _parse_next(self) -> None:
         """Handle the next request, if its head is complete."""
-        data = self._data
+        data = self._input
         while data.startswith(b"\r\n"):  # RFC 9112 §2.2
             del data[:2]
         end = data.find(END, self._scanned)
         limits = self._worker.limits
         try:
             if end < 0:
-                check(data, start=self._scanned, end=len(data), limits=limits)
+                check_head(data, start=self._scanned, end=len(data), limits=limits)
                 self._scanned = max(0, len(data) - 3)
                 return
-            check(data, start=self._scanned, end=end + 2, limits=limits)
+            check_head(data, start=self._scanned, end=end + 2, limits=limits)
             self._scanned = 0
             head = bytes(data[: end + 4])
             del data[: end + 4]
             request = Request(head, self.base, limits)
-        except Refused as refused:
-            self._refuse(refused.status)
+        except InvalidRequest as error:
+            self._send_error(error.status)
             return
         self.since = time.monotonic()
         length = request.length
@@ -235,24 +260,24 @@ class Connection:
             self.closes = True
             self._worker.dispatch(self, request, None)
         else:
-            self._begin_body(request)
+            self._start_body(request)
 
-    def _begin_body(self, request: Request) -> None:
+    def _start_body(self, request: Request) -> None:
         self.state = State.BODY
         self._request = request
-        self.deadline = self.since + self._worker.patience.body
-        came = bytes(self._data)
-        self._data.clear()
-        if request.expects_continue and not came:
+        self.deadline = self.since + self._worker.timeouts.body
+        early = bytes(self._input)
+        self._input.clear()
+        if request.expects_continue and not early:
             try:
                 self._sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             except OSError:
                 self.drop()
                 return
-        if came:
-            self._take_body(came)
+        if early:
+            self._receive_body(early)
 
-    def _take_body(self, data: bytes) -> None:
+    def _receive_body(self, data: bytes) -> None:
         request = self._request
         if request is None:
             return
@@ -261,44 +286,44 @@ class Connection:
             self.closes = True  # data after the last chunk are ignored
             try:
                 request.feed(data)
-            except Refused as refused:
-                self._refuse(refused.status)
+            except InvalidRequest as error:
+                self._send_error(error.status)
                 return
-            is_whole = request.is_complete
+            is_complete = request.is_complete
         else:
             body += data
-            is_whole = len(body) >= request.length
+            is_complete = len(body) >= request.length
             if len(body) > request.length:  # the rest belongs to the next request
-                self._data += body[request.length :]
+                self._input += body[request.length :]
                 del body[request.length :]
             request.received = len(body)
-        self._hold(request.received)
+        self._count_bytes(request.received)
         if len(body) > self._worker.largest_body:
-            self._hold(0)
+            self._count_bytes(0)
             self._request = None
             self._worker.dispatch(self, request, None)
             return
-        patience = self._worker.patience
-        self.deadline = self.since + patience.body + len(body) / patience.rate
-        self._worker.make_room_for_bodies()
-        if is_whole and self.state is State.BODY:
+        timeouts = self._worker.timeouts
+        self.deadline = self.since + timeouts.body + len(body) / timeouts.rate
+        self._worker.limit_body_bytes()
+        if is_complete and self.state is State.BODY:
             self._request = None
-            whole = bytes(body)
+            complete = bytes(body)
             body.clear()
-            self._worker.dispatch(self, request, whole)
+            self._worker.dispatch(self, request, complete)
 
-    def _hold(self, size: int) -> None:
+    def _count_bytes(self, size: int) -> None:
         """Count this many bytes as held for the request in hand, from its first byte until it is answered."""
-        if size != self._held:
-            self._worker.hold(size - self._held)
-            self._held = size
+        if size != self._counted_bytes:
+            self._worker.count_body_bytes(size - self._counted_bytes)
+            self._counted_bytes = size
 
     # Writing
 
     def _flush(self) -> None:
         """Send as much as the client accepts now; continue with the next request when everything is sent."""
-        out, stream = self._out, self._stream
-        if stream is not None and time.monotonic() > stream.until:
+        out, stream = self._output, self._stream
+        if stream is not None and time.monotonic() > stream.ends_at:
             self.drop()
             return
         while True:
@@ -309,7 +334,7 @@ class Connection:
             try:
                 sent = self._sock.send(out[0])
             except BlockingIOError:
-                self._want(self._mask | EVENT_WRITE)
+                self._subscribe(self._mask | EVENT_WRITE)
                 return
             except OSError:
                 self.drop()
@@ -318,49 +343,49 @@ class Connection:
                 out[0] = out[0][sent:]
             else:
                 out.popleft()
-            self.deadline = time.monotonic() + self._worker.patience.stall
+            self.deadline = time.monotonic() + self._worker.timeouts.stall
         if stream is not None:
             if stream.is_broken:
                 self.drop()
                 return
-            self._want(self._mask & ~EVENT_WRITE)
+            self._subscribe(self._mask & ~EVENT_WRITE)
             if not stream.is_over:
                 return
             self._stream = None
-        self._want(self._mask & ~EVENT_WRITE)
-        self._want_to_read()
-        self._end_answer()
-        self.go_on()
+        self._subscribe(self._mask & ~EVENT_WRITE)
+        self._resume_reading()
+        self._finish_response()
+        self.resume()
 
-    def _moves(self) -> bool:
+    def _is_progressing(self) -> bool:
         """Whether the client still reads: fewer bytes are unacknowledged than at the last call."""
         unsent = unacknowledged(self._sock)
         if unsent is None:
             return False
-        moves = self._unsent < 0 or unsent < self._unsent
-        self._unsent = unsent
+        moves = self._unacknowledged < 0 or unsent < self._unacknowledged
+        self._unacknowledged = unsent
         if moves:
-            self.deadline = time.monotonic() + self._worker.patience.stall
+            self.deadline = time.monotonic() + self._worker.timeouts.stall
         return moves
 
     # Closing
 
-    def _refuse(self, status: int) -> None:
+    def _send_error(self, status: int) -> None:
         """Respond on behalf of the application, and close."""
-        self._hold(0)
+        self._count_bytes(0)
         self._request = None
         self.closes = True
-        self._worker.errors.debug("refused: %d", status)
+        self._worker.errors.debug("invalid request: %d", status)
         try:
-            self._sock.send(own_answer(status))
+            self._sock.send(error_response(status, self._worker.error_headers))
         except OSError:
             self.drop()
             return
-        self._hang_up()
+        self._close_lingering()
 
-    def _hang_up(self) -> None:
+    def _close_lingering(self) -> None:
         """Close it so that the client can read its response: closing with unread input would reset the connection."""
-        if self.is_over:
+        if self.is_half_closed:
             self.drop()
             return
         try:
@@ -369,16 +394,16 @@ class Connection:
             self.drop()
             return
         self.state = State.LINGERING
-        self._data.clear()
-        self.deadline = time.monotonic() + self._worker.patience.linger
-        self._want(EVENT_READ)
+        self._input.clear()
+        self.deadline = time.monotonic() + self._worker.timeouts.linger
+        self._subscribe(EVENT_READ)
 
-    def _want_to_read(self) -> None:
-        if not self.is_over:
-            self._want(self._mask | EVENT_READ)
+    def _resume_reading(self) -> None:
+        if not self.is_half_closed:
+            self._subscribe(self._mask | EVENT_READ)
 
-    def _want(self, mask: int) -> None:
-        """Subscribe to these events."""
+    def _subscribe(self, mask: int) -> None:
+        """Subscribe to these events of the socket."""
         if mask == self._mask:
             return
         poller = self._worker.poller
@@ -389,10 +414,10 @@ class Connection:
         else:
             poller.unregister(self._sock)
         if mask & EVENT_WRITE:
-            buffer_little(self._sock)
+            limit_unsent(self._sock)
         self._mask = mask
 
-    def busy(self) -> None:
+    def mark_busy(self) -> None:
         """Mark the request as being handled by a thread."""
         self.state = State.BUSY
         self.deadline = math.inf

@@ -1,13 +1,14 @@
-"""What a connection needs of the worker's loop, and what the threads need of a connection."""
+"""What a connection needs of the event loop, and what the threads need of a connection."""
 
 from __future__ import annotations
 
 import logging
 import selectors
-from typing import Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 from portal.server.request import Limits, Request
-from portal.server.state import Patience
+from portal.server.state import Timeouts
 from portal.server.stream import Stream
 
 Client = TypeVar("Client", contravariant=True)
@@ -17,10 +18,12 @@ class Loop(Protocol[Client]):
     """The worker's event loop, to its connections."""
 
     poller: selectors.BaseSelector
-    patience: Patience
+    timeouts: Timeouts
     limits: Limits
     largest_body: int
     errors: logging.Logger
+    error_headers: Mapping[str, str]
+    error_headers_over_tls: Mapping[str, str]
 
     def keepalive(self) -> float:
         """How long a connection is kept for another request, in seconds."""
@@ -30,36 +33,40 @@ class Loop(Protocol[Client]):
         """Hand a request to a thread; a `body` of None was too large to be accepted."""
         ...
 
-    def post(self, connection: Client) -> None:
+    def schedule(self, connection: Client) -> None:
         """Have the loop continue with a connection; threads may call this."""
         ...
 
-    def hold(self, more: int) -> None:
+    def count_body_bytes(self, more: int) -> None:
         """Count this many more bytes of request bodies as held; threads may call this."""
         ...
 
-    def make_room_for_bodies(self) -> None:
+    def limit_body_bytes(self) -> None:
         """Drop the oldest unfinished bodies while all bodies together take too much memory."""
         ...
 
-    def forget(self, connection: Client) -> None:
+    def remove(self, connection: Client) -> None:
         """Forget a closed connection."""
         ...
 
 
-class Respondent(Protocol):
+class ResponseWriter(Protocol):
     """A connection, to the thread that handles its request."""
 
     closes: bool
 
-    def answered(self, pieces: list[bytes], *, closes: bool) -> None:
+    def error_headers(self, environ: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the headers of the server's own response to this request."""
+        ...
+
+    def send_response(self, pieces: list[bytes], *, closes: bool) -> None:
         """Send a complete response."""
         ...
 
-    def streams(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
+    def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
         """Send a response whose body is streamed."""
         ...
 
-    def moved(self) -> None:
+    def body_progressed(self) -> None:
         """Notify the loop that the body has made progress."""
         ...

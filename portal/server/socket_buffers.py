@@ -13,7 +13,7 @@ _UNSENT = 128 * 1024
 _NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 
 
-def buffer_little(sock: socket.socket) -> None:
+def limit_unsent(sock: socket.socket) -> None:
     """Let the kernel buffer little of what isn't sent yet (TCP_NOTSENT_LOWAT)."""
     if sock.family != socket.AF_UNIX:
         sock.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)

@@ -7,11 +7,11 @@ from enum import IntEnum
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """Timeouts for a client, in seconds.
 
     `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without
-    accepting a byte of the response; `linger` to read the last response before the connection is cut; `last` to send
+    accepting a byte of the response; `linger` to read the last response before the connection is cut; `shutdown` to send
     another request on a kept connection while the worker shuts down.
     """
 
@@ -20,7 +20,7 @@ class Patience:
     rate: int = 4096
     stall: float = 120.0
     linger: float = 5.0
-    last: float = 2.0
+    shutdown: float = 2.0
 
 
 class State(IntEnum):

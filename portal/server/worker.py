@@ -22,32 +22,33 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from gunicorn.workers.base import Worker as BaseWorker
 
-from portal.server.application import Threads, where
+from portal.server.application import ThreadPool, location
 from portal.server.connection import Connection
 from portal.server.request import Limits, Request
-from portal.server.state import Patience, State
+from portal.server.state import State, Timeouts
 from portal.server.stream import Pumps
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
 
-_POLITE = 0.02
+_BACKOFF = 0.02
 """How long a busy worker leaves new connections to the others, in seconds."""
 
-_SOON = 0.01
-"""How soon a new connection's first request is expected, in seconds; until then it counts as occupying a thread."""
+_FIRST_REQUEST = 0.01
+"""How long a new connection counts as occupying a thread before its first request, in seconds."""
 
-_CLOSED = 0.005
-_HANDOVER = 20.0
-_SWEEP = 1.0
+_BACKOFF_POLL = 0.005
+_LONGEST_HANDOVER = 20.0
+_CHECK_INTERVAL = 1.0
 _PUMPS = 4
 
 
@@ -55,16 +56,20 @@ class Worker(BaseWorker):
     """Serves HTTP/1.1 with one event loop and `threads` threads; request bodies of at most 1 MB."""
 
     largest_body = 1024 * 1024
-    most_of_bodies = 64 * 1024 * 1024
-    """How many bytes of request bodies may be held at once, until their requests are answered."""
+    max_buffered = 64 * 1024 * 1024
+    """How many bytes of request bodies may be in memory at once, until their requests are answered."""
 
-    patience = Patience()
+    timeouts = Timeouts()
 
-    may_leave: Callable[[], bool] = staticmethod(lambda: True)
+    error_headers: Mapping[str, str] = {}
+    error_headers_over_tls: Mapping[str, str] = {}
+    """Headers of the server's own responses, such as 400; set in `post_worker_init`."""
+
+    may_stop: Callable[[], bool] = staticmethod(lambda: True)
     """Polled after the worker is told to stop; it keeps serving until this is true, for a few seconds at most. Set in
     `post_fork`."""
 
-    arrive: Callable[[], None] = staticmethod(lambda: None)
+    on_ready: Callable[[], None] = staticmethod(lambda: None)
     """Called when it starts serving. Set in `post_fork`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -77,14 +82,14 @@ class Worker(BaseWorker):
         )
         self.errors: logging.Logger = self.log.error_log
         self._connections: set[Connection] = set()
-        self._posted: deque[Connection] = deque()
-        self._held = 0
-        self._held_lock = Lock()
-        self._is_open = False
-        self._newcomers: deque[float] = deque()
-        self._polite_until = 0.0
-        self._told = 0.0
-        self._leaves = False
+        self._scheduled: deque[Connection] = deque()
+        self._body_bytes = 0
+        self._body_lock = Lock()
+        self._is_accepting = False
+        self._awaited: deque[float] = deque()
+        self._backoff_until = 0.0
+        self._stop_requested_at = 0.0
+        self._stops_at_once = False
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -96,39 +101,43 @@ class Worker(BaseWorker):
     def run(self) -> None:
         """Serve until told to stop, then finish what is in progress."""
         self.poller: selectors.BaseSelector = selectors.DefaultSelector()
-        self.poller.register(self.PIPE[0], selectors.EVENT_READ, self._woken)
+        self.poller.register(self.PIPE[0], selectors.EVENT_READ, self._clear_wakeup)
         self._pumps = Pumps(_PUMPS)
-        self._threads = Threads(
+        self._threads = ThreadPool(
             cast("WSGIApplication", self.wsgi),
             self._pumps,
             self.cfg.threads,
             self.errors,
             lambda: self.alive,
         )
-        for door in self.sockets:
-            door.setblocking(False)
-        self._bases = {door.fileno(): self._base(door) for door in self.sockets}
-        self.arrive()
-        sweep = 0.0
-        while self.alive or self._stays():
-            self._open_doors()
-            self._turn(_SWEEP if self._is_open else _CLOSED)
-            if (now := time.monotonic()) >= sweep:
-                sweep = now + _SWEEP
-                if not self._sweep(now):
+        for listener in self.sockets:
+            listener.setblocking(False)
+        self._base_environs = {listener.fileno(): self._base_environ(listener) for listener in self.sockets}
+        self.on_ready()
+        next_check = 0.0
+        while self.alive or self._must_keep_serving():
+            self._accept_or_back_off()
+            self._run_once(_CHECK_INTERVAL if self._is_accepting else _BACKOFF_POLL)
+            if (now := time.monotonic()) >= next_check:
+                next_check = now + _CHECK_INTERVAL
+                if not self._expire_connections(now):
                     break
-        self._finish()
+        self._shut_down()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Handle SIGTERM: stop gracefully; on the second one, at once."""
-        self._leaves = not self.alive
+        self._stops_at_once = not self.alive
         super().handle_exit(sig, frame)
 
-    def _stays(self) -> bool:
+    def _must_keep_serving(self) -> bool:
         """Whether the worker, told to stop, is still needed."""
         now = time.monotonic()
-        self._told = self._told or now
-        return not self._leaves and now - self._told < _HANDOVER and not self.may_leave()
+        self._stop_requested_at = self._stop_requested_at or now
+        return (
+            not self._stops_at_once
+            and now - self._stop_requested_at < _LONGEST_HANDOVER
+            and not self.may_stop()
+        )
 
     # Called by connections
 
@@ -139,76 +148,76 @@ class Worker(BaseWorker):
             self.log.info("Autorestarting worker after current request.")
             self.alive = False
         if connection.trusted:
-            self._take_scheme(request)
-        if connection.is_new and self._newcomers:
-            self._newcomers.popleft()
-        connection.busy()
-        self._threads.put(connection, request, body)
+            self._set_scheme(request)
+        if connection.is_new and self._awaited:
+            self._awaited.popleft()
+        connection.mark_busy()
+        self._threads.submit(connection, request, body)
 
-    def post(self, connection: Connection) -> None:
+    def schedule(self, connection: Connection) -> None:
         """Have the loop continue with a connection; threads may call this."""
-        self._posted.append(connection)
+        self._scheduled.append(connection)
         with suppress(BlockingIOError):  # the loop is already being woken
             os.write(self.PIPE[1], b".")
 
     def keepalive(self) -> float:
         """How long a connection is kept for another request, in seconds; not as long while the worker shuts down."""
-        return self.cfg.keepalive if self.alive else self.patience.last
+        return self.cfg.keepalive if self.alive else self.timeouts.shutdown
 
-    def hold(self, more: int) -> None:
+    def count_body_bytes(self, more: int) -> None:
         """Count this many more bytes of request bodies as held; threads may call this."""
-        with self._held_lock:
-            self._held += more
+        with self._body_lock:
+            self._body_bytes += more
 
-    def make_room_for_bodies(self) -> None:
+    def limit_body_bytes(self) -> None:
         """Drop the oldest unfinished bodies while all bodies together, also those of requests in hand, are too many."""
-        while self._held > self.most_of_bodies:
-            arriving = [one for one in self._connections if one.state is State.BODY]
-            if not arriving:
+        while self._body_bytes > self.max_buffered:
+            unfinished = [each for each in self._connections if each.state is State.BODY]
+            if not unfinished:
                 return
-            min(arriving, key=_age).drop()
+            min(unfinished, key=_age).drop()
 
-    def forget(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """Forget a closed connection."""
         self._connections.discard(connection)
 
     # The loop
 
-    def _turn(self, seconds: float) -> None:
+    def _run_once(self, seconds: float) -> None:
         for key, mask in self.poller.select(seconds):
             try:
                 key.data(mask)
             except Exception as error:  # noqa: BLE001 (a failure with one client must not end the loop for all)
-                self._failed(key.data, error)
-        while self._posted:
-            connection = self._posted.popleft()
+                self._handle_failure(key.data, error)
+        while self._scheduled:
+            connection = self._scheduled.popleft()
             try:
-                connection.go_on()
+                connection.resume()
             except Exception as error:  # noqa: BLE001 (as above)
-                self._failed(connection.on_event, error)
+                self._handle_failure(connection.on_event, error)
 
-    def _failed(self, callback: Any, error: Exception) -> None:
+    def _handle_failure(self, callback: Any, error: Exception) -> None:
         """Log where the server itself failed, without the client's data, and drop the connection."""
-        self.log.error("The server failed: %s at %s", type(error).__name__, where(error))
+        self.log.error("The server failed: %s at %s", type(error).__name__, location(error))
         owner = getattr(callback, "__self__", None)
         if isinstance(owner, Connection):
             owner.drop()
 
-    def _woken(self, _: int) -> None:
+    def _clear_wakeup(self, _: int) -> None:
         with suppress(BlockingIOError):
             os.read(self.PIPE[0], 4096)
 
-    def _sweep(self, now: float) -> bool:
+    def _expire_connections(self, now: float) -> bool:
         """Expire connections that timed out; return whether gunicorn's master is still alive."""
         self.notify()
-        for connection in [one for one in self._connections if one.deadline < now]:
+        for connection in [each for each in self._connections if each.deadline < now]:
             connection.expire()
         if self.ppid != os.getppid():
             self.log.info("Parent changed, shutting down: %s", self)
             return False
         return True
 
-    def _open_doors(self) -> None:
+    def _accept_or_back_off(self) -> None:
         """Accept new connections; while all threads are busy, leave them to workers that may have free threads.
 
         Browsers keep their connections, so an uneven distribution lasts: with 16 browsers, two workers of 8 threads and an
@@ -216,58 +225,52 @@ class Worker(BaseWorker):
         connection every 20 ms, so that none waits forever when all workers are busy.
         """
         now = time.monotonic()
-        while self._newcomers and self._newcomers[0] < now - _SOON:
-            self._newcomers.popleft()
-        busy = self._threads.in_hand + len(self._newcomers)
-        wanted = busy < self.cfg.threads or now >= self._polite_until
-        if wanted == self._is_open:
+        while self._awaited and self._awaited[0] < now - _FIRST_REQUEST:
+            self._awaited.popleft()
+        active = self._threads.active + len(self._awaited)
+        accepts = active < self.cfg.threads or now >= self._backoff_until
+        if accepts == self._is_accepting:
             return
-        for door in self.sockets:
-            if wanted:
-                self.poller.register(door, selectors.EVENT_READ, self._entering(door))
+        for listener in self.sockets:
+            if accepts:
+                self.poller.register(listener, selectors.EVENT_READ, partial(self._accept, listener))
             else:
-                self.poller.unregister(door)
-        self._is_open = wanted
+                self.poller.unregister(listener)
+        self._is_accepting = accepts
 
-    def _entering(self, door: socket.socket) -> Callable[[int], None]:
-        def enter(_: int) -> None:
-            self._let_in(door)
-
-        return enter
-
-    def _let_in(self, door: socket.socket) -> bool:
+    def _accept(self, listener: socket.socket, _mask: int = 0) -> bool:
         """Accept one new connection; return whether there was one."""
         try:
-            client, address = door.accept()
+            client, address = listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return False
         except OSError as error:
-            self.log.error("Nobody can be let in: %s", os.strerror(error.errno or 0))
-            time.sleep(_POLITE)  # e.g. out of file descriptors; existing connections go on
+            self.log.error("No connection can be accepted: %s", os.strerror(error.errno or 0))
+            time.sleep(_BACKOFF)  # e.g. out of file descriptors; existing connections go on
             return False
         client.setblocking(False)
         now = time.monotonic()
-        self._polite_until = now + _POLITE
-        self._newcomers.append(now)
-        base = dict(self._bases[door.fileno()])
+        self._backoff_until = now + _BACKOFF
+        self._awaited.append(now)
+        environ = dict(self._base_environs[listener.fileno()])
         if isinstance(address, tuple):
-            base["REMOTE_ADDR"], base["REMOTE_PORT"] = str(address[0]), str(address[1])
+            environ["REMOTE_ADDR"], environ["REMOTE_PORT"] = str(address[0]), str(address[1])
         else:
-            base["REMOTE_ADDR"] = ""
-        if len(self._connections) >= self.cfg.worker_connections and not self._make_room():
+            environ["REMOTE_ADDR"] = ""
+        if len(self._connections) >= self.cfg.worker_connections and not self._drop_one():
             client.close()
             return True
-        self._connections.add(Connection(self, client, base, trusted=self._is_trusted(address)))
+        self._connections.add(Connection(self, client, environ, trusted=self._is_trusted(address)))
         return True
 
-    def _make_room(self) -> bool:
+    def _drop_one(self) -> bool:
         """Drop a lingering connection, else the one that has been sending a request longest, else the longest idle one.
 
         Return whether there was one.
         """
-        for is_dispensable in (_is_lingering, _is_arriving, _is_idle):
-            if some := [one for one in self._connections if is_dispensable(one)]:
-                min(some, key=_age).drop()
+        for is_dispensable in (_is_lingering, _is_receiving, _is_idle):
+            if candidates := [each for each in self._connections if is_dispensable(each)]:
+                min(candidates, key=_age).drop()
                 return True
         return False
 
@@ -281,15 +284,15 @@ class Worker(BaseWorker):
         host = ip_address(str(address[0]).partition("%")[0])
         return "*" in allowed or any(host in network for network in self.cfg.forwarded_allow_networks())
 
-    def _take_scheme(self, request: Request) -> None:
+    def _set_scheme(self, request: Request) -> None:
         for name, secure in self.cfg.secure_scheme_headers.items():
-            said = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}")
-            if said is not None:
-                request.environ["wsgi.url_scheme"] = "https" if said == secure else "http"
+            given = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}")
+            if given is not None:
+                request.environ["wsgi.url_scheme"] = "https" if given == secure else "http"
 
-    def _base(self, door: socket.socket) -> dict[str, Any]:
-        """The common part of the environs of all requests on this listening socket (PEP 3333)."""
-        name = door.getsockname()
+    def _base_environ(self, listener: socket.socket) -> dict[str, Any]:
+        """What the environs of all requests on this listening socket have in common (PEP 3333)."""
+        name = listener.getsockname()
         host, port = (name[0], name[1]) if isinstance(name, tuple) else ("localhost", "")
         return {
             "wsgi.version": (1, 0),
@@ -307,40 +310,34 @@ class Worker(BaseWorker):
 
     # Shutting down
 
-    def _finish(self) -> None:
+    def _shut_down(self) -> None:
         """Accept pending connections, close the listening sockets, and finish open requests within `graceful_timeout`.
 
         A listening socket that is merely no longer polled would still connect clients in the kernel, unanswered.
         """
         until = time.monotonic() + self.cfg.graceful_timeout
-        if self._is_open:
-            for door in self.sockets:
-                self.poller.unregister(door)
-        for door in self.sockets:
-            while self._let_in(door):
+        if self._is_accepting:
+            for listener in self.sockets:
+                self.poller.unregister(listener)
+        for listener in self.sockets:
+            while self._accept(listener):
                 pass
-            door.close()
+            listener.close()
         self.sockets = []
         for connection in list(self._connections):
-            connection.stop_soon()
-        sweep = 0.0
+            connection.shorten_keepalive()
+        next_check = 0.0
         while self._connections and (now := time.monotonic()) < until:
-            self._turn(0.1)
-            if now >= sweep:
-                sweep = now + 0.1
+            self._run_once(0.1)
+            if now >= next_check:
+                next_check = now + 0.1
                 self.notify()
-                for connection in [one for one in self._connections if one.deadline < now]:
+                for connection in [each for each in self._connections if each.deadline < now]:
                     connection.expire()
         self._threads.stop(max(0.0, until - time.monotonic()))
         self._pumps.stop()
         for connection in list(self._connections):
             connection.drop()
-
-
-class LargeBodyWorker(Worker):
-    """The same for an application that receives e-mail with attachments."""
-
-    largest_body = 26 * 1024 * 1024
 
 
 def _age(connection: Connection) -> float:
@@ -351,8 +348,8 @@ def _is_lingering(connection: Connection) -> bool:
     return connection.state is State.LINGERING
 
 
-def _is_arriving(connection: Connection) -> bool:
-    return connection.is_arriving
+def _is_receiving(connection: Connection) -> bool:
+    return connection.is_receiving
 
 
 def _is_idle(connection: Connection) -> bool:

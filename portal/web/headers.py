@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g
 
-from portal.server.headers import FIXED, OVER_TLS
-
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+FIXED = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+"""What every response has unless it says otherwise, also those of the server itself (`portal.server`)."""
+
+OVER_TLS = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
+"""What it has besides over HTTPS (RFC 6797)."""
 
 _PAGE = {
     "Permissions-Policy": ", ".join(

@@ -53,14 +53,14 @@ def test_workers_that_a_reload_replaces_stay_until_all_new_ones_serve() -> None:
     old, others = SimpleNamespace(slot=0, age=7), [SimpleNamespace(slot=1, age=age) for age in (8, 9)]
     for worker in (old, *others):
         supervisor.prepare_worker(server, worker)
-    assert old.may_leave(), "without a reload, a worker may leave at once"
+    assert old.may_stop(), "without a reload, a worker may leave at once"
     server.reload()
-    assert not old.may_leave()
-    others[0].arrive()
-    assert not old.may_leave()
-    others[1].arrive()
-    assert old.may_leave()
-    assert all(worker.may_leave() for worker in others)
+    assert not old.may_stop()
+    others[0].on_ready()
+    assert not old.may_stop()
+    others[1].on_ready()
+    assert old.may_stop()
+    assert all(worker.may_stop() for worker in others)
 
 
 def test_wrong_settings_prevent_a_reload(caplog: pytest.LogCaptureFixture) -> None:

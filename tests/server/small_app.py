@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from portal.server.state import Patience
+from portal.server.state import Timeouts
 from portal.server.worker import Worker
+from portal.web.headers import FIXED
 
 PIECE = b"x" * 65536
 ALL_OF_IT = 320 * len(PIECE)
@@ -17,10 +18,11 @@ closed = threading.Semaphore(0)
 
 
 class ImpatientWorker(Worker):
-    """The same with little patience and memory, so that tests see their end."""
+    """The same with short timeouts and little memory, so that tests see their end."""
 
-    most_of_bodies = 8 * 1024 * 1024
-    patience = Patience(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, last=0.5)
+    error_headers = FIXED
+    max_buffered = 8 * 1024 * 1024
+    timeouts = Timeouts(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, shutdown=0.5)
 
 
 def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.headers import FIXED, OVER_TLS
+from portal.web.headers import FIXED, OVER_TLS
 from tests.server.conftest import Served
 from tests.server.small_app import ALL_OF_IT
 from tests.server.test_slow_clients import workers

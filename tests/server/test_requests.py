@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portal.server.headers import FIXED
-from portal.server.request import Limits, Refused, Request, check
+from portal.server.request import InvalidRequest, Limits, Request, check_head
+from portal.web.headers import FIXED
 from tests.server.conftest import Served
 
 HOST = b"Host: small.test\r\n"
@@ -246,12 +246,12 @@ def test_any_bytes_are_a_request_or_refused(parts: list[bytes], is_begun: bool) 
     data = bytearray(begun + b"".join(parts) + b"\r\n\r\n")
     end = data.index(b"\r\n\r\n")
     try:
-        check(data, start=0, end=end + 2, limits=Limits())
+        check_head(data, start=0, end=end + 2, limits=Limits())
         request = Request(bytes(data[: end + 4]), {"SCRIPT_NAME": ""}, Limits())
         if request.length is None:
             request.feed(bytes(data[end + 4 :]) + b"1\r\na\r\n0\r\n\r\n")
-    except Refused as refused:
-        assert 400 <= refused.status < 600
+    except InvalidRequest as error:
+        assert 400 <= error.status < 600
 
 
 def test_no_url_reaches_the_servers_log(served: Served) -> None:

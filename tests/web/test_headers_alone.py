@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from flask import Flask, Response, g
 
-from portal.server.headers import FIXED, OVER_TLS
 from portal.web import headers
+from portal.web.headers import FIXED, OVER_TLS
 
 OWN = {"Content-Security-Policy": "sandbox", "Cache-Control": "max-age=60"}
 

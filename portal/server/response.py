@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 
-from portal.server.headers import FIXED, OVER_TLS
 from portal.server.request import Request
 
 _HOP_BY_HOP = frozenset(
@@ -19,7 +18,7 @@ _HOP_BY_HOP = frozenset(
 )
 """Hop-by-hop headers, and those that this server sets itself."""
 
-_SAID = {
+_EXPLANATIONS = {
     400: "The server couldn't understand this request.",
     408: "The request took too long to arrive. Please try again.",
     413: "The request is too large. Nothing was changed.",
@@ -30,22 +29,22 @@ _SAID = {
 }
 
 
-class BadAnswer(Exception):
+class InvalidResponse(Exception):
     """The application violated PEP 3333. The message says how, without quoting the response."""
 
 
-class Answer:
+class Response:
     """An application's response: `start` is its `start_response`, `head` the bytes sent before the body."""
 
-    __slots__ = ("_fields", "_request", "_status", "code", "is_chunked", "is_last", "length", "pieces")
+    __slots__ = ("_fields", "_request", "_status", "closes", "code", "is_chunked", "length", "pieces")
 
-    def __init__(self, request: Request, *, is_last: bool) -> None:
-        """`is_last`: the connection is closed afterwards."""
+    def __init__(self, request: Request, *, closes: bool) -> None:
+        """`closes`: the connection is closed afterwards."""
         self._request = request
         self._status = ""
         self._fields: list[str] = []
         self.code = 0
-        self.is_last = is_last
+        self.closes = closes
         self.is_chunked = False
         self.length: int | None = None
         self.pieces: list[bytes] = []
@@ -54,7 +53,7 @@ class Answer:
         self, status: str, headers: Iterable[tuple[str, str]], exc_info: Any = None
     ) -> Callable[[bytes], object]:
         if self._status and not exc_info:
-            raise BadAnswer("start_response was called twice")
+            raise InvalidResponse("start_response was called twice")
         fields: list[str] = []
         length = None
         for name, value in headers:
@@ -71,7 +70,7 @@ class Answer:
     def has_body(self) -> bool:
         return self._request.method != "HEAD" and self.code >= 200 and self.code not in (204, 304)
 
-    def whole(self) -> list[bytes]:
+    def complete(self) -> list[bytes]:
         """Return head and body for the wire, if the whole body is available."""
         body = self.pieces
         if not self.has_body:
@@ -80,37 +79,37 @@ class Answer:
         if self.length is None:
             self.length = size
         elif size > self.length:
-            raise BadAnswer("the body is longer than its Content-Length")
+            raise InvalidResponse("the body is longer than its Content-Length")
         elif size < self.length:
-            self.is_last = True  # closing tells the client that the rest won't come
+            self.closes = True  # closing tells the client that the rest won't come
         return [self.head(), *body]
 
     def head(self) -> bytes:
         """Return the status line and all fields; decide how the body is framed."""
         if not self._status:
-            raise BadAnswer("start_response was never called")
+            raise InvalidResponse("start_response was never called")
         lines = [f"HTTP/1.1 {self._status}", f"Date: {_date()}", *self._fields]
         if self.length is not None and self.code >= 200 and self.code != 204:
             lines.append(f"Content-Length: {self.length}")
         elif self.length is None and self.has_body:
-            self.is_chunked = not self._request.is_old
-            self.is_last = self.is_last or self._request.is_old
+            self.is_chunked = not self._request.is_http_1_0
+            self.closes = self.closes or self._request.is_http_1_0
             if self.is_chunked:
                 lines.append("Transfer-Encoding: chunked")
-        if self.is_last:
+        if self.closes:
             lines.append("Connection: close")
-        elif self._request.is_old:
+        elif self._request.is_http_1_0:
             lines.append("Connection: keep-alive")
         text = "\r\n".join(lines)
         if text.count("\n") != len(lines) - 1 or text.count("\r") != len(lines) - 1 or "\0" in text:
-            raise BadAnswer("a line break or NUL in a header")
+            raise InvalidResponse("a line break or NUL in a header")
         try:
             return f"{text}\r\n\r\n".encode("latin-1")
         except UnicodeEncodeError:
-            raise BadAnswer("a header isn't Latin-1") from None
+            raise InvalidResponse("a header isn't Latin-1") from None
 
 
-def framed(piece: bytes) -> bytes:
+def chunked(piece: bytes) -> bytes:
     """Return the piece in chunked encoding (RFC 9112 §7.1)."""
     return b"%x\r\n%b\r\n" % (len(piece), piece)
 
@@ -118,14 +117,13 @@ def framed(piece: bytes) -> bytes:
 LAST_CHUNK = b"0\r\n\r\n"
 
 
-def own_answer(status: int, *, over_tls: bool = False) -> bytes:
-    """Return a short response by the server itself, which then closes the connection."""
+def error_response(status: int, headers: Mapping[str, str]) -> bytes:
+    """Return a short response by the server itself, with these headers besides; the connection is closed after it."""
     phrase = HTTPStatus(status).phrase
-    body = f"{phrase}\n\n{_SAID.get(status, _SAID[400])}\n".encode()
+    body = f"{phrase}\n\n{_EXPLANATIONS.get(status, _EXPLANATIONS[400])}\n".encode()
     fields = {
         "Date": _date(),
-        **FIXED,
-        **(OVER_TLS if over_tls else {}),
+        **headers,
         **({"Retry-After": "60"} if status == 503 else {}),
         "Content-Type": "text/plain; charset=utf-8",
         "Content-Length": str(len(body)),
@@ -135,14 +133,14 @@ def own_answer(status: int, *, over_tls: bool = False) -> bytes:
     return f"HTTP/1.1 {status} {phrase}\r\n{lines}\r\n".encode() + body
 
 
-_second, _text = 0, ""
+_cached_second, _cached_date = 0, ""
 
 
 def _date() -> str:
     """The current time as an HTTP date (RFC 9110 §5.6.7), formatted once a second."""
-    global _second, _text
+    global _cached_second, _cached_date
     now = int(time.time())
-    if now != _second:
-        _text = formatdate(now, usegmt=True)
-        _second = now
-    return _text
+    if now != _cached_second:
+        _cached_date = formatdate(now, usegmt=True)
+        _cached_second = now
+    return _cached_date
