@@ -26,7 +26,8 @@ from portal.app import create_app
 from portal.config.settings import Settings
 from portal.demo.stack import portal_environment, tenants_file
 from portal.services import endpoints
-from portal.services.endpoints import ALL, WEBHOOKS, Endpoint
+from portal.services.api import Endpoint
+from portal.services.endpoints import ALL, WEBHOOKS
 from tests.support.stack import plan
 from tools.definitions import ROOT, Module, Name, modules, reach, resolve, sources, tree
 
@@ -120,7 +121,6 @@ def _users(module: Module, wanted: Name) -> list[str]:
 _MACHINERY = {
     "portal.services.client",
     "portal.services.endpoints",
-    "portal.services.exchanges",
     "portal.services.reference_cache",
 }
 

@@ -1,6 +1,6 @@
 """What the portal needs of a clinic's API, as an OpenAPI 3.1 document and as a page to read.
 
-Generated from the types that the portal itself uses (portal.services.exchanges), so it can't be out of date. It includes
+Generated from the types that the portal itself uses (portal.services.endpoints), so it can't be out of date. It includes
 members that the portal ignores: an API may send them or not.
 """
 
@@ -13,8 +13,8 @@ from typing import Any, cast
 from msgspec import inspect
 
 from portal.connect.dialects.shapes import Member, choices, members_of, query_names, record_of, records
-from portal.services.endpoints import ALL, Endpoint
-from portal.services.exchanges import EXCHANGES, Exchange
+from portal.services.api import AnyEndpoint
+from portal.services.endpoints import ALL
 from portal.services.uses import use_of
 
 Json = dict[str, Any]
@@ -49,9 +49,7 @@ def document() -> Json:
     """The OpenAPI 3.1 document; each member has `x-portal` with its use, pages and accepted forms."""
     paths: Json = {}
     for endpoint in ALL:
-        paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = _operation(
-            endpoint, EXCHANGES[endpoint]
-        )
+        paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = _operation(endpoint)
     schemas = {name: _record(shape) for name, shape in records().items()}
     schemas |= {name: _choice(name) for name in choices()}
     return {
@@ -70,7 +68,7 @@ def document() -> Json:
     }
 
 
-def _operation(endpoint: Endpoint, exchange: Exchange) -> Json:
+def _operation(endpoint: AnyEndpoint) -> Json:
     operation: Json = {
         "tags": [endpoint.group],
         "operationId": _operation_id(endpoint),
@@ -79,22 +77,22 @@ def _operation(endpoint: Endpoint, exchange: Exchange) -> Json:
                 {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
                 for name in endpoint.ids
             ),
-            *(_parameter(member) for member in (members_of(exchange.query) if exchange.query else ())),
+            *(_parameter(member) for member in (members_of(endpoint.query) if endpoint.query else ())),
         ],
-        "responses": {"200": _answer(exchange)}
+        "responses": {"200": _answer(endpoint)}
         | {code: {"description": told} for code, told in _STATUSES.items()},
     }
     if not endpoint.is_safe:
         operation["responses"]["204"] = {"description": "Done; the portal reads the record again"}
-    if exchange.sent:
-        schema: Json = _reference(exchange.sent.__name__)
-        if exchange.without:
-            schema = {**schema, "x-portal": {"without": sorted(exchange.without)}}
+    if endpoint.body:
+        schema: Json = _reference(endpoint.body.__name__)
+        if endpoint.without:
+            schema = {**schema, "x-portal": {"without": sorted(endpoint.without)}}
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return operation
 
 
-def _operation_id(endpoint: Endpoint) -> str:
+def _operation_id(endpoint: AnyEndpoint) -> str:
     words = re.findall(r"\w+", re.sub(r"^/api/", "", endpoint.template.replace("{", "by-")))
     return "-".join([endpoint.method.lower(), *words])
 
@@ -103,19 +101,19 @@ def _parameter(member: Member) -> Json:
     return {"name": member.name, "in": "query", "required": member.required, "schema": _schema(member.type)}
 
 
-def _answer(exchange: Exchange) -> Json:
-    if exchange.answer is bytes:
+def _answer(endpoint: AnyEndpoint) -> Json:
+    if endpoint.answer is bytes:
         binary: Json = {"schema": {}}
         text: Json = {"schema": {"type": "string", "contentEncoding": "base64"}}
         return {
             "description": "The file, or base64 in a JSON string",
             "content": {"*/*": binary, "application/json": text},
         }
-    record = record_of(exchange.answer)
+    record = record_of(endpoint.answer)
     if record is None:
         return {"description": "Done"}
     schema = _reference(record.__name__)
-    if record is not exchange.answer:
+    if record is not endpoint.answer:
         items: Json = {"type": "array", "items": schema}
         whole: Json = {"type": "integer"}
         counts = {"totalCount": whole} | ({"unreadCount": whole} if record.__name__ == "Notification" else {})
@@ -144,7 +142,7 @@ def _record(shape: type) -> Json:
 
 def about(member: Member) -> Json:
     """What the portal does with a member: `use` is required, used, ignored or sent."""
-    sent = {one.sent.__name__ for one in EXCHANGES.values() if one.sent}
+    sent = {one.body.__name__ for one in ALL if one.body}
     read = {shape.__name__ for shape in records().values()} - _only_sent()
     told: Json = {"use": "sent" if member.record in sent and member.record not in read else "ignored"}
     use = use_of(member.record, member.name)
@@ -158,7 +156,7 @@ def about(member: Member) -> Json:
 
 def _only_sent() -> frozenset[str]:
     answered: set[str] = set()
-    waiting = [shape for one in EXCHANGES.values() if (shape := record_of(one.answer))]
+    waiting = [shape for one in ALL if (shape := record_of(one.answer))]
     while waiting:
         shape = waiting.pop()
         if shape.__name__ not in answered:
@@ -215,14 +213,13 @@ def page() -> str:
         "| --- | --- | --- | --- |",
     ]
     for endpoint in ALL:
-        exchange = EXCHANGES[endpoint]
-        asked = ", ".join(f"`{one.name}`" for one in members_of(exchange.query)) if exchange.query else ""
-        record = record_of(exchange.answer)
-        answer = "the file's bytes" if exchange.answer is bytes else ""
+        asked = ", ".join(f"`{one.name}`" for one in members_of(endpoint.query)) if endpoint.query else ""
+        record = record_of(endpoint.answer)
+        answer = "the file's bytes" if endpoint.answer is bytes else ""
         if record is not None:
             answer = f"[{record.__name__}](#{record.__name__.lower()})"
-            answer += "" if record is exchange.answer else ", a list"
-        sent = f"[{exchange.sent.__name__}](#{exchange.sent.__name__.lower()})" if exchange.sent else ""
+            answer += "" if record is endpoint.answer else ", a list"
+        sent = f"[{endpoint.body.__name__}](#{endpoint.body.__name__.lower()})" if endpoint.body else ""
         lines.append(f"| `{endpoint.method} {endpoint.template}` | {sent} | {answer} | {asked} |")
     lines += ["", "## Records"]
     for name, shape in records().items():

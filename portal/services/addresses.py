@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from portal.services.endpoints import Endpoint, Query
+from portal.services.api import AnyEndpoint, Query
 from portal.services.errors import NotFound
 
 
-def path_text(endpoint: Endpoint, ids: Mapping[str, str], template: str | None = None) -> str:
+def path_text(endpoint: AnyEndpoint, ids: Mapping[str, str], template: str | None = None) -> str:
     """Return the path (from another `template`, if given) with the ids filled in; raise NotFound for an id that would
     change the path's structure.
     """

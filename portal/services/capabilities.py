@@ -11,7 +11,7 @@ import logging
 import msgspec
 
 from portal.clock import Clock, lasts
-from portal.services.endpoints import Endpoint
+from portal.services.api import AnyEndpoint
 from portal.store import StoreDown
 from portal.store.vault import Vault
 
@@ -38,7 +38,7 @@ class Capabilities:
         self._clock = clock
         self._read: dict[str, tuple[float, frozenset[str]]] = {}
 
-    def note_missing(self, clinic: str, endpoint: Endpoint) -> None:
+    def note_missing(self, clinic: str, endpoint: AnyEndpoint) -> None:
         """Remember that `clinic` doesn't offer this list; while the store is down, do nothing."""
         if endpoint.names_record or endpoint.id_in_query:
             return

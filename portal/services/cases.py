@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from portal.services.client import Care
 from portal.services.endpoints import UPDATE_CASE
+from portal.services.exchanges import CaseChange
 from portal.services.records.cases import CareStatus, Case
 
 
@@ -26,14 +27,14 @@ def update_case(
     Raises `Refused` for a status not in the case's `next_statuses`, `Conflict` if it was changed
     meanwhile.
     """
-    body = {
-        "title": title,
-        "status": status,
-        "physicianId": physician_id,
-        "coordinatorId": coordinator_id,
-        "diagnosis": diagnosis,
-        "notes": notes,
-        "closedReason": closed_reason,
-        "concurrencyStamp": stamp,
-    }
-    return care.act(UPDATE_CASE, Case, body=body, id=case_id)
+    change = CaseChange(
+        title=title,
+        status=status,
+        physician_id=physician_id,
+        coordinator_id=coordinator_id,
+        diagnosis=diagnosis,
+        notes=notes,
+        closed_reason=closed_reason,
+        concurrency_stamp=stamp,
+    )
+    return care.act(UPDATE_CASE, change, id=case_id)

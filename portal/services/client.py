@@ -1,8 +1,8 @@
 """The client for the care API, on behalf of one person.
 
 Only this module deals with HTTP: it adds the person's token, enforces the time limits, turns responses into records
-(`portal.services.decoding`) and failures into a `CareError`. It only calls the 29 endpoints of the care API
-specification §4 that are meant for the portal, because it only accepts an `Endpoint`.
+(`portal.services.decoding`) and failures into a `CareError`. It only calls the endpoints of the care API specification §4
+that are meant for the portal, because it only accepts an `Endpoint` that stands in `portal.services.endpoints`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from portal.config.modules import Module
 from portal.config.variables import Timeouts
@@ -20,7 +22,8 @@ from portal.http.transfer import Answer, Call, TransportError
 from portal.parse import byte_count
 from portal.services import decoding, retry
 from portal.services.addresses import path_text, query_text
-from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
+from portal.services.api import AnswerT, AnyEndpoint, Content, Endpoint, Query, Reference, RequestT
+from portal.services.endpoints import ALL
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -33,7 +36,6 @@ from portal.services.errors import (
 )
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, References, Translator, with_fixed
-from portal.services.modules import module_of
 
 T = TypeVar("T")
 
@@ -72,41 +74,41 @@ class Care:
     is_fresh: Callable[[int], bool] = lambda _max_age: True
     by_patient: bool = False
     idempotency: bool = False
-    on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
+    on_not_offered: Callable[[AnyEndpoint], None] = lambda _endpoint: None
     on_unreadable: Callable[[int], None] = lambda _records: None
-    on_read: Callable[[Endpoint, Query | None, object], None] = lambda _endpoint, _query, _answer: None
+    on_read: Callable[[AnyEndpoint, object, object], None] = lambda _endpoint, _query, _answer: None
     before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
     observer: Observer | None = None
     dialect: Translator | None = None
     modules_off: frozenset[Module] = frozenset()
 
-    def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
+    def read(
+        self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None, **ids: str
+    ) -> AnswerT:
         """GET a record or a list. Raises CareError; an empty response is a BadResponse."""
         self._refuse_switched_off(endpoint)
         try:
-            answer = self.send(endpoint, query=query, ids=ids)
+            answer = self.send(endpoint, query=self.parameters(query), ids=ids)
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        record = self._decoded(endpoint, answer, into)
+        record = self._decoded(endpoint, answer)
         self.on_read(endpoint, query, record)
         return record
 
     def act(
         self,
-        endpoint: Endpoint,
-        into: type[T],
+        endpoint: Endpoint[AnswerT, RequestT],
+        body: RequestT,
         *,
-        body: object = None,
         operation: str | None = None,
-        query: Query | None = None,
         max_age: int | None = None,
         **ids: str,
-    ) -> T | None:
-        """POST, PUT or DELETE; return the record in the response, or None if the body is empty.
+    ) -> AnswerT | None:
+        """POST, PUT or DELETE; return the record in the response, or None if there is no body in it.
 
         If the sign-in is older than `max_age` seconds (by default the endpoint's), raises StepUpNeeded and sends nothing.
 
@@ -120,7 +122,7 @@ class Care:
             raise StepUpNeeded(oldest)
         try:
             self.before_act()
-            answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
+            answer = self.send(endpoint, ids=ids, body=written(endpoint, body), operation=operation)
         except Unavailable as error:
             error.is_undone = error.outcome_known
             raise
@@ -129,35 +131,37 @@ class Care:
                 self.references.move_on(self)
         if not answer.body.strip() or (self.dialect and _holds_nothing(answer.body, self.dialect)):
             return None
-        return self._decoded(endpoint, answer, into)
+        return self._decoded(endpoint, answer)
 
-    def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
+    def reference(
+        self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None
+    ) -> Reference[AnswerT]:
         """GET reference data, through the cache if configured."""
         self._refuse_switched_off(endpoint)
         if self.references is None:
-            return Reference(self.read(endpoint, into, query=query))
+            return Reference(self.read(endpoint, query=query))
         try:
-            return self.references.get(self, endpoint, into, query or {})
+            return self.references.get(self, endpoint, self.parameters(query))
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
 
     def open(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[bytes, RequestT],
         *,
-        query: Query,
+        query: RequestT,
         range_header: str | None = None,
         if_none_match: str | None = None,
     ) -> Content:
         """GET a file as a stream, never the whole file in memory. Raises CareError."""
         conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
         extra = [(name, value) for name, value in conditions if value and is_header_text(value)]
-        token = self.bearer.token()
-        begun = self._begin(endpoint, query, extra, token)
+        parameters, token = self.parameters(query), self.bearer.token()
+        begun = self._begin(endpoint, parameters, extra, token)
         if begun.status == 401:
             close(begun.chunks)
-            begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
+            begun = self._begin(endpoint, parameters, extra, self.bearer.renew(token))
         if begun.status in (200, 206, 304, 416):
             self.on_read(endpoint, query, None)
             return content(begun)
@@ -166,14 +170,14 @@ class Care:
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
     def send_read(
-        self, endpoint: Endpoint, query: Query, token: str, conditions: list[tuple[str, str]]
+        self, endpoint: AnyEndpoint, query: Query, token: str, conditions: list[tuple[str, str]]
     ) -> Answer:
         """Send a read for the reference cache and return its response, whatever its status; raise CareError if none came."""
         return self._attempt(endpoint, query, {}, None, token, None, conditions)
 
     def send(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         query: Query | None = None,
         ids: Mapping[str, str] | None = None,
@@ -197,13 +201,13 @@ class Care:
             return answer
         raise self.error(answer, endpoint)
 
-    def _refuse_switched_off(self, endpoint: Endpoint) -> None:
-        if self.modules_off and module_of(endpoint) in self.modules_off:
+    def _refuse_switched_off(self, endpoint: AnyEndpoint) -> None:
+        if endpoint.module in self.modules_off:
             raise NotOffered(about_record=False)
 
     def _attempt(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         query: Query | None,
         ids: Mapping[str, str],
         payload: bytes | None,
@@ -234,7 +238,7 @@ class Care:
             raise Unavailable(error.reason, outcome_known=endpoint.is_safe or not error.sent) from error
 
     def _begin(
-        self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str
+        self, endpoint: AnyEndpoint, query: Query, headers: list[tuple[str, str]], token: str
     ) -> FileResponse:
         """Start reading a file; retry once after a transient failure."""
         call = self._call(endpoint, query, {}, None, [*headers, *self._headers(token, None)], _MAX_FILE)
@@ -257,7 +261,7 @@ class Care:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
 
-    def _admitted(self, endpoint: Endpoint) -> Breaker:
+    def _admitted(self, endpoint: AnyEndpoint) -> Breaker:
         """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't."""
         breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
         try:
@@ -268,7 +272,7 @@ class Care:
 
     def _call(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         query: Query | None,
         ids: Mapping[str, str],
         payload: bytes | None,
@@ -292,17 +296,21 @@ class Care:
             max_bytes=max_bytes,
         )
 
-    def address(self, endpoint: Endpoint, query: Query | None, ids: Mapping[str, str]) -> str:
+    def address(self, endpoint: AnyEndpoint, query: Query | None, ids: Mapping[str, str]) -> str:
         """Return a call's address, in the API's dialect."""
         if self.dialect is None:
             return self.base_url + path_text(endpoint, ids) + query_text(query)
         path = path_text(endpoint, ids, self.dialect.template(endpoint))
         return self.base_url + path + query_text(self.dialect.query(endpoint, query))
 
-    def _payload(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+    def _payload(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
         if self.dialect is None:
             return decoding.encode(body), []
         return self.dialect.sent(endpoint, body)
+
+    def parameters(self, query: object) -> Query:
+        """Return the parameters of a query by name, with times in ISO 8601."""
+        return {} if query is None else cast("Query", msgspec.to_builtins(query))
 
     def limits(self) -> Timeouts:
         """Return the timeouts of a call that starts now; raise Unavailable if the page's deadline has passed."""
@@ -330,7 +338,7 @@ class Care:
         """How many seconds a retry may be delayed."""
         return self._left() - self.timeouts.connect
 
-    def error(self, answer: Answer, endpoint: Endpoint) -> CareError:
+    def error(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
         """Log an unsuccessful response and return the error that it stands for."""
         retry.log_failure(endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id)
         return from_answer(
@@ -350,9 +358,9 @@ class Care:
             return decoding.decode(body, into)
         return decoding.decode_translated(body, into, lambda answer: dialect.read(answer, into))
 
-    def _decoded(self, endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
+    def _decoded(self, endpoint: Endpoint[AnswerT, Any], answer: Answer) -> AnswerT:
         try:
-            record = self.decode_observed(endpoint, answer.body, into)
+            record = self.decode_observed(endpoint, answer.body)
         except BadResponse as error:
             self._log_unreadable(endpoint, answer, error.field)
             raise
@@ -360,9 +368,9 @@ class Care:
             self.on_unreadable(len(fields))
         return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
 
-    def decode_observed(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
+    def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
         """Decode a response and show it to the observer. Raises BadResponse."""
-        observer = self.observer
+        observer, into = self.observer, endpoint.answer
         if observer is None:
             return self.decode(body, into)
         decoding.noticed.unknown_value = False
@@ -384,7 +392,7 @@ class Care:
             return decoding.decode(body, object)
         return decoding.decode_translated(body, object, lambda answer: dialect.look(answer, into))
 
-    def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str) -> None:
+    def _log_unreadable(self, endpoint: AnyEndpoint, answer: Answer, field: str) -> None:
         """Log which member of which endpoint's response can't be decoded; never its value."""
         reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
@@ -393,6 +401,15 @@ class Care:
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 """The groups with a read that can serve as a probe. Only they have a circuit breaker: an act must not be a probe."""
+
+
+def written(endpoint: AnyEndpoint, body: object) -> object:
+    """The body without the members that this endpoint isn't to be sent."""
+    if not endpoint.without and not endpoint.if_known:
+        return body
+    members = cast("dict[str, object]", msgspec.to_builtins(body))
+    left_out = endpoint.without | {name for name in endpoint.if_known if members[name] is None}
+    return {name: value for name, value in members.items() if name not in left_out}
 
 
 def _holds_nothing(body: bytes, dialect: Translator) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 
 import msgspec
+from msgspec import UNSET
 
 from portal.services.client import Care
 from portal.services.decoding import Page
@@ -20,8 +21,9 @@ from portal.services.endpoints import (
     SIGN_CONSENT,
 )
 from portal.services.errors import Invalid
+from portal.services.exchanges import ConsentQuery, Revoking, Signing
 from portal.services.listed import Listed
-from portal.services.paging import CAP, CHUNK, page_query, read_every_page, requested_page
+from portal.services.paging import CAP, CHUNK, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.consents import (
     CLINIC_ROLES,
@@ -63,7 +65,7 @@ def list_consents(
     patient_id: str | None = None,
     case_id: str | None = None,
     episode_id: str | None = None,
-    status: str | None = None,
+    status: ConsentStatus | None = None,
     waits_for: str | None = None,
     due_from: date | None = None,
     due_to: date | None = None,
@@ -74,24 +76,28 @@ def list_consents(
     signature is missing), `due_from` and `due_to` (bounds of the procedure date) may be ignored by an API: the answer has
     to be looked through.
     """
-    query = page_query(
-        skip,
-        limit,
-        Sorting=sorting,
-        Filter=text,
-        PatientId=patient_id,
-        CaseId=case_id,
-        EpisodeId=episode_id,
-        Status=status,
-        WaitsFor=waits_for,
-        DueFrom=due_from.isoformat() if due_from else None,
-        DueTo=due_to.isoformat() if due_to else None,
+    query = ConsentQuery(
+        skip_count=skip,
+        max_result_count=limit,
+        sorting=sorting,
+        filter=text,
+        patient_id=patient_id,
+        case_id=case_id,
+        episode_id=episode_id,
+        status=status,
+        waits_for=waits_for,
+        due_from=due_from,
+        due_to=due_to,
     )
-    return requested_page(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
+    return requested_page(care.read(LIST_CONSENTS, query=query), skip, limit)
 
 
 def all_consents(
-    care: Care, *, patient_id: str | None = None, episode_id: str | None = None, status: str | None = None
+    care: Care,
+    *,
+    patient_id: str | None = None,
+    episode_id: str | None = None,
+    status: ConsentStatus | None = None,
 ) -> Listed[ConsentForm]:
     """All forms that the person may see, at most 1000, without their text: for pages that group them.
 
@@ -191,7 +197,7 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
     POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless if the API honours
     it.
     """
-    form = care.act(CREATE_CONSENT, ConsentForm, body=draft, operation=operation)
+    form = care.act(CREATE_CONSENT, draft, operation=operation)
     return form or read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
 
 
@@ -200,7 +206,7 @@ def get_consent(care: Care, consent_id: str) -> ConsentForm:
 
     GET /api/care/consent-forms/{id} (care API specification §4).
     """
-    return care.read(READ_CONSENT, ConsentForm, id=consent_id)
+    return care.read(READ_CONSENT, id=consent_id)
 
 
 def sign_consent(
@@ -225,21 +231,21 @@ def sign_consent(
     the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of order, already signed, or
     another version; `Conflict` if the form changed meanwhile.
     """
-    body: dict[str, object] = {
-        "signerRole": role,
-        "method": SigningMethod.TYPED_NAME,
-        "signature": signature,
-        "acknowledgedStatementIds": list(acknowledged),
-        "contentHash": content_hash,
-        "language": language,
-        "concurrencyStamp": stamp,
-    }
-    if screen_language and reading_mode:
-        body |= {"screenLanguage": screen_language, "readingMode": reading_mode}
+    screen = (screen_language, reading_mode) if screen_language and reading_mode else (UNSET, UNSET)
+    signing = Signing(
+        signer_role=role,
+        method=SigningMethod.TYPED_NAME,
+        signature=signature,
+        acknowledged_statement_ids=tuple(acknowledged),
+        content_hash=content_hash,
+        language=language,
+        screen_language=screen[0],
+        reading_mode=screen[1],
+        concurrency_stamp=stamp,
+    )
     form = care.act(
         SIGN_CONSENT,
-        ConsentForm,
-        body=body,
+        signing,
         operation=operation,
         max_age=signing_max_age(role),
         id=consent_id,
@@ -268,19 +274,21 @@ def revoke_consent(
     to an API that demands one. Staff record a withdrawal that they were told of. Raises `Refused` if it isn't theirs, or
     everything that the form allows has been carried out.
     """
-    body: dict[str, object] = {"concurrencyStamp": stamp}
-    if reason:
-        body["reason"] = reason
-    if told is not None:
-        body |= {"onBehalfOf": told.on_behalf_of, "toldAt": told.at, "toldBy": told.by}
+    revoking = Revoking(
+        concurrency_stamp=stamp,
+        reason=reason or UNSET,
+        on_behalf_of=told.on_behalf_of if told else UNSET,
+        told_at=told.at if told else UNSET,
+        told_by=told.by if told else UNSET,
+    )
     try:
-        form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
+        form = care.act(REVOKE_CONSENT, revoking, operation=operation, id=consent_id)
     except Invalid as error:
         if reason or "reason" not in error.fields:
             raise
-        body["reason"] = without_reason
+        revoking = msgspec.structs.replace(revoking, reason=without_reason)
         again = operation and f"{operation}-reason"  # another body, so another key
-        form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=again, id=consent_id)
+        form = care.act(REVOKE_CONSENT, revoking, operation=again, id=consent_id)
     return form or read_back(lambda: get_consent(care, consent_id))
 
 

@@ -16,8 +16,9 @@ from portal.services.endpoints import (
     RESTORE_MESSAGE,
 )
 from portal.services.errors import NotFound
-from portal.services.paging import CAP, page_query, requested_page
-from portal.services.records.conversations import ArchivedCount, Conversation, Message
+from portal.services.exchanges import ConversationQuery, ConversationsToArchive
+from portal.services.paging import CAP, requested_page
+from portal.services.records.conversations import Conversation, Message
 
 _PIECE = 50
 # How many conversations are read at a time; each comes with up to 50 messages.
@@ -29,7 +30,7 @@ def restore_message(care: Care, message_id: str) -> Message | None:
     POST /api/app/messaging/restore-message/{messageId} (care API specification §4). Only for this person;
     a repeat does no harm.
     """
-    return care.act(RESTORE_MESSAGE, Message, messageId=message_id)
+    return care.act(RESTORE_MESSAGE, None, messageId=message_id)
 
 
 def archive_message(care: Care, message_id: str) -> Message | None:
@@ -38,7 +39,7 @@ def archive_message(care: Care, message_id: str) -> Message | None:
     POST /api/app/messaging/archive-message/{messageId} (care API specification §4). Only for this person;
     a repeat does no harm.
     """
-    return care.act(ARCHIVE_MESSAGE, Message, messageId=message_id)
+    return care.act(ARCHIVE_MESSAGE, None, messageId=message_id)
 
 
 def list_conversations(
@@ -54,8 +55,14 @@ def list_conversations(
 
     GET /api/messaging/getconversations (care API specification §4).
     """
-    query = page_query(skip, limit, Sorting=sorting, Filter=text, IncludeArchived=include_archived)
-    return requested_page(care.read(LIST_CONVERSATIONS, Page[Conversation], query=query), skip, limit)
+    query = ConversationQuery(
+        skip_count=skip,
+        max_result_count=limit,
+        sorting=sorting,
+        filter=text,
+        include_archived=include_archived,
+    )
+    return requested_page(care.read(LIST_CONVERSATIONS, query=query), skip, limit)
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:
@@ -87,6 +94,6 @@ def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | 
 
     POST /api/messaging/archive (care API specification §4). A repeat does no harm.
     """
-    body = {"conversationIds": list(conversation_ids)}
-    done = care.act(ARCHIVE_CONVERSATIONS, ArchivedCount, body=body)
+    chosen = ConversationsToArchive(conversation_ids=tuple(conversation_ids))
+    done = care.act(ARCHIVE_CONVERSATIONS, chosen)
     return None if done is None else done.archived_count

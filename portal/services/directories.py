@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from portal.services.client import Care
 from portal.services.endpoints import MOVE_DIRECTORY
+from portal.services.exchanges import DirectoryMove
 from portal.services.records.documents import Directory
 
 
@@ -15,5 +16,5 @@ def move_directory(
     POST /api/document-management/directory-descriptor/move (care API specification §4). Raises `Refused` for
     a destination inside itself or a name that is taken there, `Conflict` if it was changed meanwhile.
     """
-    body = {"id": directory_id, "newParentId": new_parent_id, "concurrencyStamp": stamp}
-    return care.act(MOVE_DIRECTORY, Directory, body=body)
+    move = DirectoryMove(id=directory_id, new_parent_id=new_parent_id, concurrency_stamp=stamp)
+    return care.act(MOVE_DIRECTORY, move)

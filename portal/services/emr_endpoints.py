@@ -12,4 +12,4 @@ def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:
     DELETE /api/emr-integration/endpoints/{id} (care API specification §4). Raises `Refused` while a
     synchronisation runs, `NotFound` when it is gone already.
     """
-    care.act(DELETE_EMR_ENDPOINT, object, id=emr_endpoint_id)
+    care.act(DELETE_EMR_ENDPOINT, None, id=emr_endpoint_id)

@@ -1,4 +1,4 @@
-"""The care API's addresses: one constant per endpoint that the portal calls, and small types of the client.
+"""The rows of the care API: everything that is said of each endpoint that the portal calls.
 
 The methods and paths of the care API specification §4 are defined only here. The webhooks are listed separately, because
 others call them, never the portal.
@@ -6,122 +6,134 @@ others call them, never the portal.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Generic, TypeAlias, TypeVar
+from datetime import timedelta
+from typing import cast
 
+from portal.config.modules import Module
+from portal.services.api import AnyEndpoint, Endpoint, Group
+from portal.services.decoding import Page
+from portal.services.exchanges import (
+    BookingRequest,
+    CaseChange,
+    ConsentQuery,
+    ConversationQuery,
+    ConversationsToArchive,
+    DirectoryMove,
+    EmbryoChange,
+    FileQuery,
+    MergeChoices,
+    NotificationQuery,
+    NotificationsRead,
+    PhysicianQuery,
+    ProtocolQuery,
+    Revoking,
+    Signing,
+)
+from portal.services.records.base import AUDIT_MEMBERS
+from portal.services.records.cases import Case
+from portal.services.records.consents import ConsentDraft, ConsentForm
+from portal.services.records.conversations import ArchivedCount, Conversation, Message
+from portal.services.records.documents import Directory
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
+from portal.services.records.patients import Patient
+from portal.services.records.pgt_results import PgtResult
+from portal.services.records.physicians import Physician
+from portal.services.records.prospects import Booking, Prospect
+from portal.services.records.protocols import Protocol, ProtocolDraft
+from portal.services.records.storage import EmbryoStorage
 from portal.services.sign_in_age import FRESH
 
-T = TypeVar("T")
-
-Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
-"""Query parameters by name; None is omitted, a sequence repeats the name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One endpoint of the care API specification §4: method, path template below {base_url}, group.
-
-    `id_in_query` marks the one endpoint with its record's id in the query instead of the path. `max_age` is the maximum
-    age of the sign-in, in seconds, for acts that someone with another person's device must not carry out.
-    """
-
-    method: str
-    template: str
-    group: str
-    id_in_query: bool = False
-    max_age: int | None = None
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The names of the path parameters, in order."""
-        return tuple(re.findall(r"{(\w+)}", self.template))
-
-    @property
-    def names_record(self) -> bool:
-        """Whether the path contains a record's id."""
-        return "{" in self.template
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether the method is safe (RFC 9110 §9.2.1)."""
-        return self.method == "GET"
-
-
-@dataclass(frozen=True, slots=True)
-class Reference(Generic[T]):
-    """Reference data from the cache; `as_of` is when they were read if they are stale, else None."""
-
-    value: T
-    as_of: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A file being streamed: status (200, 206, 304 or 416), metadata, and its bytes in chunks.
-
-    `size` is in bytes, None if the API doesn't say; `name` is the file's name, if given; `headers` holds the few that may
-    be passed on. Close `chunks` if you stop before its end.
-    """
-
-    status: int
-    media_type: str
-    name: str | None
-    size: int | None
-    headers: Mapping[str, str]
-    chunks: Iterator[bytes] = field(repr=False)
-
-
+_consents = Group("ConsentForm")
 _CONSENTS = "/api/care/consent-forms"
-LIST_CONSENTS = Endpoint("GET", _CONSENTS, "ConsentForm")
-CREATE_CONSENT = Endpoint("POST", _CONSENTS, "ConsentForm")
-READ_CONSENT = Endpoint("GET", f"{_CONSENTS}/{{id}}", "ConsentForm")
-SIGN_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/sign", "ConsentForm", max_age=FRESH)
-REVOKE_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/revoke", "ConsentForm", max_age=FRESH)
+LIST_CONSENTS = _consents.get(_CONSENTS, Page[ConsentForm], ConsentQuery, shows="consent", page="/consents")
+CREATE_CONSENT = _consents.post(_CONSENTS, ConsentForm, ConsentDraft)
+READ_CONSENT = _consents.get(f"{_CONSENTS}/{{id}}", ConsentForm, shows="consent")
+SIGN_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/sign", ConsentForm, Signing, max_age=FRESH)
+REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revoking, max_age=FRESH)
 
+_protocols = Group("FertilityProtocol", Module.MEDICINES)
 _PROTOCOLS = "/api/care/fertility-protocols"
-LIST_PROTOCOLS = Endpoint("GET", _PROTOCOLS, "FertilityProtocol")
-CREATE_PROTOCOL = Endpoint("POST", _PROTOCOLS, "FertilityProtocol")
-READ_PROTOCOL = Endpoint("GET", f"{_PROTOCOLS}/{{id}}", "FertilityProtocol")
-UPDATE_PROTOCOL = Endpoint("PUT", f"{_PROTOCOLS}/{{id}}", "FertilityProtocol")
-
-UPDATE_PATIENT = Endpoint("PUT", "/api/care/patients/{id}", "Patient")
-UPDATE_CASE = Endpoint("PUT", "/api/care/cases/{id}", "CareCase")
-DELETE_RELATIONSHIP = Endpoint("DELETE", "/api/care/relationships/{id}", "PatientRelationship", max_age=FRESH)
-UPDATE_EMBRYO_STORAGE = Endpoint("PUT", "/api/care/embryo-storage/{id}", "EmbryoStorage")
-READ_PGT_RESULT = Endpoint("GET", "/api/care/pgt-results/{id}", "PGTResult")
-READ_EPISODE = Endpoint("GET", "/api/patient-portal/episodes/{episodeId}", "PatientPortal")
-LIST_PHYSICIANS = Endpoint("GET", "/api/calendar/resources/physicians", "Calendar")
-DELETE_EMR_ENDPOINT = Endpoint(
-    "DELETE", "/api/emr-integration/endpoints/{id}", "EmrEndpointConfig", max_age=FRESH
+LIST_PROTOCOLS = _protocols.get(
+    _PROTOCOLS, Page[Protocol], ProtocolQuery, shows="protocol", page="/protocols"
 )
-MOVE_DIRECTORY = Endpoint("POST", "/api/document-management/directory-descriptor/move", "Document management")
-READ_FILE_CONTENT = Endpoint(
-    "GET", "/api/file-management/file-descriptor/content", "File management", id_in_query=True
+CREATE_PROTOCOL = _protocols.post(_PROTOCOLS, Protocol, ProtocolDraft)
+READ_PROTOCOL = _protocols.get(f"{_PROTOCOLS}/{{id}}", Protocol, shows="protocol")
+UPDATE_PROTOCOL = _protocols.put(f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=AUDIT_MEMBERS)
+
+UPDATE_PATIENT = Group("Patient").put(
+    "/api/care/patients/{id}",
+    Patient,
+    Patient,
+    without=AUDIT_MEMBERS,
+    if_known=frozenset({"emailVerified", "phoneNumberVerified"}),  # an API without them may refuse to be told
+)
+UPDATE_CASE = Group("CareCase").put("/api/care/cases/{id}", Case, CaseChange)
+DELETE_RELATIONSHIP = Group("PatientRelationship").delete("/api/care/relationships/{id}", max_age=FRESH)
+UPDATE_EMBRYO_STORAGE = Group("EmbryoStorage", Module.STORAGE).put(
+    "/api/care/embryo-storage/{id}", EmbryoStorage, EmbryoChange
+)
+READ_PGT_RESULT = Group("PGTResult", Module.RESULTS).get(
+    "/api/care/pgt-results/{id}", PgtResult, shows="pgt-result"
+)
+READ_EPISODE = Group("PatientPortal").get(
+    "/api/patient-portal/episodes/{episodeId}", Episode, shows="episode"
+)
+LIST_PHYSICIANS = Group("Calendar").get(
+    "/api/calendar/resources/physicians",
+    Page[Physician],
+    PhysicianQuery,
+    shows=None,
+    page="/care-team",
+    kept=timedelta(minutes=5),
+)
+DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete("/api/emr-integration/endpoints/{id}", max_age=FRESH)
+MOVE_DIRECTORY = Group("Document management").post(
+    "/api/document-management/directory-descriptor/move", Directory, DirectoryMove
+)
+READ_FILE_CONTENT = Group("File management").get(
+    "/api/file-management/file-descriptor/content", bytes, FileQuery, shows="file"
 )
 
-RESTORE_MESSAGE = Endpoint("POST", "/api/app/messaging/restore-message/{messageId}", "Messaging")
-ARCHIVE_MESSAGE = Endpoint("POST", "/api/app/messaging/archive-message/{messageId}", "Messaging")
-LIST_CONVERSATIONS = Endpoint("GET", "/api/messaging/getconversations", "Messaging")
-ARCHIVE_CONVERSATIONS = Endpoint("POST", "/api/messaging/archive", "Messaging")
+_messages = Group("Messaging")
+RESTORE_MESSAGE = _messages.post("/api/app/messaging/restore-message/{messageId}", Message)
+ARCHIVE_MESSAGE = _messages.post("/api/app/messaging/archive-message/{messageId}", Message)
+LIST_CONVERSATIONS = _messages.get(
+    "/api/messaging/getconversations",
+    Page[Conversation],
+    ConversationQuery,
+    shows="conversation",
+    page="/conversations",
+)
+ARCHIVE_CONVERSATIONS = _messages.post("/api/messaging/archive", ArchivedCount, ConversationsToArchive)
 
+_notifications = Group("Notification")
 _NOTIFICATION = "/api/app/notification"
-LIST_NOTIFICATIONS = Endpoint("GET", _NOTIFICATION, "Notification")
-UPDATE_NOTIFICATIONS = Endpoint("PUT", _NOTIFICATION, "Notification")
-READ_NOTIFICATION_SETTINGS = Endpoint("GET", f"{_NOTIFICATION}/settings", "Notification")
-UPDATE_NOTIFICATION_SETTINGS = Endpoint("PUT", f"{_NOTIFICATION}/settings", "Notification")
+LIST_NOTIFICATIONS = _notifications.get(
+    _NOTIFICATION, Page[Notification], NotificationQuery, shows="notification", page="/notifications"
+)
+UPDATE_NOTIFICATIONS = _notifications.put(_NOTIFICATION, NotificationCounts, NotificationsRead)
+READ_NOTIFICATION_SETTINGS = _notifications.get(
+    f"{_NOTIFICATION}/settings", NotificationSettings, shows=None, page="/notifications/settings"
+)
+UPDATE_NOTIFICATION_SETTINGS = _notifications.put(
+    f"{_NOTIFICATION}/settings", NotificationSettings, NotificationSettings
+)
 
-MERGE_PROSPECTS = Endpoint("POST", "/api/prospect/records/{id}/merge/{mergeId}", "Prospect", max_age=FRESH)
-BOOK_WINDOW = Endpoint("POST", "/api/prospect/records/{id}/book-window", "Prospect")
+_prospects = Group("Prospect", Module.BOOKING)
+MERGE_PROSPECTS = _prospects.post(
+    "/api/prospect/records/{id}/merge/{mergeId}", Prospect, MergeChoices, max_age=FRESH
+)
+BOOK_WINDOW = _prospects.post("/api/prospect/records/{id}/book-window", Booking, BookingRequest)
 
-ALL: tuple[Endpoint, ...] = tuple(value for value in vars().values() if isinstance(value, Endpoint))
+ALL: tuple[AnyEndpoint, ...] = tuple(
+    cast("AnyEndpoint", value) for value in vars().values() if isinstance(value, Endpoint)
+)
 """The constants above: all endpoints that the portal may call, in the specification's order. The client's allow-list."""
 
-WEBHOOKS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/smsinbound", "Webhook"),
-    Endpoint("POST", "/emailinbound", "Webhook"),
-    Endpoint("POST", "/api/payment/webhook/payment-provider", "Webhook"),
+WEBHOOKS: tuple[AnyEndpoint, ...] = (
+    Endpoint("POST", "/smsinbound", "Webhook", object),
+    Endpoint("POST", "/emailinbound", "Webhook", object),
+    Endpoint("POST", "/api/payment/webhook/payment-provider", "Webhook", object),
 )
 """Endpoints of the specification that others call, never the portal."""

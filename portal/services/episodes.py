@@ -24,7 +24,7 @@ def get_episode(care: Care, episode_id: str) -> Episode:
 
     GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
     """
-    episode = without(care.read(READ_EPISODE, Episode, episodeId=episode_id), care.modules_off)
+    episode = without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))

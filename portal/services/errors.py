@@ -14,7 +14,7 @@ from typing import Protocol, cast
 import msgspec
 
 from portal import parse
-from portal.services.endpoints import Endpoint
+from portal.services.api import AnyEndpoint
 
 
 class CareError(Exception):
@@ -141,7 +141,7 @@ class FailureForms(Protocol):
         """Return the invalid members; None if the dialect doesn't say where they are."""
         ...
 
-    def our_name(self, endpoint: Endpoint, theirs: str) -> str:
+    def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:
         """Return the portal's name of a member that was sent."""
         ...
 
@@ -151,7 +151,7 @@ def from_answer(
     body: bytes,
     media_type: str,
     *,
-    endpoint: Endpoint,
+    endpoint: AnyEndpoint,
     retry_after: str | None = None,
     challenge: str | None = None,
     forms: FailureForms | None = None,
@@ -232,7 +232,7 @@ def rule_named(code: str) -> str:
 _UPPER_CASE = re.compile(r"[A-Z]+(_[A-Z0-9]+)+")
 
 
-def _invalid(answer: object, endpoint: Endpoint, forms: FailureForms | None) -> CareError:
+def _invalid(answer: object, endpoint: AnyEndpoint, forms: FailureForms | None) -> CareError:
     by_id = endpoint.names_record or endpoint.id_in_query
     names = forms.fields_of(answer) if forms else None
     names = _named(answer) if names is None else names

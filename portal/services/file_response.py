@@ -8,7 +8,7 @@ from email.message import Message
 from urllib.parse import unquote
 
 from portal.parse import byte_count
-from portal.services.endpoints import Content
+from portal.services.api import Content
 
 _PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
 

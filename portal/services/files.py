@@ -11,9 +11,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import cast
 
+from portal.services.api import Content
 from portal.services.client import Care
-from portal.services.endpoints import READ_FILE_CONTENT, Content
+from portal.services.endpoints import READ_FILE_CONTENT
 from portal.services.errors import BadResponse, Unavailable
+from portal.services.exchanges import FileQuery
 
 LARGEST_WRAPPED = 64 * 1024 * 1024
 """The maximum size in bytes of base64 in a JSON string, which is read at once; other files are streamed."""
@@ -34,7 +36,7 @@ def open_file(
     """
     content = care.open(
         READ_FILE_CONTENT,
-        query={"id": file_id},
+        query=FileQuery(id=file_id),
         range_header=range_header,
         if_none_match=if_none_match,
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from portal.services.endpoints import Endpoint, Query, Reference
+from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
 from portal.services.errors import FailureForms
 
 T = TypeVar("T")
@@ -32,15 +32,15 @@ class Translator(FailureForms, Protocol):
         """Additional headers of every call."""
         ...
 
-    def template(self, endpoint: Endpoint) -> str:
+    def template(self, endpoint: AnyEndpoint) -> str:
         """Return the endpoint's path in the dialect."""
         ...
 
-    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
+    def query(self, endpoint: AnyEndpoint, query: Query | None) -> Query:
         """Return the query in the dialect."""
         ...
 
-    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+    def sent(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
         """Return the body in the dialect, and its additional headers."""
         ...
 
@@ -64,7 +64,7 @@ class Translator(FailureForms, Protocol):
 class References(Protocol[Caller]):
     """The source of reference data (portal.services.reference_cache); `Caller` is the client of one person."""
 
-    def get(self, care: Caller, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+    def get(self, care: Caller, endpoint: Endpoint[T, Any], query: Query) -> Reference[T]:
         """Return the data, from the cache if possible."""
         ...
 
@@ -76,17 +76,17 @@ class References(Protocol[Caller]):
 class Observer(Protocol):
     """Records how the clinic's API responds (portal.connect.answers)."""
 
-    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+    def called(self, endpoint: AnyEndpoint, seconds: float, *, failed: bool) -> None:
         """Count a call and its duration; `failed`: with a server error, or no response."""
         ...
 
     def decoded(
-        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+        self, endpoint: AnyEndpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
         """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration."""
         ...
 
-    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+    def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:
         """Count records that couldn't be decoded, by the offending field."""
         ...
 

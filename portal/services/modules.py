@@ -7,15 +7,8 @@ from collections.abc import Set as AbstractSet
 from msgspec.structs import replace
 
 from portal.config.modules import Module
-from portal.services.endpoints import Endpoint
 from portal.services.records.episodes import Episode
 
-_GROUPS = {
-    "FertilityProtocol": Module.MEDICINES,
-    "EmbryoStorage": Module.STORAGE,
-    "PGTResult": Module.RESULTS,
-    "Prospect": Module.BOOKING,
-}
 _MEMBERS = {
     Module.MEDICINES: ("Episode.protocol", "Protocol."),
     Module.CHARTS: ("Episode.monitoring", "MonitoringDay."),
@@ -23,11 +16,6 @@ _MEMBERS = {
     Module.RESULTS: ("Episode.pgtResults", "PgtBrief.", "PGTResult."),
 }
 """The members of records that only a module shows; a name that ends with a dot stands for all of that record."""
-
-
-def module_of(endpoint: Endpoint) -> Module | None:
-    """The module that alone calls this endpoint, or None."""
-    return _GROUPS.get(endpoint.group)
 
 
 def is_of(member: str, off: AbstractSet[Module]) -> bool:

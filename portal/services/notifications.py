@@ -12,7 +12,8 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATION_SETTINGS,
     UPDATE_NOTIFICATIONS,
 )
-from portal.services.paging import page_query, read_every_page, requested_page
+from portal.services.exchanges import NotificationQuery, NotificationsRead
+from portal.services.paging import read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
 
@@ -33,8 +34,10 @@ def list_notifications(
 
     GET /api/app/notification (care API specification §4).
     """
-    query = page_query(skip, limit, IsRead=is_read, Type=type, Filter=text)
-    return requested_page(care.read(LIST_NOTIFICATIONS, Page[Notification], query=query), skip, limit)
+    query = NotificationQuery(
+        skip_count=skip, max_result_count=limit, is_read=is_read, type=type, filter=text
+    )
+    return requested_page(care.read(LIST_NOTIFICATIONS, query=query), skip, limit)
 
 
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
@@ -42,7 +45,7 @@ def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = Tru
 
     PUT /api/app/notification (care API specification §4).
     """
-    return _update(care, {"ids": list(notification_ids), "isRead": is_read})
+    return _update(care, NotificationsRead(ids=tuple(notification_ids), is_read=is_read))
 
 
 def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
@@ -50,7 +53,7 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
 
     PUT /api/app/notification (care API specification §4).
     """
-    return _update(care, {"all": True, "isRead": is_read})
+    return _update(care, NotificationsRead(all=True, is_read=is_read))
 
 
 def unread_among(page: Page[Notification]) -> int | None:
@@ -85,7 +88,7 @@ def get_settings(care: Care) -> NotificationSettings:
 
     GET /api/app/notification/settings (care API specification §4).
     """
-    return care.read(READ_NOTIFICATION_SETTINGS, NotificationSettings)
+    return care.read(READ_NOTIFICATION_SETTINGS)
 
 
 def update_settings(care: Care, settings: NotificationSettings) -> NotificationSettings:
@@ -94,9 +97,9 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
     PUT /api/app/notification/settings (care API specification §4). Raises `Invalid` for an unknown type or a change to
     a locked one, `Conflict` if they were changed meanwhile.
     """
-    done = care.act(UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, body=settings)
+    done = care.act(UPDATE_NOTIFICATION_SETTINGS, settings)
     return done or read_back(lambda: get_settings(care))
 
 
-def _update(care: Care, body: dict[str, object]) -> NotificationCounts:
-    return care.act(UPDATE_NOTIFICATIONS, NotificationCounts, body=body) or NotificationCounts()
+def _update(care: Care, change: NotificationsRead) -> NotificationCounts:
+    return care.act(UPDATE_NOTIFICATIONS, change) or NotificationCounts()

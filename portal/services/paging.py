@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from msgspec import structs
 
-from portal.dates import in_zone
 from portal.services.decoding import Page
-from portal.services.endpoints import Query
 from portal.services.listed import Listed
 
 T = TypeVar("T")
@@ -19,15 +16,6 @@ CAP = 1000
 """The most records that `read_every_page` returns; nobody needs more at once."""
 CHUNK = 200
 """The page size when reading all pages."""
-
-
-def page_query(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
-    """The query for `limit` records after the first `skip`; `others` are further parameters, by the API's names.
-
-    Instants become ISO 8601 in UTC. See docs/assumptions.md.
-    """
-    values = {n: _written(v) if isinstance(v, datetime) else v for n, v in others.items()}
-    return {"SkipCount": skip, "MaxResultCount": limit, **values}
 
 
 def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
@@ -64,7 +52,3 @@ def read_every_page(read: Callable[[int, int], Page[T]], *, most: int = CAP, chu
         if not page.received or received >= page.total:
             break
     return Listed(tuple(found[:most]), is_readable and is_whole and received <= most)
-
-
-def _written(at: datetime) -> str:
-    return in_zone(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from portal.services.client import Care
-from portal.services.decoding import fields_of
 from portal.services.endpoints import UPDATE_PATIENT
-from portal.services.records.base import AUDIT_MEMBERS
 from portal.services.records.patients import Patient
 
 
@@ -16,8 +14,4 @@ def update_patient(care: Care, patient_id: str, *, patient: Patient) -> Patient 
     patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed meanwhile,
     `NotOffered` if the clinic keeps it in another system.
     """
-    body = fields_of(patient, without=AUDIT_MEMBERS)
-    for member in ("emailVerified", "phoneNumberVerified"):
-        if body[member] is None:  # an API without them may refuse to be told
-            del body[member]
-    return care.act(UPDATE_PATIENT, Patient, body=body, id=patient_id)
+    return care.act(UPDATE_PATIENT, patient, id=patient_id)

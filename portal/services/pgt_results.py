@@ -25,7 +25,7 @@ def get_pgt_result(care: Care, result_id: str) -> PgtResult:
 
     GET /api/care/pgt-results/{id} (care API specification §4). Raises `NotFound` for a patient before release.
     """
-    result = care.read(READ_PGT_RESULT, PgtResult, id=result_id)
+    result = care.read(READ_PGT_RESULT, id=result_id)
     return result if result.sex_disclosed else without_sex(result)
 
 

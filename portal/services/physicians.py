@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from portal.services.api import Reference
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import LIST_PHYSICIANS, Reference
-from portal.services.paging import page_query
+from portal.services.decoding import Page, in_utc
+from portal.services.endpoints import LIST_PHYSICIANS
+from portal.services.exchanges import PhysicianQuery
 from portal.services.records.physicians import Physician
 
 
@@ -26,5 +27,12 @@ def list_physicians(
     GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes; `as_of` says when they were
     read if the API can't be reached now. Request whole days, so that the cached copy is reused.
     """
-    query = page_query(skip, limit, Filter=text, From=start, To=end, LocationId=location_id)
-    return care.reference(LIST_PHYSICIANS, Page[Physician], query=query)
+    query = PhysicianQuery(
+        skip_count=skip,
+        max_result_count=limit,
+        filter=text,
+        from_=in_utc(start) if start else None,
+        to=in_utc(end) if end else None,
+        location_id=location_id,
+    )
+    return care.reference(LIST_PHYSICIANS, query=query)

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from msgspec import UNSET
+
 from portal.services.client import Care
 from portal.services.endpoints import BOOK_WINDOW, MERGE_PROSPECTS
+from portal.services.exchanges import BookingRequest, MergeChoices
 from portal.services.records.prospects import Booking, Prospect
 
 
@@ -26,15 +29,8 @@ def merge_prospects(
     POST /api/prospect/records/{id}/merge/{mergeId} (care API specification §4). Raises `Refused` for a record
     with itself, or one that is merged already.
     """
-    body = {"fieldChoices": dict(field_choices)} if field_choices else {}
-    return care.act(
-        MERGE_PROSPECTS,
-        Prospect,
-        body=body,
-        operation=operation,
-        id=prospect_id,
-        mergeId=merge_id,
-    )
+    choices = MergeChoices(field_choices=dict(field_choices) if field_choices else UNSET)
+    return care.act(MERGE_PROSPECTS, choices, operation=operation, id=prospect_id, mergeId=merge_id)
 
 
 def book_window(
@@ -54,12 +50,12 @@ def book_window(
     POST /api/prospect/records/{id}/book-window (care API specification §4). `start` and `end` are aware;
     `time_zone` is an IANA name. Raises `Refused` when the slot is taken, outside hours or past.
     """
-    body = {
-        "physicianId": physician_id,
-        "locationId": location_id,
-        "start": start,
-        "end": end,
-        "timeZone": time_zone,
-        "appointmentType": appointment_type,
-    }
-    return care.act(BOOK_WINDOW, Booking, body=body, operation=operation, id=prospect_id)
+    request = BookingRequest(
+        physician_id=physician_id,
+        location_id=location_id,
+        start=start,
+        end=end,
+        time_zone=time_zone,
+        appointment_type=appointment_type,
+    )
+    return care.act(BOOK_WINDOW, request, operation=operation, id=prospect_id)

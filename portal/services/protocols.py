@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from portal.services.client import Care
-from portal.services.decoding import Page, fields_of
+from portal.services.decoding import Page
 from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
-from portal.services.paging import page_query, requested_page
+from portal.services.exchanges import ProtocolQuery
+from portal.services.paging import requested_page
 from portal.services.read_back import read_back
-from portal.services.records.base import AUDIT_MEMBERS
 from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
 
 
@@ -24,8 +24,10 @@ def list_protocols(
 
     GET /api/care/fertility-protocols (care API specification §4).
     """
-    query = page_query(skip, limit, Sorting=sorting, Filter=text, Status=status)
-    return requested_page(care.read(LIST_PROTOCOLS, Page[Protocol], query=query), skip, limit)
+    query = ProtocolQuery(
+        skip_count=skip, max_result_count=limit, sorting=sorting, filter=text, status=status
+    )
+    return requested_page(care.read(LIST_PROTOCOLS, query=query), skip, limit)
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
@@ -33,7 +35,7 @@ def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None =
 
     POST /api/care/fertility-protocols (care API specification §4).
     """
-    return care.act(CREATE_PROTOCOL, Protocol, body=draft, operation=operation)
+    return care.act(CREATE_PROTOCOL, draft, operation=operation)
 
 
 def get_protocol(care: Care, protocol_id: str) -> Protocol:
@@ -41,7 +43,7 @@ def get_protocol(care: Care, protocol_id: str) -> Protocol:
 
     GET /api/care/fertility-protocols/{id} (care API specification §4).
     """
-    return care.read(READ_PROTOCOL, Protocol, id=protocol_id)
+    return care.read(READ_PROTOCOL, id=protocol_id)
 
 
 def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Protocol:
@@ -50,6 +52,5 @@ def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Prot
     PUT /api/care/fertility-protocols/{id} (care API specification §4). Raises `Conflict` when it was changed
     meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.
     """
-    body = fields_of(protocol, without=AUDIT_MEMBERS)
-    written = care.act(UPDATE_PROTOCOL, Protocol, body=body, id=protocol_id)
+    written = care.act(UPDATE_PROTOCOL, protocol, id=protocol_id)
     return written or read_back(lambda: get_protocol(care, protocol_id))

@@ -35,8 +35,8 @@ from portal.clock import Clock
 from portal.http.requests_adapter import as_response
 from portal.http.transfer import Answer
 from portal.services import retry
+from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
 from portal.services.client import Care
-from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
 from portal.services.errors import BadResponse, Unavailable
 from portal.store import StoreDown, update
 from portal.store.sealer import Sealer
@@ -46,8 +46,8 @@ T = TypeVar("T")
 
 log = logging.getLogger("portal.cache")
 
-FRESH, STALE = timedelta(minutes=5), timedelta(hours=24)
-"""How long a copy is fresh, and how long it may be used if the API fails."""
+STALE = timedelta(hours=24)
+"""How long a copy may be used if the API fails; the endpoint says for how long it is fresh (`Endpoint.kept`)."""
 _LARGEST_COPY = 1024 * 1024
 _MEMORY = 32 * 1024 * 1024
 
@@ -62,19 +62,19 @@ class ReferenceCache:
         timeouts = {"socket_timeout": 1, "socket_connect_timeout": 1}
         self.copies = Memory() if url == "memory:" else _Redis.from_url(url, **timeouts)
 
-    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+    def get(self, care: Care, endpoint: Endpoint[T, Any], query: Query) -> Reference[T]:
         """Return the data, fresh from the cache or the API; if the API fails, an older copy with its time.
 
         Raises CareError. An older copy is used only after a server error (500, 502, 503, 504), no response, or an open
         circuit breaker, never after a refusal. A Redis that doesn't respond is an empty cache.
         """
-        if endpoint != LIST_PHYSICIANS:
+        if endpoint.kept is None:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
         try:
-            return self._session(care, query, self.copies).read(into)
+            return self._session(care, endpoint, query, self.copies).read(endpoint)
         except RedisError as error:
             log.warning("cache doesn't answer: %s", type(error).__name__)
-            return self._session(care, query, Memory()).read(into)
+            return self._session(care, endpoint, query, Memory()).read(endpoint)
 
     def move_on(self, care: Care) -> None:
         """Invalidate the copies that this write may have changed: the person's, and for staff the whole clinic's."""
@@ -87,9 +87,10 @@ class ReferenceCache:
         except StoreDown:
             log.warning("copies end by their age: the store isn't told of a write")
 
-    def _session(self, care: Care, query: Query, copies: Redis | Memory) -> _Session:
+    def _session(self, care: Care, endpoint: AnyEndpoint, query: Query, copies: Redis | Memory) -> _Session:
         """Return a session that finds only this reader's copy of this response."""
-        names, url = self._generations(care), care.address(LIST_PHYSICIANS, query, {})
+        names, url = self._generations(care), care.address(endpoint, query, {})
+        fresh = endpoint.kept or timedelta()
         held = self._vault.store.get_many(names)
         generations = (held[name].value.hex() if name in held else "" for name in names)
         reader = "\0".join((*care.partition, *generations, care.language, url))
@@ -107,11 +108,13 @@ class ReferenceCache:
             "reference",
             connection=cast("Any", copies),
             serializer=SerializerPipeline([json_preconf_stage, json, sealed], is_binary=True),
-            ttl_offset=int((STALE - FRESH).total_seconds()),
+            ttl_offset=int((STALE - fresh).total_seconds()),
         )
         backend.redirects = DictStorage()
-        session = _Session(backend=backend, expire_after=FRESH, key_fn=key_fn, filter_fn=_may_be_kept)
-        session.care, session.query, session.token = care, query, care.bearer.token()
+        may_be_kept = partial(_may_be_kept, fresh=fresh)
+        session = _Session(backend=backend, expire_after=fresh, key_fn=key_fn, filter_fn=may_be_kept)
+        session.care, session.endpoint, session.query, session.fresh = care, endpoint, query, fresh
+        session.token = care.bearer.token()
         return session
 
     def _generations(self, care: Care) -> tuple[str, str]:
@@ -124,7 +127,9 @@ class _Api(Session):
     """Sends what isn't cached like any other read of this person; `failure` is why no response came."""
 
     care: Care
+    endpoint: AnyEndpoint
     query: Query
+    fresh: timedelta
     token: str
     failure: Unavailable | None = None
 
@@ -142,41 +147,41 @@ class _Api(Session):
             if name in request.headers
         ]
         try:
-            return self.care.send_read(LIST_PHYSICIANS, self.query, self.token, conditions)
+            return self.care.send_read(self.endpoint, self.query, self.token, conditions)
         except Unavailable as error:
             self.failure = error
             return Answer(503, {}, b"")
 
 
 class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOverride]
-    def read(self, into: type[T]) -> Reference[T]:
-        url, as_of = self.care.address(LIST_PHYSICIANS, self.query, {}), None
+    def read(self, endpoint: Endpoint[T, Any]) -> Reference[T]:
+        url, as_of = self.care.address(endpoint, self.query, {}), None
         request = Request("GET", url, headers={"Accept-Language": self.care.language}).prepare()
         response = self.send(request)
         if response.status_code != 200:
             answer = Answer(response.status_code, cast("dict[str, str]", response.headers), response.content)
-            error = self.failure or self.care.error(answer, LIST_PHYSICIANS)
+            error = self.failure or self.care.error(answer, endpoint)
             if response.status_code not in retry.FAILURES:
                 raise error
-            self.settings.stale_if_error = STALE - FRESH
+            self.settings.stale_if_error = STALE - self.fresh
             response = self.send(request, only_if_cached=True)
             if not response.expires:
                 raise error
-            as_of = response.expires - FRESH
+            as_of = response.expires - self.fresh
         metrics.reference("stale" if as_of else "hit" if response.from_cache else "miss")
         try:
             if response.from_cache:
-                return Reference(self.care.decode(response.content, into), as_of)
-            return Reference(self.care.decode_observed(LIST_PHYSICIANS, response.content, into))
+                return Reference(self.care.decode(response.content, endpoint.answer), as_of)
+            return Reference(self.care.decode_observed(endpoint, response.content))
         except BadResponse:
             self.cache.delete(response.cache_key)
             raise
 
 
-def _may_be_kept(response: Response) -> bool:
+def _may_be_kept(response: Response, *, fresh: timedelta) -> bool:
     """Whether to keep a copy. True for statuses other than 200, which are never stored: False would delete the copy."""
     asked = CacheDirectives.from_headers(response.headers)
-    is_short = asked.max_age in range(int(FRESH.total_seconds()))
+    is_short = asked.max_age in range(int(fresh.total_seconds()))
     is_forbidden = asked.no_store or asked.no_cache or is_short or "Set-Cookie" in response.headers
     return response.status_code != 200 or not (is_forbidden or len(response.content) > _LARGEST_COPY)
 

@@ -12,4 +12,4 @@ def delete_relationship(care: Care, relationship_id: str) -> None:
     DELETE /api/care/relationships/{id} (care API specification §4). The record stays, with its end date, while a form or a
     stored embryo names both people. Raises `NotFound` if it has already ended or been removed.
     """
-    care.act(DELETE_RELATIONSHIP, object, id=relationship_id)
+    care.act(DELETE_RELATIONSHIP, None, id=relationship_id)

@@ -13,7 +13,7 @@ from portal import metrics
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker
 from portal.http.transfer import Answer, Call, TransportError
-from portal.services.endpoints import Endpoint
+from portal.services.api import AnyEndpoint
 from portal.services.errors import retry_seconds
 from portal.services.interfaces import Observer
 
@@ -114,7 +114,7 @@ def act(send: Callable[[], T], breaker: Breaker, *, may_repeat: bool, seconds: C
         raise TransportError(error.reason, sent=first.sent or error.sent) from error
 
 
-def timed(send: Callable[[], T], endpoint: Endpoint, observer: Observer | None) -> Callable[[], T]:
+def timed(send: Callable[[], T], endpoint: AnyEndpoint, observer: Observer | None) -> Callable[[], T]:
     """Wrap `send` so that the observer learns how long each call takes."""
     if observer is None:
         return send

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from portal.services.client import Care
 from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
+from portal.services.exchanges import EmbryoChange
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.services.sign_in_age import FRESH
 
@@ -28,17 +29,15 @@ def update_embryo_storage(
     needs a fresh sign-in. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
     required consent; `Conflict` if it was changed meanwhile.
     """
-    body = {
-        "status": status,
-        "location": location,
-        "storageExpiresAt": storage_expires_at,
-        "disposition": disposition,
-        "notes": notes,
-        "concurrencyStamp": stamp,
-    }
-    return care.act(
-        UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, max_age=FRESH if is_move else None, id=embryo_id
+    change = EmbryoChange(
+        status=status,
+        location=location,
+        storage_expires_at=storage_expires_at,
+        disposition=disposition,
+        notes=notes,
+        concurrency_stamp=stamp,
     )
+    return care.act(UPDATE_EMBRYO_STORAGE, change, max_age=FRESH if is_move else None, id=embryo_id)
 
 
 def choose_disposition(
@@ -49,5 +48,5 @@ def choose_disposition(
     PUT /api/care/embryo-storage/{id} (care API specification §4). Returns the record, or None if the API returns no body:
     read its episode again. Raises `Refused` without the required signed consent.
     """
-    body = {"disposition": disposition, "concurrencyStamp": stamp}
-    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, max_age=FRESH, id=embryo_id)
+    choice = EmbryoChange(disposition=disposition, concurrency_stamp=stamp)
+    return care.act(UPDATE_EMBRYO_STORAGE, choice, max_age=FRESH, id=embryo_id)

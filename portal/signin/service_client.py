@@ -21,8 +21,8 @@ from portal.clock import Clock
 from portal.config.tenants import Client, Tenant
 from portal.config.variables import Timeouts
 from portal.http.transfer import Answer
+from portal.services.api import AnswerT, AnyEndpoint, Endpoint, Query, Reference, RequestT
 from portal.services.client import Care
-from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.errors import SignInFailed
@@ -133,7 +133,7 @@ class ServiceCare(Care):
 
     def send(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         query: Query | None = None,
         ids: Mapping[str, str] | None = None,
@@ -155,9 +155,14 @@ class ServiceCare(Care):
         except NotSignedIn as error:
             raise Unavailable("service client refused") from error
 
-    def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
+    def parameters(self, query: object) -> Query:
+        return self._at_clinic(super().parameters(query))
+
+    def reference(
+        self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None
+    ) -> Reference[AnswerT]:
         try:
-            return super().reference(endpoint, into, query=self._at_clinic(query))
+            return super().reference(endpoint, query=query)
         except NotSignedIn as error:
             raise Unavailable("service client refused") from error
 

@@ -15,8 +15,8 @@ from flask import Blueprint, Response, request
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import address_parts, whole_number
+from portal.services.api import Content
 from portal.services.client import Care
-from portal.services.endpoints import Content
 from portal.services.files import open_file
 from portal.state.session_records import Person
 from portal.web import audit

@@ -26,29 +26,12 @@ from portal import metrics
 from portal.audit.trail import AuditDown
 from portal.clock import lasts
 from portal.context import context, session
-from portal.services import endpoints
+from portal.services.api import AnyEndpoint
 from portal.services.decoding import Page
-from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import Unavailable
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.web import htmx
-
-KINDS: Mapping[Endpoint, str] = {
-    endpoints.LIST_CONSENTS: "consent",
-    endpoints.READ_CONSENT: "consent",
-    endpoints.LIST_PROTOCOLS: "protocol",
-    endpoints.READ_PROTOCOL: "protocol",
-    endpoints.READ_PGT_RESULT: "pgt-result",
-    endpoints.READ_EPISODE: "episode",
-    endpoints.READ_FILE_CONTENT: "file",
-    endpoints.LIST_CONVERSATIONS: "conversation",
-    endpoints.LIST_NOTIFICATIONS: "notification",
-}
-"""What a read of each endpoint answers with."""
-
-UNRECORDED = frozenset({endpoints.LIST_PHYSICIANS, endpoints.READ_NOTIFICATION_SETTINGS})
-"""Reads that reveal nothing about a patient."""
 
 WITHIN_EPISODE = frozenset({"patient", "case", "relationship", "embryo", "directory"})
 """Kinds that are read as parts of an episode: a page about one of them shows it, and not every episode looked through."""
@@ -168,17 +151,16 @@ def note_unknown_address() -> None:
         _record("address", "unknown", person, None, None)
 
 
-def has_read(endpoint: Endpoint, query: Query | None, answer: object) -> None:
+def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
     """Take down that the API answered a read with these records; an `answer` of None is what the query's id names."""
-    if endpoint in UNRECORDED:
+    kind = endpoint.shows
+    if kind is None:
         return
-    kind = KINDS[endpoint]
-    query = query or {}
     if isinstance(answer, Page):
         items = cast("Page[object]", answer).items
-        act, ids = "search" if query.get("Filter") else "list", [_id_of(item) for item in items]
+        act, ids = "search" if getattr(query, "filter", None) else "list", [_id_of(item) for item in items]
     else:
-        act, ids = "read", [str(query.get("id", "")) if answer is None else _id_of(answer)]
+        act, ids = "read", [_id_of(query) if answer is None else _id_of(answer)]
     _shown().read.setdefault((f"{kind}.{act}", kind), {}).update(dict.fromkeys(ids))
 
 

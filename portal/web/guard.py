@@ -21,8 +21,8 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.parse import address_parts
+from portal.services.api import AnyEndpoint
 from portal.services.client import Care
-from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
@@ -197,7 +197,7 @@ def _count_unreadable(records: int) -> None:
     g.unreadable = g.get("unreadable", 0) + records
 
 
-def _unnoticed(_endpoint: Endpoint, _query: Query | None, _answer: object) -> None:
+def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:
     """What a page asks for by itself is shown to nobody but as a number."""
 
 

@@ -8,27 +8,13 @@ from flask import g, request
 
 from portal.context import context
 from portal.i18n.gettext import _, for_each_language
-from portal.services.endpoints import (
-    LIST_CONSENTS,
-    LIST_CONVERSATIONS,
-    LIST_NOTIFICATIONS,
-    LIST_PHYSICIANS,
-    LIST_PROTOCOLS,
-    READ_NOTIFICATION_SETTINGS,
-)
+from portal.services.endpoints import ALL
 from portal.state.session_records import Person
 from portal.web import modules
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
-_SHOWS = {
-    "/consents": LIST_CONSENTS,
-    "/protocols": LIST_PROTOCOLS,
-    "/care-team": LIST_PHYSICIANS,
-    "/conversations": LIST_CONVERSATIONS,
-    "/notifications": LIST_NOTIFICATIONS,
-    "/notifications/settings": READ_NOTIFICATION_SETTINGS,
-}
+_NEEDS = {endpoint.page: endpoint.template for endpoint in ALL if endpoint.page}
 # The endpoint that each section needs.
 
 
@@ -56,8 +42,7 @@ def navigation(person: Person) -> list[NavItem]:
     return [
         NavItem(href, label, icon, key, current=_is_current(href, path))
         for href, label, icon, key in sections
-        if (href not in _SHOWS or _SHOWS[href].template not in missing)
-        and not (modules.off() and endpoint_at(href) is None)
+        if _NEEDS.get(href) not in missing and not (modules.off() and endpoint_at(href) is None)
     ]
 
 

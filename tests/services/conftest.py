@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 
 from portal.config.modules import Module
-from portal.services import decoding
+from portal.services import client, decoding
+from portal.services.api import Content, Endpoint, Reference
 from portal.services.client import Care
-from portal.services.endpoints import Content, Endpoint, Reference
 from portal.services.errors import CareError
 from tests.support.care import care_of
 
@@ -39,20 +40,22 @@ class CannedCare:
         self.calls: list[Call] = []
         self.modules_off = frozenset[Module]()
 
-    def read(self, endpoint, into, *, query=None, **ids):
-        return decoding.decode(self._answer(Call(endpoint, dict(query or {}), None, None, ids)), into)
+    def read(self, endpoint, *, query=None, **ids):
+        call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)
+        return decoding.decode(self._answer(call), endpoint.answer)
 
-    def act(self, endpoint, into, *, body=None, operation=None, query=None, max_age=None, **ids):
-        sent = None if body is None else decoding.decode(decoding.encode(body), object)
-        answer = self._answer(Call(endpoint, dict(query or {}), sent, operation, ids))
-        return decoding.decode(answer, into) if answer else None
+    def act(self, endpoint, body, *, operation=None, max_age=None, **ids):
+        written = client.written(endpoint, body)
+        sent = None if body is None else decoding.decode(decoding.encode(written), object)
+        answer = self._answer(Call(endpoint, {}, sent, operation, ids))
+        return decoding.decode(answer, endpoint.answer) if answer else None
 
-    def reference(self, endpoint, into, *, query=None):
-        return Reference(self.read(endpoint, into, query=query))
+    def reference(self, endpoint, *, query=None):
+        return Reference(self.read(endpoint, query=query))
 
     def open(self, endpoint, *, query, range_header=None, if_none_match=None) -> Content:
         headers = {"Range": range_header, "If-None-Match": if_none_match}
-        self.calls.append(Call(endpoint, dict(query), headers, None, {}))
+        self.calls.append(Call(endpoint, msgspec.to_builtins(query), headers, None, {}))
         return self.answers.popleft()
 
     def _answer(self, call: Call) -> bytes:

@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from portal.services.api import Endpoint
 from portal.services.client import Care
-from portal.services.endpoints import READ_CONSENT, SIGN_CONSENT, WEBHOOKS, Endpoint
+from portal.services.endpoints import READ_CONSENT, SIGN_CONSENT, WEBHOOKS
 from portal.services.errors import NotFound, Unavailable
+from tests.support.care import untyped
 from tests.support.upstream import Make, ok
 
 
@@ -22,13 +24,13 @@ def test_an_id_that_would_change_the_address_is_not_sent(
 ) -> None:
     server = upstream(lambda line, number: ok())
     with pytest.raises(NotFound):
-        care_at(server).act(SIGN_CONSENT, dict, body={}, operation="one", id=record)
+        care_at(server).act(untyped(SIGN_CONSENT), {}, operation="one", id=record)
     assert server.seen == []
 
 
 @pytest.mark.parametrize(
     "endpoint",
-    [*WEBHOOKS, Endpoint("GET", "/api/care/patients", "Patient"), Endpoint("GET", "/", "")],
+    [*WEBHOOKS, Endpoint("GET", "/api/care/patients", "Patient", bytes), Endpoint("GET", "/", "", bytes)],
     ids=["sms", "email", "payment", "patients", "root"],
 )
 @pytest.mark.asvs("1.3.6", "13.2.4", "13.2.5")
@@ -48,7 +50,7 @@ def test_nothing_is_sent_after_the_pages_deadline(upstream: Make, care_at: Calla
     server = upstream(lambda line, number: ok())
     late = replace(care_at(server), deadline=time.monotonic())
     with pytest.raises(Unavailable, match="page deadline"):
-        late.read(READ_CONSENT, dict, id="form")
+        late.read(untyped(READ_CONSENT), id="form")
     assert server.seen == []
 
 
@@ -64,7 +66,7 @@ def test_a_call_ends_at_the_pages_deadline_if_that_comes_first(
     server = upstream(silent)
     began = time.monotonic()
     with pytest.raises(Unavailable):
-        replace(care_at(server), deadline=began + 0.3).read(READ_CONSENT, dict, id="form")
+        replace(care_at(server), deadline=began + 0.3).read(untyped(READ_CONSENT), id="form")
     assert time.monotonic() - began < 0.9, "the call's own limit is a second"
     over.set()
 
@@ -72,5 +74,5 @@ def test_a_call_ends_at_the_pages_deadline_if_that_comes_first(
 def test_an_act_answered_with_busy_is_not_retried(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(lambda line, number: b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
     with pytest.raises(Unavailable):
-        care_at(server).act(SIGN_CONSENT, dict, body={}, operation="one", id="form")
+        care_at(server).act(untyped(SIGN_CONSENT), {}, operation="one", id="form")
     assert len(server.seen) == 1

@@ -15,8 +15,9 @@ from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, READ_FILE_CONTENT, SIGN_CONSENT
 from portal.services.errors import CareError, CircuitOpen, NotFound, StepUpNeeded, TokenRefused, Unavailable
+from portal.services.exchanges import FileQuery
 from portal.services.gather import gather
-from tests.support.care import Bearer
+from tests.support.care import Bearer, untyped
 from tests.support.upstream import Make, ok
 
 _CUT = None
@@ -34,12 +35,12 @@ def cutting(times: int, answer: bytes) -> Callable[[str, int], bytes | None]:
 
 
 def sign(care: Care) -> object:
-    return care.act(SIGN_CONSENT, dict, body={}, operation="one", id="form")
+    return care.act(untyped(SIGN_CONSENT), {}, operation="one", id="form")
 
 
 def test_a_read_is_retried_after_a_cut_connection(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(cutting(1, ok(b'{"id": "form"}')))
-    assert care_at(server).read(READ_CONSENT, dict, id="form") == {"id": "form"}
+    assert care_at(server).read(untyped(READ_CONSENT), id="form") == {"id": "form"}
 
 
 def test_an_act_without_a_response_is_not_retried_and_its_outcome_is_unknown(
@@ -75,7 +76,7 @@ def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., 
     refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
     server = upstream(lambda line, number: refused)
     with pytest.raises(TokenRefused):
-        care_at(server).read(READ_CONSENT, dict, id="form")
+        care_at(server).read(untyped(READ_CONSENT), id="form")
     assert [head.partition("Bearer ")[2].split()[0] for head in server.heads] == ["first", "second"]
 
 
@@ -99,7 +100,7 @@ def test_an_act_that_needs_a_fresh_sign_in_is_not_sent_after_an_old_one(
     with pytest.raises(StepUpNeeded):
         sign(care)
     assert server.seen == []
-    assert care.act(SIGN_CONSENT, dict, body={}, operation="one", max_age=1200, id="form") == {}
+    assert care.act(untyped(SIGN_CONSENT), {}, operation="one", max_age=1200, id="form") == {}
 
 
 @pytest.mark.parametrize("record", ["a/b", "a b", "%2e%2e", "é", "?x=1", "..;", "..."])
@@ -108,7 +109,7 @@ def test_an_id_stays_one_segment_of_the_path(
     upstream: Make, care_at: Callable[..., Care], record: str
 ) -> None:
     server = upstream(lambda line, number: ok(b'{"id": "x"}'))
-    care_at(server).read(READ_CONSENT, dict, id=record)
+    care_at(server).read(untyped(READ_CONSENT), id=record)
     path = server.seen[0].split()[1]
     assert path.startswith("/api/care/consent-forms/")
     assert path.count("/") == 4
@@ -128,7 +129,7 @@ def answers(*statuses: int, headers: str = "") -> Callable[[str, int], bytes | N
 
 
 def read(care: Care) -> object:
-    return care.read(READ_CONSENT, dict, id="form")
+    return care.read(untyped(READ_CONSENT), id="form")
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
@@ -249,7 +250,7 @@ def test_acts_of_a_group_without_reads_are_never_blocked(
     care = care_at(server, breakers=breakers)
     for _ in range(10):
         with pytest.raises(Unavailable) as caught:
-            care.act(MERGE_PROSPECTS, dict, id="one", mergeId="other")
+            care.act(untyped(MERGE_PROSPECTS), None, id="one", mergeId="other")
         assert not caught.value.outcome_known
     assert len(server.seen) == 10
 
@@ -294,7 +295,7 @@ def test_an_invalid_content_length_counts_as_unknown(
     status = 200
     monkeypatch.setattr(transport, "stream", lambda call: (status, {"content-length": length}, iter([b"{}"])))
     care = care_at(SimpleNamespace(url="http://127.0.0.1:9"))
-    assert care.open(READ_FILE_CONTENT, query={"id": "file"}).size is None
+    assert care.open(READ_FILE_CONTENT, query=FileQuery(id="file")).size is None
     status = 404
     with pytest.raises(NotFound):
-        care.open(READ_FILE_CONTENT, query={"id": "file"})
+        care.open(READ_FILE_CONTENT, query=FileQuery(id="file"))

@@ -50,7 +50,7 @@ def test_a_list_is_requested_with_its_filters(care):
         patient_id="p",
         case_id="k",
         episode_id="e",
-        status="Pending",
+        status=ConsentStatus.PENDING,
         waits_for="w",
         due_from=date(2026, 11, 1),
         due_to=date(2026, 11, 30),

@@ -11,7 +11,7 @@ import pytest
 from portal.services import (
     files,
 )
-from portal.services.endpoints import Content
+from portal.services.api import Content
 from portal.services.errors import BadResponse
 from tests.services.calls import only_call
 

@@ -6,7 +6,7 @@ import pytest
 
 from portal.services.decoding import Page
 from portal.services.listed import Count, Listed
-from portal.services.paging import CAP, page_query, read_every_page, requested_page
+from portal.services.paging import CAP, read_every_page, requested_page
 
 
 def page(count, total=None) -> Page[int]:
@@ -41,7 +41,3 @@ def test_reading_an_endless_list_stops_at_the_cap():
 
 def test_reading_stops_at_an_empty_page():
     assert read_every_page(lambda skip, limit: page(0, 5)) == Listed((), is_whole=False)
-
-
-def test_unset_parameters_stay_none():
-    assert page_query(0, 10, Filter=None) == {"SkipCount": 0, "MaxResultCount": 10, "Filter": None}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, cast
 
 from portal.config.variables import Timeouts
+from portal.services.api import AnyEndpoint
 from portal.services.client import Care
 from portal.services.errors import NotSignedIn
 from tests.support.upstream import Upstream
@@ -25,6 +27,11 @@ class Bearer:
             raise NotSignedIn
         self.now = "second"
         return self.now
+
+
+def untyped(endpoint: AnyEndpoint) -> AnyEndpoint:
+    """The endpoint, with any JSON as its answer."""
+    return replace(endpoint, answer=object)
 
 
 def care_of(server: Upstream, **more: Any) -> Care:

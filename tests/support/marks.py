@@ -17,12 +17,12 @@ import requests
 from msgspec import inspect
 
 from portal.services.decoding import Page, Record
-from portal.services.exchanges import EXCHANGES
+from portal.services.endpoints import ALL
 
 
 def _records() -> Iterator[tuple[re.Pattern[str], type]]:
-    for endpoint, exchange in EXCHANGES.items():
-        answer = get_args(exchange.answer)[0] if get_origin(exchange.answer) is Page else exchange.answer
+    for endpoint in ALL:
+        answer = get_args(endpoint.answer)[0] if get_origin(endpoint.answer) is Page else endpoint.answer
         if endpoint.is_safe and issubclass(answer, Record):
             yield re.compile(re.sub(r"{\w+}", "[^/]+", endpoint.template)), answer
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.endpoints import Content
+from portal.services.api import Content
 from portal.views.files import media_type
 from tests.support.stack import PortalThread
 

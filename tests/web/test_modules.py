@@ -14,7 +14,6 @@ from werkzeug.exceptions import HTTPException
 from portal.careservice.ids import sample_id
 from portal.config.modules import WHAT_ELSE, Module
 from portal.services.endpoints import ALL
-from portal.services.modules import module_of
 from portal.web import modules
 from portal.web.guard import PUBLIC
 from tests.careservice.api.calls import AMELIA_EPISODE
@@ -84,7 +83,7 @@ def test_nothing_is_left_of_a_module_that_is_off(
     portal: PortalThread, person: Callable[[str], Visitor], off: Off, module: Module
 ) -> None:
     off(module)
-    gone = {one.template for one in ALL if module_of(one) is module}
+    gone = {one.template for one in ALL if one.module is module}
     pattern = re.compile("|".join(re.sub(r"{\w+}", "[^/]+", template) for template in gone) or "(?!)")
     faults: list[str] = []
     for name, path in sorted({(name, path) for _route, name, path, _calls in CASES}):
@@ -183,7 +182,7 @@ def test_a_forgotten_link_to_a_module_that_is_off_is_an_error_in_tests(
 
 def test_every_endpoint_that_only_a_module_calls_is_known() -> None:
     """An endpoint of the care API in a group of a module's belongs to it; charts come with the episode."""
-    assert {module_of(one) for one in ALL} - {None} == set(Module) - {Module.CHARTS}
+    assert {one.module for one in ALL} - {None} == set(Module) - {Module.CHARTS}
 
 
 def test_what_else_depends_on_each_module_is_said() -> None:

@@ -10,8 +10,8 @@ import pytest
 from bs4 import Tag
 
 from portal.careservice.ids import sample_id
+from portal.services.api import Endpoint
 from portal.services.client import Care
-from portal.services.endpoints import Endpoint
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import PortalThread
 from tests.support.visitor import Form, Visitor

@@ -10,7 +10,8 @@ from portal.clock import Clock
 from portal.connect.answers.figures import Figures
 from portal.connect.answers.members import Members
 from portal.connect.answers.shape import kinds_within, look, members_of
-from portal.services.endpoints import ALL, Endpoint
+from portal.services.api import AnyEndpoint
+from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
 from portal.store.vault import Vault
 
@@ -23,12 +24,12 @@ class ClinicObserver:
     members: Members
     figures: Figures
 
-    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+    def called(self, endpoint: AnyEndpoint, seconds: float, *, failed: bool) -> None:
         """Count a call and its duration; `failed`: with a server error, or no response."""
         self.figures.called(self.clinic, _name(endpoint), seconds, failed=failed)
 
     def decoded(
-        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+        self, endpoint: AnyEndpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
         """Examine a decoded response: from time to time, and whenever it `has_unknown` values. `answer` returns its JSON."""
         name = _name(endpoint)
@@ -44,7 +45,7 @@ class ClinicObserver:
         if is_due:
             self.members.learn(self.clinic, name, found, _kinds(into))
 
-    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+    def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:
         """Count records that couldn't be decoded, by the offending member."""
         self.figures.left_out(self.clinic, _name(endpoint), fields)
 
@@ -80,5 +81,5 @@ ENDPOINTS = tuple(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
 
 
 @cache
-def _name(endpoint: Endpoint) -> str:
+def _name(endpoint: AnyEndpoint) -> str:
     return f"{endpoint.method} {endpoint.template}"

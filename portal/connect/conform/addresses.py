@@ -8,8 +8,8 @@ from dataclasses import replace
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.walk import LISTS, call, rules_of
 from portal.connect.dialects.dialect import Dialect
+from portal.services.api import AnyEndpoint
 from portal.services.client import Care
-from portal.services.endpoints import Endpoint
 
 
 def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
@@ -20,13 +20,13 @@ def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
     learned, found = Learned(), dict[str, str]()
     if not bases:
         return care, learned
-    for endpoint, into, _query in LISTS:
+    for endpoint in LISTS:
         prefix = _prefix(endpoint)
-        if prefix in found or call(care, endpoint, into).status != 404:
+        if prefix in found or call(care, endpoint).status != 404:
             continue
         tried = [(one, instead) for one in bases for instead in (one + prefix, one)]
         for one, instead in tried:
-            if call(_there(care, "", {prefix: instead}), endpoint, into).is_good:
+            if call(_there(care, "", {prefix: instead}), endpoint).is_good:
                 found[prefix] = instead
                 if instead == one + prefix:
                     learned.base_path = learned.base_path or one
@@ -42,7 +42,7 @@ def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
     return _there(care, base, learned.addresses), learned
 
 
-def _prefix(endpoint: Endpoint) -> str:
+def _prefix(endpoint: AnyEndpoint) -> str:
     return "/".join(endpoint.template.split("/")[:3])
 
 

@@ -114,7 +114,7 @@ class _List:
 
     def answer(self, **query: str | int) -> Visit:
         """What comes with a query as it stands."""
-        return call(self._care, self._visit.endpoint, self._visit.into, query=query)
+        return call(self._care, self._visit.endpoint, into=self._visit.into, query=query)
 
     def written(self, parameter: str, value: object) -> Any:
         """A parameter's value as the API writes it."""

@@ -31,7 +31,7 @@ SOMETIMES = frozenset(
 )
 """Members that an API omits if they have no value, or if an embryo's sex isn't disclosed (docs/assumptions.md)."""
 
-_LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint, _into, _query in LISTS)
+_LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint in LISTS)
 
 TEXT = frozenset({"ConsentForm.body", "ConsentForm.statements"})
 LIST_OF_FORMS = f"{LIST_CONSENTS.method} {LIST_CONSENTS.template}"

@@ -14,7 +14,7 @@ from portal.connect.conform.match import Matches
 from portal.connect.dialects.naming import STYLES, words
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import family, members_of, record_of, records
-from portal.services.exchanges import EXCHANGES
+from portal.services.endpoints import ALL
 
 TRUTHS: tuple[tuple[Code, Code], ...] = (
     *(("true", "false"), ("Y", "N"), ("y", "n"), ("yes", "no"), ("Yes", "No"), ("YES", "NO")),
@@ -375,8 +375,8 @@ class Proposal:
 
 def _of_acts() -> dict[str, type]:
     """The records that acts send, or bring back, by name."""
-    acts = [one for endpoint, one in EXCHANGES.items() if not endpoint.is_safe]
-    shapes = (shape for one in acts for shape in (one.sent, record_of(one.answer)) if shape)
+    acts = [one for one in ALL if not one.is_safe]
+    shapes = (shape for one in acts for shape in (one.body, record_of(one.answer)) if shape)
     return {shape.__name__: shape for shape in shapes}
 
 

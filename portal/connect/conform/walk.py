@@ -15,17 +15,10 @@ from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
 from portal.services import decoding, endpoints
+from portal.services.api import AnyEndpoint, Query
 from portal.services.client import Care
 from portal.services.decoding import Page
-from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification, NotificationSettings
-from portal.services.records.pgt_results import PgtResult
-from portal.services.records.physicians import Physician
-from portal.services.records.protocols import Protocol
 
 LIST_SIZE = 25
 _MOST_OF_A_KIND = 5
@@ -41,7 +34,7 @@ class Visit:
     requested record, "" for a list.
     """
 
-    endpoint: Endpoint
+    endpoint: AnyEndpoint
     into: Any
     status: int | None
     why: str
@@ -64,59 +57,51 @@ class Visit:
 
 
 _PAGE: Query = {"SkipCount": 0, "MaxResultCount": LIST_SIZE}
-LISTS: tuple[tuple[Endpoint, Any, Query | None], ...] = (
-    (endpoints.LIST_CONSENTS, Page[ConsentForm], _PAGE),
-    (endpoints.LIST_PROTOCOLS, Page[Protocol], _PAGE),
-    (endpoints.LIST_PHYSICIANS, Page[Physician], _PAGE),
-    (endpoints.LIST_CONVERSATIONS, Page[Conversation], _PAGE),
-    (endpoints.LIST_NOTIFICATIONS, Page[Notification], _PAGE),
-    (endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings, None),
-)
+_READS = tuple(one for one in endpoints.ALL if one.is_safe)
+LISTS = tuple(one for one in _READS if not one.names_record and not one.id_in_query)
+"""The reads that need no id."""
+_ITEMS = tuple(one for one in _READS if one.names_record)
 
 
 def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
     """Read the lists and what they refer to. `names` maps the portal's member names ("episodeId") to the API's."""
     ids = _Ids(names or {})
-    for endpoint, into, query in LISTS:
-        visit = call(care, endpoint, into, query=query)
-        if visit.status == 400 and query:
-            visit = call(care, endpoint, into)  # its paging parameters may have other names
+    for endpoint in LISTS:
+        visit = call(care, endpoint, query=_PAGE if endpoint.query else None)
+        if visit.status == 400 and endpoint.query:
+            visit = call(care, endpoint)  # its paging parameters may have other names
         ids.learn(visit)
         yield visit
-    for endpoint, into, wanted in (
-        (endpoints.READ_CONSENT, ConsentForm, "consent"),
-        (endpoints.READ_PROTOCOL, Protocol, "protocol"),
-        (endpoints.READ_EPISODE, Episode, "episode"),
-        (endpoints.READ_PGT_RESULT, PgtResult, "pgt"),
-    ):
-        for id_ in ids.of(wanted):
-            visit = call(care, endpoint, into, ids={endpoint.ids[0]: id_})
-            ids.learn(visit)
-            yield visit
-    for id_ in ids.of("file")[:2]:
-        yield call(care, endpoints.READ_FILE_CONTENT, bytes, query={"id": id_})
+    read: set[tuple[AnyEndpoint, str]] = set()
+    for endpoint in (*_ITEMS, *_ITEMS):  # records name others, of kinds that came before
+        for id_ in ids.of(endpoint.shows):
+            if (endpoint, id_) not in read:
+                read.add((endpoint, id_))
+                visit = call(care, endpoint, ids={endpoint.ids[0]: id_})
+                ids.learn(visit)
+                yield visit
+    for id_ in ids.of(endpoints.READ_FILE_CONTENT.shows)[:2]:
+        yield call(care, endpoints.READ_FILE_CONTENT, query={"id": id_})
 
 
 def act(care: Care) -> Iterator[Visit]:
     """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
     message and restore it."""
-    settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings)
+    settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
-        yield call(
-            care, endpoints.UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, sent=cast("object", body)
-        )
-    news = call(care, endpoints.LIST_NOTIFICATIONS, Page[Notification], query=_PAGE)
+        yield call(care, endpoints.UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
+    news = call(care, endpoints.LIST_NOTIFICATIONS, query=_PAGE)
     for one in records(news)[:1]:
         was_read = bool(one.get("isRead"))
         for is_read in (not was_read, was_read):
             sent = {"ids": [one.get("id")], "isRead": is_read}
-            yield call(care, endpoints.UPDATE_NOTIFICATIONS, object, sent=sent)
-    talks = call(care, endpoints.LIST_CONVERSATIONS, Page[Conversation], query=_PAGE)
+            yield call(care, endpoints.UPDATE_NOTIFICATIONS, into=object, sent=sent)
+    talks = call(care, endpoints.LIST_CONVERSATIONS, query=_PAGE)
     for talk in records(talks)[:1]:
         for message in _records_in(talk.get("messages"))[:1]:
             for endpoint in (endpoints.ARCHIVE_MESSAGE, endpoints.RESTORE_MESSAGE):
-                yield call(care, endpoint, object, ids={"messageId": str(message.get("id"))}, sent={})
+                yield call(care, endpoint, into=object, ids={"messageId": str(message.get("id"))}, sent={})
 
 
 class _Ids:
@@ -126,19 +111,18 @@ class _Ids:
         self._names = {folded(ours): folded(theirs) for ours, theirs in names.items()}
         self._found: dict[str, dict[str, None]] = {}
 
-    def of(self, kind: str) -> list[str]:
+    def of(self, kind: str | None) -> list[str]:
         """The first ids of a kind, in the order in which they were found."""
-        return list(self._found.get(kind, {}))[:_MOST_OF_A_KIND]
+        return list(self._found.get(kind or "", {}))[:_MOST_OF_A_KIND]
 
     def learn(self, visit: Visit) -> None:
         answer = json_of(visit.body) if visit.is_good else None
-        main = {endpoints.LIST_CONSENTS: "consent", endpoints.LIST_PROTOCOLS: "protocol"}.get(visit.endpoint)
-        if main:
+        if visit.endpoint in LISTS and visit.endpoint.shows in {one.shows for one in _ITEMS}:
             for one in records(visit):
-                self._add(main, self._member(one, "id"))
+                self._add(visit.endpoint.shows, self._member(one, "id"))
         for one in _objects(answer):
             self._add("episode", self._member(one, "episodeId"))
-            self._add("pgt", self._member(one, "pgtResultId"))
+            self._add("pgt-result", self._member(one, "pgtResultId"))
             self._add("file", self._member(one, "fileId"))
             if str(self._member(one, "entityType") or "").casefold() == "episode":
                 self._add("episode", self._member(one, "entityId"))
@@ -147,15 +131,15 @@ class _Ids:
             tests = self._member(one, "pgtResults")
             for test in cast("list[object]", tests) if isinstance(tests, list) else []:
                 if isinstance(test, dict):
-                    self._add("pgt", self._member(cast("dict[str, object]", test), "id"))
+                    self._add("pgt-result", self._member(cast("dict[str, object]", test), "id"))
 
     def _member(self, record: Mapping[str, object], ours: str) -> object:
         theirs = self._names.get(folded(ours), folded(ours))
         given = ((name.removeprefix(UNREAD), value) for name, value in record.items())
         return next((value for name, value in given if folded(name) == theirs), None)
 
-    def _add(self, kind: str, id_: object) -> None:
-        if isinstance(id_, str | int) and not isinstance(id_, bool) and str(id_):
+    def _add(self, kind: str | None, id_: object) -> None:
+        if kind and isinstance(id_, str | int) and not isinstance(id_, bool) and str(id_):
             self._found.setdefault(kind, {}).setdefault(str(id_))
 
 
@@ -200,15 +184,15 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
 
 def call(
     care: Care,
-    endpoint: Endpoint,
-    into: Any,
+    endpoint: AnyEndpoint,
     *,
+    into: Any = None,
     query: Query | None = None,
     ids: Mapping[str, str] | None = None,
     sent: object = None,
 ) -> Visit:
-    """Make one call and return the result; raises nothing."""
-    started = time.perf_counter()
+    """Make one call and return the result, read as `into` or as the endpoint answers; raises nothing."""
+    into, started = into or endpoint.answer, time.perf_counter()
     status, why, body, media_type, etag, has_bom = None, "", b"", "", "", False
     try:
         answer = care.send(endpoint, query=query, ids=ids, body=sent, accepted=_ANY_STATUS)

@@ -16,9 +16,9 @@ from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import Member, members_of
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
-from portal.services.endpoints import Endpoint, Query
+from portal.services.api import AnyEndpoint, Query
+from portal.services.endpoints import ALL
 from portal.services.errors import rule_named
-from portal.services.exchanges import EXCHANGES
 from portal.services.refusal_codes import RULES
 
 T = TypeVar("T")
@@ -34,8 +34,8 @@ class Dialect:
         self._reading = Reading(rules)
         self._looking = Reading(rules, keeps_unknown=True)
         self._writing = Writing(rules)
-        self._readers = {one.answer: self._reading.of(one.answer) for one in EXCHANGES.values()}
-        self._templates = {endpoint: self._template(endpoint.template) for endpoint in EXCHANGES}
+        self._readers = {one.answer: self._reading.of(one.answer) for one in ALL}
+        self._templates = {endpoint: self._template(endpoint.template) for endpoint in ALL}
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -47,15 +47,15 @@ class Dialect:
         """Members ("Episode.alerts") that this API omits when they are empty."""
         return self.rules.absent_means_none
 
-    def template(self, endpoint: Endpoint) -> str:
+    def template(self, endpoint: AnyEndpoint) -> str:
         """The endpoint's path template in this API."""
         return self._templates[endpoint]
 
-    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
+    def query(self, endpoint: AnyEndpoint, query: Query | None) -> Query:
         """Translate a query."""
         return self._writing.query(endpoint, query)
 
-    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+    def sent(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
         """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags."""
         headers: list[tuple[str, str]] = []
         plain = cast("object", msgspec.to_builtins(body))
@@ -121,9 +121,9 @@ class Dialect:
         named = (at_path(one, name.split(".")) if name else one for one in items)
         return [one for one in named if isinstance(one, str)]
 
-    def our_name(self, endpoint: Endpoint, theirs: str) -> str:
+    def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:
         """The portal's name of a member that was sent: `required_signers[0].person_id` is requiredSigners.0.personId."""
-        shape: type | None = EXCHANGES[endpoint].sent
+        shape: type | None = endpoint.body
         rest = [word for word in re.split(r"[^\w-]+", theirs) if word]
         ours: list[str] = []
         while rest:

@@ -10,7 +10,10 @@ from typing import Any
 from msgspec import inspect
 
 from portal.services.decoding import Choice, Page
-from portal.services.exchanges import EXCHANGES, PART_OF
+from portal.services.endpoints import ALL
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import ConsentBrief, PgtBrief
+from portal.services.records.pgt_results import PgtResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ def record_of(answer: Any) -> type | None:
 def records() -> dict[str, type]:
     """Every record that is sent or read, by name."""
     found: dict[str, type] = {}
-    for exchange in EXCHANGES.values():
-        for shape in (record_of(exchange.answer), exchange.sent):
+    for endpoint in ALL:
+        for shape in (record_of(endpoint.answer), endpoint.body):
             if shape is not None:
                 found |= {one.__name__: one for one in _within(shape, frozenset())}
     return dict(sorted(found.items()))
@@ -94,7 +97,7 @@ def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
 @cache
 def choices() -> dict[str, type[Choice]]:
     """Every enumeration, by name."""
-    shapes = [*records().values(), *(one.query for one in EXCHANGES.values() if one.query)]
+    shapes = [*records().values(), *(one.query for one in ALL if one.query)]
     found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
     return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
 
@@ -102,11 +105,19 @@ def choices() -> dict[str, type[Choice]]:
 @cache
 def query_names() -> dict[str, Member]:
     """Every query parameter, by the portal's name."""
-    shapes = [exchange.query for exchange in EXCHANGES.values() if exchange.query]
+    shapes = [endpoint.query for endpoint in ALL if endpoint.query]
     return {member.name: member for shape in shapes for member in members_of(shape)}
 
 
 def family(shape: type) -> tuple[str, ...]:
     """The names under which a record's members may be configured: its own, then the record that it is part of."""
-    whole = PART_OF.get(shape)
+    whole = _wholes().get(shape)
     return (shape.__name__, *((whole.__name__,) if whole else ()))
+
+
+@cache
+def _wholes() -> dict[type, type]:
+    """The record that each body changes, and each brief is an extract of."""
+    changed = {one.body: record_of(one.answer) for one in ALL if one.body}
+    briefs: dict[type, type] = {ConsentBrief: ConsentForm, PgtBrief: PgtResult}
+    return briefs | {body: record for body, record in changed.items() if record and record is not body}

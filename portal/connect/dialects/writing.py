@@ -14,9 +14,9 @@ from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.reading import UNLISTED, usual_codes
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import Member, family, members_of, record_of
+from portal.services.api import AnyEndpoint, Query
 from portal.services.decoding import Choice
-from portal.services.endpoints import Endpoint, Query
-from portal.services.exchanges import EXCHANGES
+from portal.services.endpoints import ALL
 from portal.services.records.prospects import Prospect
 
 
@@ -34,13 +34,13 @@ class Writing:
                 member.name: (rules.parameter(member.name), self.convert(member))
                 for member in members_of(shape)
             }
-            for shape in (exchange.query for exchange in EXCHANGES.values())
+            for shape in (endpoint.query for endpoint in ALL)
             if shape is not None
         }
 
-    def body(self, endpoint: Endpoint, body: object) -> object:
+    def body(self, endpoint: AnyEndpoint, body: object) -> object:
         """A body as JSON values in the dialect, with its envelope."""
-        shape = EXCHANGES[endpoint].sent
+        shape = endpoint.body
         plain = cast("object", msgspec.to_builtins(body))
         written = self.record(shape)(plain) if shape else plain
         return {self.rules.sent_envelope: written} if self.rules.sent_envelope else written
@@ -112,10 +112,10 @@ class Writing:
         codes = {m.value: usual_codes(self.rules, m.value, place)[0] for place, m in enumerate(choice)}
         return _by_table({**codes, **{ours: written[0] for ours, written in table.items()}})
 
-    def query(self, endpoint: Endpoint, query: Query | None) -> dict[str, Any]:
+    def query(self, endpoint: AnyEndpoint, query: Query | None) -> dict[str, Any]:
         """Translate a query: names, values, paging and sorting."""
-        exchange = EXCHANGES[endpoint]
-        shape, parameters = record_of(exchange.answer), self._parameters.get(cast("type", exchange.query), {})
+        shape = record_of(endpoint.answer)
+        parameters = self._parameters.get(endpoint.query, {}) if endpoint.query else {}
         written: dict[str, Any] = {}
         for name, value in self._paged(query or {}).items():
             their_name, convert = parameters.get(name, (name, None))

@@ -11,11 +11,9 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.refusal import ask_refusal
 from portal.connect.conform.walk import Visit, call
 from portal.http.transfer import Answer
+from portal.services.api import Endpoint
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, Endpoint
-from portal.services.records.consents import ConsentForm
-from portal.services.records.physicians import Physician
+from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS
 
 NAMES = {"procedureDate": "dueDate", "status": "state", "patientId": "subjectRef"}
 
@@ -62,7 +60,7 @@ class Api:
 
 def learned_from(api: Api) -> Learned:
     care, learned = cast("Care", api), Learned()
-    visits: list[Visit] = [call(care, LIST_CONSENTS, Page[ConsentForm])]
+    visits: list[Visit] = [call(care, LIST_CONSENTS)]
     ask_parameters(care, visits, learned, NAMES)
     ask_refusal(care, learned)
     return learned
@@ -124,7 +122,7 @@ class Calendar:
 
 def test_span_and_location_parameters_are_learned_in_the_format_of_times() -> None:
     care, learned = cast(Care, Calendar()), Learned()
-    visits = [call(care, LIST_PHYSICIANS, Page[Physician])]
+    visits = [call(care, LIST_PHYSICIANS)]
     ask_parameters(care, visits, learned, {}, "epoch_s")
     assert learned.parameters == {"From": "since", "To": "until", "LocationId": "site"}
     untold = Learned()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import Any
 
 from portal.connect.conform.merge import merged
 from portal.connect.conform.proposal import Proposal
@@ -12,22 +11,12 @@ from portal.connect.conform.propose import propose
 from portal.connect.conform.walk import Visit
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.rules import Rules
-from portal.services.decoding import Page
-from portal.services.endpoints import (
-    LIST_CONSENTS,
-    LIST_NOTIFICATIONS,
-    LIST_PHYSICIANS,
-    READ_EPISODE,
-    Endpoint,
-)
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.physicians import Physician
+from portal.services.api import AnyEndpoint
+from portal.services.endpoints import LIST_CONSENTS, LIST_NOTIFICATIONS, LIST_PHYSICIANS, READ_EPISODE
 
 
-def visit(endpoint: Endpoint, into: Any, answer: object) -> Visit:
-    return Visit(endpoint, into, 200, "", json.dumps(answer).encode(), "application/json", 0.0)
+def visit(endpoint: AnyEndpoint, answer: object) -> Visit:
+    return Visit(endpoint, endpoint.answer, 200, "", json.dumps(answer).encode(), "application/json", 0.0)
 
 
 def proposed(*visits: Visit, rules: Rules | None = None) -> Proposal:
@@ -36,7 +25,7 @@ def proposed(*visits: Visit, rules: Rules | None = None) -> Proposal:
 
 def forms(*codes: object, **members: object) -> Visit:
     rows = [{"id": str(n), "title": "A form", "status": code, **members} for n, code in enumerate(codes)]
-    return visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows, "totalCount": len(rows)})
+    return visit(LIST_CONSENTS, {"items": rows, "totalCount": len(rows)})
 
 
 def test_numeric_values_are_not_assumed_to_be_the_portals_own() -> None:
@@ -69,8 +58,8 @@ def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
         **noise,
     }
     found = proposed(
-        visit(READ_EPISODE, Episode, episode),
-        visit(LIST_PHYSICIANS, Page[Physician], {"items": [{"id": "1", "displayName": "Dr A", **noise}]}),
+        visit(READ_EPISODE, episode),
+        visit(LIST_PHYSICIANS, {"items": [{"id": "1", "displayName": "Dr A", **noise}]}),
         forms("Signed", **noise),
     )
     assert "tenantNo" not in found.toml()
@@ -79,7 +68,7 @@ def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
 
 def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -> None:
     rows = [{"ref": "1", "caption": "A form", "state": 4, "sentAt": None}]
-    found = proposed(visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}))
+    found = proposed(visit(LIST_CONSENTS, {"items": rows}))
     asked = {one.partition(":")[0] for one in found.undecided}
     assert {"ConsentForm.id", "ConsentForm.title", "ConsentForm.status"} <= asked
     assert any(one.startswith('ConsentForm.status: one of "state", ') for one in found.undecided)
@@ -89,7 +78,7 @@ def test_unread_members_are_listed_with_missing_ones() -> None:
     people = [
         {"id": "1", "displayName": "Dr A", "line": "x", "desk": "y", "ward": "z", "badge": "w", "room": "v"}
     ]
-    text = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": people})).toml()
+    text = proposed(visit(LIST_PHYSICIANS, {"items": people})).toml()
     (line,) = [one for one in text.splitlines() if one.startswith("#   Physician.title: ")]
     assert "ward" in line
     declared = next(one for one in text.splitlines() if one.startswith("# absent_means_none"))
@@ -100,8 +89,8 @@ def test_paths_of_counts_and_lists_start_inside_the_envelope() -> None:
     rows = [{"id": "1", "title": "t", "status": "Signed"}]
     news = [{"id": "1", "title": "t", "isRead": False}]
     found = proposed(
-        visit(LIST_CONSENTS, Page[ConsentForm], {"payload": {"content": rows, "totalElements": 9}}),
-        visit(LIST_NOTIFICATIONS, Page[Notification], {"content": news, "totalElements": 1, "unseen": 0}),
+        visit(LIST_CONSENTS, {"payload": {"content": rows, "totalElements": 9}}),
+        visit(LIST_NOTIFICATIONS, {"content": news, "totalElements": 1, "unseen": 0}),
     )
     dialect = tomllib.loads(found.toml())
     assert dialect["envelopes"] == {"answers": ["payload"]}
@@ -129,9 +118,7 @@ def test_ids_times_and_names_are_recognised_by_similar_names_and_format() -> Non
         "start-date": "20261123",
         "patient": {"id": "p", "name": {"given": "Amelia", "family": "Hart"}, "mobile": "+44 20 7946 0100"},
     }
-    found = proposed(
-        visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}), visit(READ_EPISODE, Episode, episode)
-    )
+    found = proposed(visit(LIST_CONSENTS, {"items": rows}), visit(READ_EPISODE, episode))
     dialect = tomllib.loads(found.toml())
     assert dialect["members"]["ConsentForm"] == {"creationTime": "created-on", "patientId": "patient-ref"}
     assert dialect["members"]["Patient"] == {
@@ -146,7 +133,7 @@ def test_ids_times_and_names_are_recognised_by_similar_names_and_format() -> Non
 
 def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> None:
     rows = [{"id": "1", "name": "Dr A", "siteRef": "x", "location-ref": "s1"}]
-    found = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": rows}))
+    found = proposed(visit(LIST_PHYSICIANS, {"items": rows}))
     asked = [one for one in found.undecided if one.startswith("BookingRequest.locationId: ")]
     assert asked and '"location-ref", as in Physician?' in asked[0]
 
@@ -167,7 +154,7 @@ def test_values_in_a_minority_style_are_listed() -> None:
         "outcome": "no_transfer",
         "patient": patient,
     }
-    dialect = tomllib.loads(proposed(visit(READ_EPISODE, Episode, episode)).toml())
+    dialect = tomllib.loads(proposed(visit(READ_EPISODE, episode)).toml())
     assert dialect["names"] == {"enumerations": "snake_case"}
     assert dialect["enumerations"] == {"Channel": {"Email": "EMAIL"}}
 

@@ -23,6 +23,7 @@ from portal.connect.dialects.writing import SORTING, Writing
 from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.endpoints import (
+    ALL,
     LIST_CONSENTS,
     LIST_NOTIFICATIONS,
     LIST_PHYSICIANS,
@@ -32,15 +33,13 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATIONS,
 )
 from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused, from_answer
-from portal.services.exchanges import EXCHANGES
-from portal.services.paging import page_query
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.physicians import Physician
 
 RECORDS = sorted(
-    {shape for one in EXCHANGES.values() if (shape := record_of(one.answer))},
+    {shape for one in ALL if (shape := record_of(one.answer))},
     key=lambda shape: shape.__name__,
 )
 NOT_OURS = st.text("abcdefghijklmnop", min_size=3, max_size=8).map(lambda name: f"x{name}")
@@ -191,9 +190,15 @@ def test_a_lists_paging_sorting_and_search_use_the_dialects_names() -> None:
         'SkipCount = "page"\n[lists]\npaging = "page"\nlargest_page = 50\nsorting = "-field"\n'
         '[values]\nbooleans = ["Y", "N"]\n[enumerations.ConsentStatus]\nSigned = 7\n[times]\ninstants = "epoch_s"'
     )
-    query = page_query(
-        100, 200, Sorting="sentAt desc", Filter="x", Status="Signed", PatientId="p", CaseId=None
-    )
+    query = {
+        "SkipCount": 100,
+        "MaxResultCount": 200,
+        "Sorting": "sentAt desc",
+        "Filter": "x",
+        "Status": "Signed",
+        "PatientId": "p",
+        "CaseId": None,
+    }
     assert dialect.query(LIST_CONSENTS, query) == {
         "page": 3,
         "size": 50,
@@ -204,7 +209,7 @@ def test_a_lists_paging_sorting_and_search_use_the_dialects_names() -> None:
         "case_id": None,
     }
     assert dialect.query(LIST_NOTIFICATIONS, {"IsRead": False}) == {"is_read": "N"}
-    asked = page_query(0, 10, From=datetime(1970, 1, 2, tzinfo=UTC))
+    asked = {"From": "1970-01-02T00:00:00Z"}
     assert dialect.query(LIST_PHYSICIANS, asked)["from"] == 86400
 
 
@@ -387,11 +392,11 @@ def test_pages_counted_from_0_and_of_limited_size_are_read() -> None:
         '[query]\nSkipCount = "page"\nMaxResultCount = "size"\nSorting = "sort"\nStatus = "state"\n'
         '[members.ConsentForm]\nprocedureDate = "dueDate"\n[enumerations.ConsentStatus]\nSigned = 6'
     )
-    query = page_query(200, 100, Sorting="procedureDate desc", Status="Signed")
+    query = {"SkipCount": 200, "MaxResultCount": 100, "Sorting": "procedureDate desc", "Status": "Signed"}
     assert dialect.query(LIST_CONSENTS, query) == {
         "page": 2,
         "size": 100,
         "sort": "dueDate:desc",
         "state": 6,
     }
-    assert dialect.query(LIST_CONSENTS, page_query(0, 1000))["size"] == 100
+    assert dialect.query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 1000})["size"] == 100

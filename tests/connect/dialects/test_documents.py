@@ -13,7 +13,6 @@ from portal.connect.dialects.tables import KEYS
 from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.endpoints import LIST_CONSENTS
-from portal.services.paging import page_query
 from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
 from portal.services.refusal_codes import RULES
 from portal.web.refusals import refusal_message
@@ -56,6 +55,6 @@ def test_the_example_is_read_by_its_dialect() -> None:
     assert form.required_signers[0].role is SignerRole.PATIENT
     assert form.concurrency_stamp == "AAAB"
     assert json.loads(answer)["data"][0]["row_version"] == "AAAB"
-    asked = dialect.query(LIST_CONSENTS, page_query(0, 20, Filter="storage"))
+    asked = dialect.query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 20, "Filter": "storage"})
     assert asked == {"page": "1", "size": "20", "q": "storage"}
     assert dialect.template(LIST_CONSENTS) == "/fertility/v3/clinical/consent-forms"

@@ -15,9 +15,8 @@ import pytest
 
 from portal.config.variables import Timeouts
 from portal.services.client import Care
-from portal.services.decoding import Page
 from portal.services.endpoints import LIST_PHYSICIANS
-from portal.services.records.physicians import Physician
+from portal.services.exchanges import PhysicianQuery
 from portal.services.reference_cache import ReferenceCache
 from portal.store.sqlite import SqliteStore
 from portal.store.vault import Vault
@@ -163,7 +162,8 @@ def care_of(
 
 
 def read(care: Care, **query: str) -> str:
-    return care.reference(LIST_PHYSICIANS, Page[Physician], query=query).value.items[0].name
+    asked = PhysicianQuery(skip_count=0, max_result_count=200, **query) if query else None
+    return care.reference(LIST_PHYSICIANS, query=asked).value.items[0].name
 
 
 def wait_for_redis(url: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from requests import Request
 
-from portal.services.decoding import Page
-from portal.services.endpoints import LIST_CONSENTS, UPDATE_CASE
+from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, UPDATE_CASE
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -16,9 +16,9 @@ from portal.services.errors import (
     NotFound,
     Unavailable,
 )
-from portal.services.records.physicians import Physician
 from portal.store import StoreDown
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read
+from tests.support.care import untyped
 
 
 def test_a_person_is_served_their_cached_copy_for_five_minutes(upstream, references, clock):
@@ -48,8 +48,8 @@ def test_clinics_people_sessions_and_languages_have_separate_copies(upstream, re
 
 def test_another_query_has_its_own_copy(upstream, references):
     care = care_of(upstream.url, references)
-    read(care, Filter="a")
-    read(care, Filter="b")
+    read(care, filter="a")
+    read(care, filter="b")
     assert len(upstream.seen) == 2
 
 
@@ -74,8 +74,8 @@ def test_a_changed_answer_replaces_an_expired_copy(upstream, references, clock):
 def test_a_vary_on_language_does_not_prevent_caching(upstream, references):
     care = care_of(upstream.url, references)
     upstream.next(200, ("Vary", "Accept-Language, Authorization"))
-    read(care, From="2026-11-16T00:00:00Z")
-    read(care, From="2026-11-16T00:00:00Z")
+    read(care, from_=datetime(2026, 11, 16, tzinfo=UTC))
+    read(care, from_=datetime(2026, 11, 16, tzinfo=UTC))
     assert len(upstream.seen) == 1
 
 
@@ -136,15 +136,17 @@ def test_an_unreadable_answer_is_not_cached(upstream, references):
 @pytest.mark.asvs("14.2.2")
 def test_no_endpoint_but_the_physicians_is_cached(references):
     with pytest.raises(ValueError, match="not reference data"):
-        references.get(care_of("http://127.0.0.1:1", references), LIST_CONSENTS, Page[Physician], {})
+        references.get(care_of("http://127.0.0.1:1", references), LIST_CONSENTS, {})
 
 
 def test_a_session_finds_only_its_own_persons_copies(upstream, references):
     care = care_of(upstream.url, references)
     read(care)
-    own = references._session(care, {}, references.copies).cache
+    own = references._session(care, LIST_PHYSICIANS, {}, references.copies).cache
     assert own.get_response(own.create_key(Request())) is not None
-    victor = references._session(replace(care, partition=("", "", "", "")), {}, references.copies).cache
+    victor = references._session(
+        replace(care, partition=("", "", "", "")), LIST_PHYSICIANS, {}, references.copies
+    ).cache
     assert victor.get_response(victor.create_key(Request())) is None
 
 
@@ -153,7 +155,7 @@ def test_a_persons_write_invalidates_their_copies(upstream, references):
     other = care_of(upstream.url, references, sub="grace", by_patient=True)
     read(care)
     read(other)
-    care.act(UPDATE_CASE, object, body={}, id="1")
+    care.act(untyped(UPDATE_CASE), {}, id="1")
     upstream.version = 2
     assert read(care).endswith("v2")
     assert read(other).endswith("v1")
@@ -169,7 +171,7 @@ def test_a_staff_write_invalidates_the_clinics_copies_in_all_processes(upstream,
     upstream.version = 2
     upstream.next(503)  # the outcome is unknown: the change may have happened
     with pytest.raises(Unavailable):
-        nora_elsewhere.act(UPDATE_CASE, object, body={}, id="1")
+        nora_elsewhere.act(untyped(UPDATE_CASE), {}, id="1")
     assert read(grace).endswith("v2")
     assert read(nora).endswith("v2")
     assert read(maya).endswith("v1")
@@ -183,4 +185,4 @@ def test_a_write_succeeds_even_if_the_store_cannot_record_the_invalidation(
 
     care = care_of(upstream.url, references)
     monkeypatch.setattr(store, "get", down)
-    assert care.act(UPDATE_CASE, object, body={}, id="1") is not None
+    assert care.act(untyped(UPDATE_CASE), {}, id="1") is not None

@@ -22,12 +22,12 @@ def test_the_memory_cache_is_bounded_and_drops_the_least_recently_used(upstream,
     kept = references.copies
     assert isinstance(kept, Memory)
     for number in range(20):
-        read(care, Filter="first")
-        read(care, Filter=str(number))
+        read(care, filter="first")
+        read(care, filter=str(number))
     assert 1 < len(kept.held) < 10
     assert kept.size == sum(map(len, kept.held.values())) <= 3000
     assert [call["path"] for call in upstream.seen].count(
-        "/api/calendar/resources/physicians?Filter=first"
+        "/api/calendar/resources/physicians?SkipCount=0&MaxResultCount=200&Filter=first"
     ) == 1
 
 
@@ -86,7 +86,7 @@ def test_concurrent_people_never_see_each_others_answers(upstream, references):
         care = care_of(upstream.url, references, sub=sub, tenant=("riverside", "harbour")[number % 2])
         if number % 10 == 0:
             references.move_on(care)
-        return f".{sub}." in read(care, Filter=str(number % 3))
+        return f".{sub}." in read(care, filter=str(number % 3))
 
     with ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(copy_context().run, visit, number) for number in range(300)]

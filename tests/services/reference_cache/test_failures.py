@@ -8,14 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from portal.http.circuit_breaker import Breakers
-from portal.services.decoding import Page
 from portal.services.endpoints import LIST_PHYSICIANS
 from portal.services.errors import (
     CircuitOpen,
     TokenRefused,
     Unavailable,
 )
-from portal.services.records.physicians import Physician
 from tests.services.reference_cache.care_api import ISSUER, Answer, Clock, care_of, read
 
 
@@ -25,11 +23,11 @@ def test_a_failing_api_is_covered_by_an_older_copy_with_its_time(upstream, refer
     read(care)
     clock.advance(minutes=6)
     upstream.fail(status, ("Cache-Control", "no-store"))
-    found = care.reference(LIST_PHYSICIANS, Page[Physician])
+    found = care.reference(LIST_PHYSICIANS)
     assert found.value.items[0].name == "riverside.nora.1.en v1"
     assert found.as_of is not None
     assert abs(found.as_of - datetime.now(UTC)) < timedelta(seconds=5)
-    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is None
+    assert care.reference(LIST_PHYSICIANS).as_of is None
 
 
 def test_an_older_copy_says_when_it_was_last_found_unchanged(upstream, references, clock):
@@ -39,7 +37,7 @@ def test_an_older_copy_says_when_it_was_last_found_unchanged(upstream, reference
     read(care)
     clock.advance(minutes=6)
     upstream.fail(503)
-    as_of = care.reference(LIST_PHYSICIANS, Page[Physician]).as_of
+    as_of = care.reference(LIST_PHYSICIANS).as_of
     assert as_of is not None
     assert abs(as_of - datetime.now(UTC) - timedelta(minutes=30)) < timedelta(seconds=5)
 
@@ -49,14 +47,14 @@ def test_a_truncated_answer_or_missing_server_is_covered_by_an_older_copy(upstre
     read(care)
     clock.advance(minutes=6)
     upstream.script.extend([Answer(hang_up=True)] * 3)
-    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    assert care.reference(LIST_PHYSICIANS).as_of is not None
     upstream.stop()
-    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    assert care.reference(LIST_PHYSICIANS).as_of is not None
 
 
 def test_a_transient_failure_is_retried_unnoticed(upstream, references):
     upstream.next(503)
-    found = care_of(upstream.url, references).reference(LIST_PHYSICIANS, Page[Physician])
+    found = care_of(upstream.url, references).reference(LIST_PHYSICIANS)
     assert found.as_of is None
     assert found.value.items[0].name == "riverside.nora.1.en v1"
 
@@ -66,9 +64,9 @@ def test_an_api_behind_an_open_breaker_is_covered_by_an_older_copy(upstream, ref
     read(care)
     clock.advance(minutes=6)
     upstream.fail(503)
-    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    assert care.reference(LIST_PHYSICIANS).as_of is not None
     asked = len(upstream.seen)
-    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    assert care.reference(LIST_PHYSICIANS).as_of is not None
     assert len(upstream.seen) == asked
     with pytest.raises(CircuitOpen):
         read(replace(care, partition=(ISSUER, "riverside", "victor", "1")))

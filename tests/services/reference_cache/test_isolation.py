@@ -16,6 +16,7 @@ from portal.services.errors import (
 )
 from portal.store.sqlite import SqliteStore
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read, wait_for_redis
+from tests.support.care import untyped
 
 HEADERS = st.lists(
     st.sampled_from(
@@ -99,7 +100,7 @@ class NobodySeesAnother(RuleBasedStateMachine):
     @rule(tenant=TENANTS, sub=SUBS)
     def writes(self, tenant: str, sub: str) -> None:
         self.upstream.version += 1
-        self.care(tenant, sub).act(UPDATE_CASE, object, body={}, id="1")
+        self.care(tenant, sub).act(untyped(UPDATE_CASE), {}, id="1")
         self.version_after_write[f"{tenant}.{sub}"] = self.upstream.version
         if sub == "nora":
             self.version_after_write[tenant] = self.upstream.version
