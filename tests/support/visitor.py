@@ -196,12 +196,25 @@ class Page:
     def words(self) -> str:
         """The text that a person reads in the main part."""
         main = self.soup.select_one("main") or self.soup
-        return re.sub(r"\s+", " ", main.get_text(" ")).strip()
+        return _text(main)
 
     @property
     def heading(self) -> str:
         h1 = self.soup.select_one("h1")
-        return re.sub(r"\s+", " ", h1.get_text(" ")).strip() if h1 else ""
+        return _text(h1) if h1 else ""
+
+    @property
+    def facts(self) -> list[tuple[str, ...]]:
+        """What the main part states, in order: label and value of definition lists, head and cells of table rows."""
+        main = self.soup.select_one("main") or self.soup
+        found: list[tuple[str, ...]] = []
+        for element in main.select("dt, tr:has(td)"):
+            if element.name == "dt":
+                value = element.find_next_sibling("dd")
+                found.append((_text(element), _text(value) if value else ""))
+            else:
+                found.append(tuple(_text(cell) for cell in element.select("th, td")))
+        return found
 
     def select(self, selector: str) -> list[Tag]:
         return list(self.soup.select(selector))
@@ -226,6 +239,10 @@ class Page:
         raise AssertionError(
             f"no form for {which} at {self.url}: {[f.get('action') for f in self.soup.select('form')]}"
         )
+
+
+def _text(element: Tag) -> str:
+    return re.sub(r"\s+", " ", element.get_text(" ")).strip()
 
 
 class Form:

@@ -1,0 +1,168 @@
+"""Genetic tests: the result, its meaning and cut-offs, label with value; no sex, and nothing before the release."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from portal.services.endpoints import READ_EPISODE, READ_FILE_CONTENT, READ_PGT_RESULT
+from portal.services.records.pgt_results import (
+    Abnormality,
+    PgtCall,
+    PgtResult,
+    PgtStatus,
+    PgtType,
+    Thresholds,
+)
+from tests.support.fake_api import FakeApi, sample
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+MOSAIC = PgtResult(
+    id="r-1",
+    embryo_code="GO-4",
+    status=PgtStatus.RELEASED,
+    episode_id="e-1",
+    embryo_storage_id="s-1",
+    test_type=PgtType.PGT_A,
+    laboratory="Laboratory of the north",
+    biopsied_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
+    reported_at=datetime(2026, 3, 9, 12, tzinfo=UTC),
+    released_at=datetime(2026, 3, 17, 12, tzinfo=UTC),
+    call=PgtCall.LOW_MOSAIC,
+    mosaic_percent=32,
+    thresholds=Thresholds(euploid_below=20, aneuploid_above=80),
+    abnormalities=(
+        Abnormality(chromosome="7", change="mosaic gain"),
+        Abnormality(chromosome="21", change="loss"),
+    ),
+    condition="Thalassaemia",
+    comment="Repeat if in doubt",
+    sex_disclosed=True,
+    sex="XX",
+    report_file_id="f-1",
+)
+WITH_SEX = PgtResult(
+    id="r-2",
+    embryo_code="GO-2",
+    status=PgtStatus.RELEASED,
+    laboratory="sex: F",
+    comment="46,XX, a girl",
+    condition="Turner",
+    abnormalities=(
+        Abnormality(chromosome="21", change="Trisomy"),
+        Abnormality(chromosome="7", change="Monosomy X"),
+    ),
+)
+
+
+def show(visitor: Visitor, result: PgtResult = MOSAIC, status: int = 200):
+    return visitor.get(f"/pgt-results/{result.id}", status=status)
+
+
+def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_PGT_RESULT, MOSAIC)
+    page = show(visitor("grace"))
+    assert page.heading == "Genetic test of embryo GO-4"
+    assert page.facts == [
+        ("Chromosome 7", "mosaic gain"),
+        ("Chromosome 21", "loss"),
+        ("Condition", "Thalassaemia"),
+        ("The laboratory’s comment", "Repeat if in doubt"),
+        ("Sex", "XX"),
+        ("Laboratory", "Laboratory of the north"),
+        ("Cells taken", "1 March 2026"),
+        ("Reported", "9 March 2026"),
+        ("Released", "17 March 2026"),
+    ]
+    assert "Low mosaic, 32%" in page.words
+    assert "It does not mean that a child would be ill." in page.words
+    assert [item.get_text() for item in page.select("main .card:has(.chart) li")] == [
+        "Below 20% of changed cells it calls an embryo euploid.",
+        "From 20% to 80% it calls it mosaic.",
+        "Above 80% it calls it aneuploid.",
+    ]
+
+
+def test_it_links_to_report_and_embryo(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_PGT_RESULT, MOSAIC)
+    page = show(visitor("grace"))
+    assert page.link("The laboratory’s report") == "/files/f-1"
+    assert page.link("This embryo in storage").startswith("/storage/s-1")
+    assert page.link("Embryos of this treatment") == "/episodes/e-1/embryos"
+
+
+def test_texts_that_may_tell_the_sex_are_withheld_and_mentioned(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_PGT_RESULT, WITH_SEX)
+    told = {}
+    for who, role in (("grace", "patient"), ("elif", "embryologist")):
+        page = show(visitor(who, role), WITH_SEX)
+        told[role] = page.facts
+        assert "only changes of chromosomes 1 to 22 are listed" in page.words
+        assert not re.search(r"46,|girl|Turner|sex: F|Monosomy|\bX\b", page.text)
+        assert page.facts[:2] == [("Chromosome 21", "Trisomy"), ("Chromosome 7", "Not shown here")]
+    assert told["patient"][2:4] == [
+        ("Condition", "Your doctor tells you which condition was tested for."),
+        ("The laboratory’s comment", "The laboratory’s comment is with your doctor."),
+    ]
+    assert ("The laboratory’s comment", "The comment is in the laboratory’s report.") in told["embryologist"]
+
+
+@pytest.mark.parametrize("status", list(PgtStatus))
+def test_a_patient_sees_nothing_before_the_release(
+    visitor: SignIn, fake_api: FakeApi, status: PgtStatus
+) -> None:
+    early = PgtResult(id="r-3", embryo_code="GO-6", status=status)
+    fake_api.gives(READ_PGT_RESULT, early)
+    is_released = status in ("Released", "Amended")
+    page = show(visitor("grace"), early, status=200 if is_released else 404)
+    assert is_released or page.heading == "We can’t find that"
+    assert ("Not released" in show(visitor("elif", "embryologist"), early).words) is not is_released
+
+
+@pytest.mark.parametrize("call", [None, PgtCall("SomethingNew"), *PgtCall])
+def test_every_call_has_a_meaning_and_an_unknown_one_breaks_nothing(
+    visitor: SignIn, fake_api: FakeApi, call: PgtCall | None
+) -> None:
+    bare = PgtResult(
+        id="r-4", embryo_code="E", status=PgtStatus.RELEASED, call=call, test_type=PgtType("PgtX")
+    )
+    fake_api.gives(READ_PGT_RESULT, bare)
+    assert "What it means" in show(visitor("grace"), bare).words
+
+
+def test_an_amended_call_shows_what_each_person_saw_before(visitor: SignIn, fake_api: FakeApi) -> None:
+    first = sample(PgtResult, id="r-5", call=PgtCall.EUPLOID, status=PgtStatus.RELEASED, mosaic_percent=None)
+    amended = sample(
+        PgtResult, id="r-5", call=PgtCall.SEGMENTAL, status=PgtStatus.AMENDED, mosaic_percent=None
+    )
+    grace, elif_ = visitor("grace-5"), visitor("elif-5", "embryologist")
+    elsewhere = visitor("grace-5", clinic="harbour")
+    fake_api.gives(READ_PGT_RESULT, first)
+    for person in (grace, elif_):
+        assert "When you looked before" not in show(person, first).words
+    fake_api.gives(READ_PGT_RESULT, amended)
+    for person, advice in ((grace, "Call the clinic if nobody"), (elif_, "Read the laboratory’s report")):
+        for _look in range(2):  # it stays
+            words = show(person, amended).words
+            assert re.search(r"it was: Euploid\. Since \d+ \w+ \d{4} it is: Segmental\.", words), words
+            assert advice in words and "isn’t shown here; your" not in words
+    for newcomer in (visitor("victor-5", "physician"), elsewhere):
+        words = show(newcomer, amended).words
+        assert "The laboratory has changed this result" in words and "looked before" not in words
+
+
+def test_a_refusal_of_the_api_is_the_page_for_what_cannot_be_found(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.refuses(READ_PGT_RESULT, 404)
+    assert show(visitor("grace"), status=404).heading == "We can’t find that"
+    assert not fake_api.sent(READ_EPISODE) and not fake_api.sent(READ_FILE_CONTENT)
+
+
+def test_it_is_read_with_the_persons_own_token(visitor: SignIn, fake_api: FakeApi) -> None:
+    show(visitor("grace"))
+    assert {call.headers["authorization"] for call in fake_api.calls} == {"Bearer token-of-grace"}

@@ -1,0 +1,223 @@
+"""A care API in this process, derived from the endpoints' declarations: lawful answers, every value distinct.
+
+It answers where calls would leave the portal (`portal.http.transport`), so that client, decoding, errors and audit are the
+real ones. By default it allows everything and answers each endpoint with a sample of its type; a test says what else it
+answers with `gives` and `refuses`, and reads what was sent in `calls`. `tests/services/test_fake_api.py` compares it with
+the care service, member by member.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from typing import Any, get_args, get_origin
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+import pytest
+from msgspec import inspect
+
+from portal.http import transport
+from portal.http.transfer import Answer, Call, TransportError
+from portal.services.api import AnyEndpoint
+from portal.services.decoding import Page
+from portal.services.endpoints import ALL, LIST_CONSENTS, LIST_NOTIFICATIONS
+
+NOW = datetime(2026, 11, 24, 20, tzinfo=UTC)
+"""The moment from which sample instants are counted."""
+
+_TEXTS = {
+    "time": "19:00",
+    "start": "09:00",
+    "end": "17:00",
+    "email": "person{n}@mail.example",
+    "phoneNumber": "+44207946{n:04}",
+    "language": "en",
+    "timeZone": "Europe/London",
+    "country": "GB",
+    "color": "#0b6e4f",
+    "mediaType": "application/pdf",
+    "dayOfWeek": "Monday",
+    "unit": "IU",
+}
+"""Members whose text has a form; any other text is the member's name and a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A call as it reached the API; `query` holds the last value of each parameter."""
+
+    row: AnyEndpoint
+    path: str
+    query: Mapping[str, str]
+    body: Any
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    body: bytes
+    media_type: str = "application/json"
+
+
+class FakeApi:
+    """The answers of one test."""
+
+    def __init__(self) -> None:
+        self.calls: list[Sent] = []
+        self._replies: dict[tuple[AnyEndpoint, str | None], _Reply | TransportError] = {}
+
+    def gives(self, row: AnyEndpoint, answer: object, *, id_: str | None = None) -> None:
+        """Answer this endpoint, or its record with this id, with a record, a list of records, or a file's bytes."""
+        if isinstance(answer, bytes):
+            reply = _Reply(200, answer, "application/pdf")
+        else:
+            plain = msgspec.to_builtins(answer)
+            if isinstance(plain, list) and get_origin(row.answer) is Page:
+                plain = {"totalCount": len(plain), "items": plain}
+            reply = _Reply(200, json.dumps(plain).encode())
+        self._replies[row, id_] = reply
+
+    def refuses(self, row: AnyEndpoint, status: int, code: str = "", *, id_: str | None = None) -> None:
+        """Refuse this endpoint's calls with a status and, if given, a rule's code."""
+        body = json.dumps({"error": {"code": f"ClientelePortal:{code}"}}).encode() if code else b""
+        self._replies[row, id_] = _Reply(status, body)
+
+    def loses(self, row: AnyEndpoint) -> None:
+        """Carry out this endpoint's calls, as far as anyone knows, but never answer."""
+        self._replies[row, None] = TransportError("timed out", sent=True)
+
+    def sent(self, row: AnyEndpoint) -> list[Sent]:
+        """The calls of this endpoint, oldest first."""
+        return [call for call in self.calls if call.row is row]
+
+    def send(self, call: Call, *, alone: bool = False) -> Answer:
+        """Answer as `portal.http.transport.send` does."""
+        reply = self._reply(call)
+        return Answer(reply.status, {"content-type": reply.media_type}, reply.body)
+
+    def stream(self, call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
+        """Answer as `portal.http.transport.stream` does."""
+        reply = self._reply(call)
+        headers = {"content-type": reply.media_type, "content-length": str(len(reply.body))}
+        return reply.status, headers, iter([reply.body])
+
+    def _reply(self, call: Call) -> _Reply:
+        parts = urlsplit(call.url)
+        row, ids = _row_of(call.method, parts.path)
+        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        body = json.loads(call.body) if call.body else None
+        headers = {name.lower(): value for name, value in call.headers}
+        self.calls.append(Sent(row, parts.path, query, body, headers))
+        id_ = next(iter(ids), query.get("id"))
+        reply = self._replies.get((row, id_)) or self._replies.get((row, None))
+        if isinstance(reply, TransportError):
+            raise reply
+        return reply or _default(row, id_)
+
+
+@pytest.fixture
+def fake_api(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    """An API that takes every call of this process."""
+    api = FakeApi()
+    monkeypatch.setattr(transport, "send", api.send)
+    monkeypatch.setattr(transport, "stream", api.stream)
+    return api
+
+
+def sample(kind: Any, **members: object) -> Any:
+    """A record of this kind in which every value is distinct, with these members (in snake_case) instead."""
+    from portal.services.decoding import decode
+
+    named = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    plain = {
+        **_Samples().of(kind),
+        **{named[name]: msgspec.to_builtins(value) for name, value in members.items()},
+    }
+    return decode(json.dumps(plain).encode(), kind)
+
+
+def samples(row: AnyEndpoint) -> Any:
+    """The JSON of an endpoint's answer: two records in a list, else one; None where the answer has no body."""
+    if row.answer is object:
+        return None
+    if get_origin(row.answer) is Page:
+        (kind,) = get_args(row.answer)
+        made = _Samples()
+        items = [made.of(kind), made.of(kind)]
+        if row is LIST_CONSENTS:  # the text comes with the form itself
+            items = [{name: value for name, value in item.items() if name != "body"} for item in items]
+        unread = {"unreadCount": 1} if row is LIST_NOTIFICATIONS else {}
+        return {"totalCount": 2, **unread, "items": items}
+    return _Samples().of(row.answer)
+
+
+def _default(row: AnyEndpoint, id_: str | None) -> _Reply:
+    if row.answer is bytes:
+        return _Reply(200, b"%PDF-1.7\n", "application/pdf")
+    answer = samples(row)
+    if answer is None:
+        return _Reply(204, b"")
+    if id_ is not None and "id" in answer:
+        answer["id"] = id_
+    return _Reply(200, json.dumps(answer).encode())
+
+
+def _row_of(method: str, path: str) -> tuple[AnyEndpoint, list[str]]:
+    for row in ALL:
+        pattern = re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(row.template))
+        if row.method == method and (found := re.fullmatch(pattern, path)):
+            return row, [unquote(id_) for id_ in found.groups()]
+    raise AssertionError(f"no endpoint is {method} {path}")
+
+
+class _Samples:
+    """Makes JSON of each type; one number runs through all values."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        """A record with all members that an API may send."""
+        shape = inspect.type_info(kind)
+        assert isinstance(shape, inspect.StructType), kind
+        fields = [field for field in shape.fields if not field.encode_name.startswith("(")]
+        return {
+            field.encode_name: self._value(field.type, field.encode_name, field.default) for field in fields
+        }
+
+    def _value(self, kind: inspect.Type, name: str, default: object = None) -> Any:
+        n = next(self._numbers)
+        match kind:
+            case inspect.UnionType():
+                given = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
+                texts = [option for option in given if isinstance(option, inspect.StrType)]
+                return self._value((texts or given)[0], name, default)
+            case inspect.StructType():
+                return self.of(kind.cls)
+            case inspect.VarTupleType():
+                return [self._value(kind.item_type, name.removesuffix("s")) for _ in range(2)]
+            case inspect.EnumType():
+                members: list[Any] = list(kind.cls)
+                return members[n % len(members)].value
+            case inspect.DateTimeType():
+                return (NOW + timedelta(hours=n)).isoformat().replace("+00:00", "Z")
+            case inspect.DateType():
+                return (date(1990, 1, 1) + timedelta(days=n)).isoformat()
+            case inspect.BoolType():
+                return default if isinstance(default, bool) else True
+            case inspect.IntType():
+                return n
+            case inspect.FloatType():
+                return n + 0.5
+            case inspect.DictType():
+                return {}
+            case _:
+                return _TEXTS.get(
+                    name, f"{name}-{n}" if name.lower().endswith("id") else f"{name} {n}"
+                ).format(n=n)
