@@ -50,6 +50,8 @@ from portal.web.explanations import (
     too_slow,
     wrong_method,
 )
+from portal.web.extensions import seconds_to_wait
+from portal.web.guard import NO_SESSION, SESSION_TAG, is_background, page_behind, to_sign_in
 from portal.web.pages import Page
 from portal.web.routing import own_address
 
@@ -133,20 +135,12 @@ def _actions(what: Explanation, href: str | None) -> list[dict[str, str]]:
         return [{"label": _("Refresh this page"), "href": href}, home]
     if what.again and request.method == "GET":
         return [{"label": _("Try again"), "href": own_address()}, home]
-    if what.again and (behind := _page_behind()) != "/":
+    if what.again and (behind := page_behind()) != "/":
         return [{"label": _("Go back and try again"), "href": behind}, home]
     return [home]
 
 
-def _page_behind() -> str:
-    from portal.web.guard import page_behind
-
-    return page_behind()
-
-
 def _not_signed_in(error: NotSignedIn) -> Response:
-    from portal.web.guard import NO_SESSION, SESSION_TAG, is_background, to_sign_in
-
     # A background request, such as the bell's, must not take someone away from the page: that clears itself.
     if is_background():
         return make_response("", 204, {SESSION_TAG: NO_SESSION})
@@ -158,8 +152,6 @@ def _not_signed_in(error: NotSignedIn) -> Response:
 
 def _step_up(error: StepUpNeeded) -> Response:
     """Sign in afresh, and find the form as it was left (RFC 9470)."""
-    from portal.web.guard import to_sign_in
-
     unsent.keep()
     audit.note_refusal(request.endpoint or "-", "step-up")
     return to_sign_in(fresh=True)
@@ -174,7 +166,7 @@ def _too_slow(error: deadline.Passed) -> Response:
 def _csrf_failed(error: CSRFError) -> Response:
     is_kept = unsent.keep()
     audit.note_refusal(request.endpoint or "-", "csrf-refused")
-    return answer(stale_page(is_kept=is_kept), href=_page_behind())
+    return answer(stale_page(is_kept=is_kept), href=page_behind())
 
 
 def _failed(error: CareError) -> Response:
@@ -245,8 +237,6 @@ def _http(error: HTTPException) -> Response | HTTPException:
 
 
 def _too_many() -> Response:
-    from portal.web.extensions import seconds_to_wait
-
     audit.note_refusal(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     return answer(too_many(seconds), retry_after=seconds)
