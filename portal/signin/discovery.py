@@ -78,12 +78,16 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def addresses(self) -> tuple[str, ...]:
         """Every address that the portal or the browser may be sent to."""
-        named = (
-            *(self.authorization_endpoint, self.token_endpoint, self.jwks_uri, self.userinfo_endpoint),
-            *(self.end_session_endpoint, self.revocation_endpoint),
+        addresses = (
+            self.authorization_endpoint,
+            self.token_endpoint,
+            self.jwks_uri,
+            self.userinfo_endpoint,
+            self.end_session_endpoint,
+            self.revocation_endpoint,
             self.pushed_authorization_request_endpoint,
         )
-        return tuple(address for address in named if address)
+        return tuple(address for address in addresses if address)
 
     @property
     def client_auth(self) -> str:

@@ -19,11 +19,10 @@ _EXTENSIONS = {
 """The first is given to a name that has none of them."""
 
 _OTHERS = (
-    "bin",
-    *("doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "csv", "ppt", "pptx", "odp"),
-    *("dcm", "heic", "heif", "tif", "tiff", "gif", "bmp", "webp", "mp3", "m4a", "wav", "mp4", "mov"),
-    *("txt", "eml", "ics", "vcf", "json", "xml", "zip"),
-)
+    "bin", "doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "csv", "ppt", "pptx", "odp", "dcm", "heic", "heif",
+    "tif", "tiff", "gif", "bmp", "webp", "mp3", "m4a", "wav", "mp4", "mov", "txt", "eml", "ics", "vcf", "json",
+    "xml", "zip",
+)  # fmt: skip
 """What a file of another type may be called: none of them is run when it is opened."""
 
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(?=\.|$)", re.IGNORECASE)

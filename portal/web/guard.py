@@ -35,24 +35,22 @@ R = TypeVar("R")
 
 PUBLIC = frozenset(
     {
-        *(
-            "sign_in.start",
-            "sign_in.callback",
-            "sign_in.sign_out",
-            "sign_in.signed_out",
-            "sign_in.whose",
-            "sign_in.back_channel",
-        ),
-        *(
-            "branding.stylesheet",
-            "branding.manifest",
-            "style_guide.show",
-            "language.choose",
-            "health.healthz",
-            "health.readyz",
-            "health.metrics",
-        ),
-        *("booking.show", "booking.book", "booking.calendar"),
+        "sign_in.start",
+        "sign_in.callback",
+        "sign_in.sign_out",
+        "sign_in.signed_out",
+        "sign_in.whose",
+        "sign_in.back_channel",
+        "branding.stylesheet",
+        "branding.manifest",
+        "style_guide.show",
+        "language.choose",
+        "health.healthz",
+        "health.readyz",
+        "health.metrics",
+        "booking.show",
+        "booking.book",
+        "booking.calendar",
     }
 )
 """Endpoints that anyone may call. Everything else carries a mark."""

@@ -33,27 +33,12 @@ OVER_TLS = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 """What it has besides over HTTPS (RFC 6797)."""
 
 _PAGE = {
-    "Permissions-Policy": ", ".join(
-        [
-            *(
-                f"{feature}=()"
-                for feature in (
-                    *(
-                        "accelerometer",
-                        "autoplay",
-                        "camera",
-                        "display-capture",
-                        "encrypted-media",
-                        "fullscreen",
-                    ),
-                    *("geolocation", "gyroscope", "hid", "idle-detection", "local-fonts", "magnetometer"),
-                    *("microphone", "midi", "payment", "picture-in-picture", "publickey-credentials-get"),
-                    *("screen-wake-lock", "serial", "usb", "xr-spatial-tracking"),
-                )
-            ),
-            "clipboard-write=(self)",
-        ]
-    ),
+    "Permissions-Policy": (
+        "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), "
+        "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), "
+        "microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), "
+        "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
+    )
 }
 """What a page has besides; no other answer can use a camera."""
 

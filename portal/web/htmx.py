@@ -150,24 +150,32 @@ def hx(
     ptag: str | None = None,
 ) -> Markup:
     """Return an element's htmx attributes, with the nonce without which htmx ignores them."""
-    given = _attributes(
-        *(get, post, target, swap, trigger, _flag(push_url), _flag(replace_url)),
-        *(include, indicator, sync, disable, confirm, ptag),
+    attributes = _attributes(
+        get=get,
+        post=post,
+        target=target,
+        swap=swap,
+        trigger=trigger,
+        push_url=_flag(push_url),
+        replace_url=_flag(replace_url),
+        include=include,
+        indicator=indicator,
+        sync=sync,
+        disable=disable,
+        confirm=confirm,
+        ptag=ptag,
     )
-    return Markup(f'{given}hx-nonce="{nonce()}"')  # noqa: S704 (each value is escaped)
+    return Markup(f'{attributes}hx-nonce="{nonce()}"')  # noqa: S704 (each value is escaped)
 
 
-_NAMES = (
-    *("get", "post", "target", "swap", "trigger", "push-url", "replace-url"),
-    *("include", "indicator", "sync", "disable", "confirm", "ptag"),
-)
-
-
-@lru_cache(maxsize=1024, typed=True)  # Markup and str of the same text must be kept apart
-def _attributes(*values: str | None) -> str:
-    """Attributes that have a value; cached, because pages repeat the same ones."""
-    pairs = zip(_NAMES, values, strict=True)
-    return "".join(f'hx-{name}="{escape(value)}" ' for name, value in pairs if value is not None)
+@lru_cache(maxsize=1024, typed=True)  # typed: Markup and str of the same text are escaped differently
+def _attributes(**values: str | None) -> str:
+    """The attributes that have a value. Cached, because pages repeat the same ones."""
+    return "".join(
+        f'hx-{name.replace("_", "-")}="{escape(value)}" '
+        for name, value in values.items()
+        if value is not None
+    )
 
 
 def toast(
