@@ -7,7 +7,7 @@ from typing import Any, cast
 from flask import Blueprint, Response, abort, current_app, g, jsonify, make_response, request
 
 from portal.web import static
-from portal.web.compression import best
+from portal.web.compression import best_encoding
 
 _FOR_EVER = 10 * 365 * 24 * 3600
 
@@ -20,7 +20,7 @@ def stylesheet(version: str, accent: str) -> Response:
     tenant = g.tenant
     if version != current_app.config["STATIC_VERSION"] or f"#{accent}" != tenant.accent:
         abort(404)
-    encoding = best(request.headers.get("Accept-Encoding", ""))
+    encoding = best_encoding(request.headers.get("Accept-Encoding", ""))
     response = make_response(static.sheet(tenant.accent, tenant.on_accent, encoding))
     response.content_type = "text/css; charset=utf-8"
     response.cache_control.public = response.cache_control.immutable = True

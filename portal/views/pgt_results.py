@@ -47,7 +47,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
-    before = seen_results.calls_before(person, [result]).get(result.id)
+    before = seen_results.previous_calls(person, [result]).get(result.id)
     view = ResultView(result, _patient_of(care, result) if person.is_staff else None, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     return render(ResultPage(result=result, view=view))

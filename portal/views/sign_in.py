@@ -19,7 +19,7 @@ from portal.store import StoreDown
 from portal.web import audit, unsent
 from portal.web.extensions import csrf, limiter, person_or_address
 from portal.web.guard import NO_SESSION, SESSION_TAG
-from portal.web.htmx import leave_to, redirect_to, render
+from portal.web.htmx import redirect_outside, redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
 
@@ -83,7 +83,7 @@ def _start(
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
         audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"), reason=str(error) or None)
         raise
-    response = leave_to(started.location)
+    response = redirect_outside(started.location)
     _bind(response, started.cookie)
     return response
 
@@ -148,7 +148,7 @@ def sign_out() -> Response:
         audit.note("sign-out", "done", person=person)
         if revoke(g.tenant, provider, tokens, context().settings.timeouts):
             location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
-    response = leave_to(location) if location else redirect_to("/signed-out")
+    response = redirect_outside(location) if location else redirect_to("/signed-out")
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
 

@@ -231,7 +231,7 @@ def _is_search(event: str) -> bool:
 def _is_page(response: Response) -> bool:
     """Whether the answer shows anything: no redirect, nothing that the browser has already."""
     is_bare = 300 <= response.status_code < 400 or response.status_code == 204
-    return not (is_bare or htmx.leads_away(response))
+    return not (is_bare or htmx.is_htmx_redirect(response))
 
 
 def _record(

@@ -28,7 +28,7 @@ KNOWN = LastKnown("bell", LastCount(count=None, at=0.0), seconds=3600)
 
 def count(person: Person) -> int | None:
     """Return how many notifications are unread as far as is known; None when it isn't (the store may be down)."""
-    return KNOWN.of(person).count
+    return KNOWN.get(person).count
 
 
 def is_fresh(known: LastCount) -> bool:

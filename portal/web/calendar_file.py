@@ -21,12 +21,12 @@ _REMINDED = timedelta(hours=2)
 """How long before a visit the calendar reminds."""
 
 
-def calendar_of(visits: Sequence[Appointment], *, clinic: str, made_at: datetime) -> bytes:
+def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at: datetime) -> bytes:
     """Return the visits as an iCalendar object, each in the zone of its place.
 
     A visit keeps its UID, so that importing the file again moves the entry instead of doubling it.
     """
-    return written(
+    return serialize(
         (
             {
                 "uid": f"{visit.id}@{clinic}.appointments",
@@ -47,7 +47,7 @@ def calendar_of(visits: Sequence[Appointment], *, clinic: str, made_at: datetime
     )
 
 
-def written(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
+def serialize(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
     """Return events, each by the names of its properties (RFC 5545 §3.8), as an iCalendar object.
 
     What is None is left out; `about` is a part of the object's PRODID. `alarm`, a time before the event begins and what

@@ -48,7 +48,7 @@ def _compress(response: Response) -> Response:
     if len(body) < _SMALLEST:
         return response
     response.vary.add("Accept-Encoding")
-    encoding = best(request.headers.get("Accept-Encoding", ""))
+    encoding = best_encoding(request.headers.get("Accept-Encoding", ""))
     if encoding is None:
         return response
     response.set_data(_encoded(body, encoding))
@@ -60,7 +60,7 @@ def _compress(response: Response) -> Response:
 
 
 @lru_cache(512)
-def best(accepted: str) -> Encoding | None:
+def best_encoding(accepted: str) -> Encoding | None:
     """Return the encoding to use for an `Accept-Encoding` header: brotli where it is as welcome as gzip."""
     offered = parse_accept_header(accepted[:200], Accept)
     encodings: tuple[Encoding, ...] = ("br", "gzip")
@@ -69,7 +69,7 @@ def best(accepted: str) -> Encoding | None:
     return wanted if qualities[wanted] > 0 else None
 
 
-def packed(body: bytes, encoding: Encoding | None) -> bytes:
+def compress_fully(body: bytes, encoding: Encoding | None) -> bytes:
     """Return content that is sent often, compressed as far as it goes; with None as it is."""
     return _encoded(body, encoding, brotli_quality=11, gzip_level=9) if encoding else body
 

@@ -55,7 +55,7 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         """Refuse an unsafe request of another site, or without a token of this browser; raise CSRFError."""
         if request.method in _SAFE or (apply_exemptions and _needs_no_token()):
             return
-        if not is_from_here():
+        if not is_same_origin():
             raise CSRFError("another site's form")
         if not _is_of_this_browser():
             raise CSRFError("no token of this browser")
@@ -77,7 +77,7 @@ def token() -> str:
     return g.csrf_token
 
 
-def is_from_here() -> bool:
+def is_same_origin() -> bool:
     """Whether a page of the portal sent this request.
 
     The browser says so itself (Fetch Metadata), or else names the `Origin`; an old one says neither.
@@ -89,7 +89,7 @@ def is_from_here() -> bool:
     return origin is None or address_parts(origin).netloc == request.host
 
 
-def is_made_for(issuer: str, sub: str) -> bool:
+def is_issued_for(issuer: str, sub: str) -> bool:
     """Whether the form that was sent was made for this person, in this session or an earlier one."""
     given = _given()
     return given is not None and any(

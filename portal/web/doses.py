@@ -112,7 +112,7 @@ class PlanWords:
         told = self._day(last) or _("day %(day)s", day=last)
         return rule, _("last dose: %(day)s", day=told)
 
-    def go_on(self, left: Sequence[Course]) -> list[str]:
+    def instructions_to_continue(self, left: Sequence[Course]) -> list[str]:
         """What is still to be taken of a plan whose treatment has ended, one sentence for each medicine."""
         found: dict[str, None] = {}
         for one in left:

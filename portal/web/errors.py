@@ -37,23 +37,23 @@ from portal.web.explanations import (
     client_refused,
     explain,
     identity_down,
+    internal_error,
     is_staff,
     not_understood,
-    ours,
     sign_in_loop,
     signed_out_here,
     stale_page,
+    store_down,
     store_full,
-    store_gone,
     too_many,
     too_many_downloads,
     too_slow,
     wrong_method,
 )
 from portal.web.extensions import seconds_to_wait
-from portal.web.guard import NO_SESSION, SESSION_TAG, is_background, page_behind, to_sign_in
+from portal.web.guard import NO_SESSION, SESSION_TAG, is_background, page_to_return_to, to_sign_in
 from portal.web.pages import Page
-from portal.web.routing import own_address
+from portal.web.routing import current_address
 
 log = logging.getLogger("portal")
 
@@ -113,7 +113,7 @@ def answer(what: Explanation, *, retry_after: float | None = None, href: str | N
     page: Page
     try:
         if htmx.is_htmx():
-            href = href or (htmx.current_path() if what.again else None)
+            href = href or (htmx.current_path() if what.can_retry else None)
             page = FailureFragment(**said, correlation_id=number, target=htmx.target(), href=href)
         else:
             page = FailurePage(**said, correlation_id=number, actions=_actions(what, href))
@@ -133,9 +133,9 @@ def _actions(what: Explanation, href: str | None) -> list[dict[str, str]]:
     home = {"label": _("Go to the worklist") if is_staff() else _("Go to the home page"), "href": "/"}
     if href:
         return [{"label": _("Refresh this page"), "href": href}, home]
-    if what.again and request.method == "GET":
-        return [{"label": _("Try again"), "href": own_address()}, home]
-    if what.again and (behind := page_behind()) != "/":
+    if what.can_retry and request.method == "GET":
+        return [{"label": _("Try again"), "href": current_address()}, home]
+    if what.can_retry and (behind := page_to_return_to()) != "/":
         return [{"label": _("Go back and try again"), "href": behind}, home]
     return [home]
 
@@ -166,7 +166,7 @@ def _too_slow(error: deadline.Passed) -> Response:
 def _csrf_failed(error: CSRFError) -> Response:
     is_kept = unsent.keep()
     audit.note_refusal(request.endpoint or "-", "csrf-refused")
-    return answer(stale_page(is_kept=is_kept), href=page_behind())
+    return answer(stale_page(is_kept=is_kept), href=page_to_return_to())
 
 
 def _failed(error: CareError) -> Response:
@@ -193,7 +193,7 @@ def _store_down(error: StoreDown) -> Response:
     if not g.get("tenant"):
         response = _bare(503)
     else:
-        what = store_full() if isinstance(error, StoreFull) else store_gone()
+        what = store_full() if isinstance(error, StoreFull) else store_down()
         if session().ended:
             what = signed_out_here()
         audit.nothing_shown()
@@ -251,7 +251,7 @@ def _unexpected(error: Exception) -> Response:
     log.exception("unexpected")
     if not g.get("tenant"):
         return _bare(500)
-    return answer(ours())
+    return answer(internal_error())
 
 
 def _bare(status: int) -> Response:

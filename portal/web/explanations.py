@@ -36,7 +36,7 @@ class Explanation:
     title: str
     happened: str
     todo: str
-    again: bool = False
+    can_retry: bool = False
 
 
 def explain(error: CareError) -> Explanation:
@@ -48,7 +48,7 @@ def explain(error: CareError) -> Explanation:
                 _("The clinic’s system doesn’t accept your sign-in"),
                 _("You are signed in here, but the clinic’s system refused that. Your records are safe."),
                 _("Sign out, then sign in again. If it happens again, tell the clinic."),
-                again=True,
+                can_retry=True,
             )
         case NotAllowed():
             return Explanation(
@@ -81,7 +81,7 @@ def explain(error: CareError) -> Explanation:
                 _("Someone changed this meanwhile"),
                 _("It is not as it was when you opened it, so nothing was saved over it."),
                 _("Open it again to see it as it is now."),
-                again=True,
+                can_retry=True,
             )
         case Invalid():
             return Explanation(
@@ -119,7 +119,7 @@ def explain(error: CareError) -> Explanation:
                 _("That wasn’t done"),
                 _("The clinic’s system can’t take this right now. Nothing was changed."),
                 _in_a_minute(),
-                again=True,
+                can_retry=True,
             )
         case Unavailable() | BadResponse():
             return Explanation(
@@ -127,13 +127,13 @@ def explain(error: CareError) -> Explanation:
                 _("This can’t be shown right now"),
                 _("The clinic’s system isn’t answering. Your records are safe."),
                 _in_a_minute(),
-                again=True,
+                can_retry=True,
             )
         case _:
-            return ours()
+            return internal_error()
 
 
-def ours() -> Explanation:
+def internal_error() -> Explanation:
     """Explain a fault of the portal's own."""
     return Explanation(
         500,
@@ -152,7 +152,7 @@ def too_slow() -> Explanation:
         _("This can’t be shown right now"),
         _("It took too long to put this page together. Your records are safe."),
         _in_a_minute(),
-        again=True,
+        can_retry=True,
     )
 
 
@@ -168,7 +168,7 @@ def is_staff() -> bool:
     return person is not None and person.is_staff
 
 
-def store_gone() -> Explanation:
+def store_down() -> Explanation:
     """Explain a store that can't be read."""
     return Explanation(
         503,
@@ -217,7 +217,7 @@ def identity_down() -> Explanation:
         _("Signing in isn’t possible right now"),
         _("The sign-in service isn’t answering."),
         _("Please try again in a minute. If it is urgent, call your clinic."),
-        again=True,
+        can_retry=True,
     )
 
 
@@ -240,7 +240,7 @@ def stale_page(*, is_kept: bool) -> Explanation:
         _("Refresh this page: what you had typed is there, and you can send it again.")
         if is_kept
         else _("Refresh this page and send it again."),
-        again=True,
+        can_retry=True,
     )
 
 
@@ -261,7 +261,7 @@ def too_many(seconds: int) -> Explanation:
         _("Too many tries"),
         _("There were too many requests from here in a short time. Nothing was changed."),
         when,
-        again=True,
+        can_retry=True,
     )
 
 
@@ -272,7 +272,7 @@ def too_many_downloads() -> Explanation:
         _("Too many files at once"),
         _("Several files are still on their way from here."),
         _("Wait until one of them has arrived, then try again."),
-        again=True,
+        can_retry=True,
     )
 
 

@@ -19,7 +19,7 @@ from flask.templating import Environment
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator
 
-PLAIN = frozenset(
+CONTEXT_FREE = frozenset(
     {"hx", "nonce", "csrf_field", "toasts", "now", "today", "static", "url_for", "ngettext", "caller"}
 )
 """What templates call by these names wants no context of Jinja's."""
@@ -58,7 +58,7 @@ class TemplateCode(CodeGenerator):
         if not _escapes(frame):
             super().visit_Concat(node, frame)
             return
-        self.write("environment.joined((")
+        self.write("environment.join_markup((")
         for one in node.nodes:
             self.visit(one, frame)
             self.write(", ")
@@ -67,7 +67,7 @@ class TemplateCode(CodeGenerator):
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         """Write what comes before an expression in the output; Jinja writes the closing bracket."""
         if _escapes(frame):
-            self.write("environment.written(")
+            self.write("environment.escape_output(")
         else:
             super()._output_child_pre(node, frame, finalize)
 
@@ -76,7 +76,7 @@ class TemplateCode(CodeGenerator):
         match called:
             case nodes.Getattr(node=nodes.Name(name="ui"), attr=name) if hasattr(self.environment.ui, name):
                 return f"environment.ui.{name}"
-            case nodes.Name(name=name) if name in PLAIN:
+            case nodes.Name(name=name) if name in CONTEXT_FREE:
                 return ""
             case _:
                 return None

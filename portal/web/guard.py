@@ -28,7 +28,7 @@ from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
 from portal.web import audit, csrf, htmx, modules, unsent
-from portal.web.routing import endpoint_at, own_address, repeatable
+from portal.web.routing import current_address, endpoint_at, without_sign_in_code
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,7 +107,7 @@ def init_app(app: Flask) -> None:
         if request.method != "POST" or unsent.ONLY_KEEP not in request.form:
             return None
         unsent.keep()
-        return htmx.redirect_to(page_behind()) if session().person else to_sign_in()
+        return htmx.redirect_to(page_to_return_to()) if session().person else to_sign_in()
 
     app.before_request(_refuse_other_windows)
     app.before_request(deny_by_default)
@@ -125,7 +125,7 @@ def _refuse_other_windows() -> None:
     if to in _FRAMES and site != "same-origin":
         abort(404)
     by_script = "HX-Request" in request.headers if to is None else to == "empty"
-    if is_background() and not (by_script and csrf.is_from_here()):
+    if is_background() and not (by_script and csrf.is_same_origin()):
         abort(404)
 
 
@@ -206,23 +206,23 @@ def is_fresh(person: Person, max_age: int = FRESH) -> bool:
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
     """Send the browser to sign in (again) and back to where it was."""
-    query: dict[str, str] = {"next": next_path or page_behind()}
+    query: dict[str, str] = {"next": next_path or page_to_return_to()}
     if fresh:
         query["fresh"] = "1"
     return htmx.redirect_to(f"/sign-in?{urlencode(query)}")
 
 
-def page_behind() -> str:
+def page_to_return_to() -> str:
     """Return the page to come back to: this one, or for a form or a fragment the page that it stands on."""
     if request.method == "GET" and not htmx.is_htmx():
-        return own_address()
+        return current_address()
     came_from = address_parts(request.headers.get("Referer"))
     referrer = came_from.path + (f"?{came_from.query}" if came_from.query else "")
     known = (
         unsent.page_of_form(),
         htmx.current_path(),
-        repeatable(referrer) if came_from.netloc == request.host else None,
-        own_address(),
+        without_sign_in_code(referrer) if came_from.netloc == request.host else None,
+        current_address(),
     )
     return next((address for address in known if address and _is_page(address)), "/")
 

@@ -23,7 +23,7 @@ from portal.parse import address_parts, is_local
 from portal.web import templates
 from portal.web.headers import nonce
 from portal.web.pages import Page
-from portal.web.routing import repeatable
+from portal.web.routing import without_sign_in_code
 
 _KEPT_TOASTS = "toasts"
 
@@ -64,7 +64,7 @@ def current_path() -> str | None:
     parts = address_parts(request.headers.get("HX-Current-URL"))
     if not is_htmx() or parts.netloc != request.host:
         return None
-    return repeatable(parts.path + (f"?{parts.query}" if parts.query else ""))
+    return without_sign_in_code(parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 def render(
@@ -116,10 +116,10 @@ def redirect_to(location: str) -> Response:
     """
     _keep_toasts()
     address = iri_to_uri(location)
-    return leave_to(address if is_local(address) else "/")
+    return redirect_outside(address if is_local(address) else "/")
 
 
-def leave_to(address: str) -> Response:
+def redirect_outside(address: str) -> Response:
     """Send the browser to the identity server, whose address its discovery document gives."""
     if is_htmx():
         return _vary(make_response("", 200, {"HX-Redirect": address}))
@@ -128,7 +128,7 @@ def leave_to(address: str) -> Response:
     return _vary(response)
 
 
-def leads_away(response: Response) -> bool:
+def is_htmx_redirect(response: Response) -> bool:
     """Whether the answer only sends htmx to another page."""
     return "HX-Redirect" in response.headers
 

@@ -1,4 +1,4 @@
-"""What the portal last knew of a person at a clinic: small values, sealed in the store, shared by all tabs and workers."""
+"""Small cached values for each person and clinic, kept encrypted in the store and shared by all tabs and workers."""
 
 from __future__ import annotations
 
@@ -17,33 +17,37 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LastKnown(Generic[T]):
-    """One value of this `kind` for each person and clinic, kept for `seconds` after its last change.
+    """A cache of one value per person and clinic, under the record name `kind`; expires `seconds` after its last change.
 
-    `nothing` is what is known without one. No page fails for it: while the store is down nothing is known or kept.
+    `default` is returned when there is no value. A page never fails because of this cache: while the store is down,
+    reads return `default` and writes are dropped.
     """
 
     kind: str
-    nothing: T
+    default: T
     seconds: float
 
-    def of(self, person: Person) -> T:
-        """Return what is known."""
+    def get(self, person: Person) -> T:
+        """Return the cached value, or `default`."""
         try:
-            held = context().vault.get(self.name(person), type(self.nothing))
+            record = context().vault.get(self.record_name(person), type(self.default))
         except StoreDown:
-            return self.nothing
-        return held.value if held else self.nothing
+            return self.default
+        return record.value if record else self.default
 
     def update(self, person: Person, change: Callable[[T], T | None]) -> T | None:
-        """Keep what `change` makes of it, and return that; None when nothing was kept (`Vault.update`)."""
-        name, until = self.name(person), context().clock() + self.seconds
+        """Store and return what `change` makes of the value; return None if nothing was stored.
+
+        `change` returns None to leave the value as it is (see `Vault.update`).
+        """
+        name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:
             return context().vault.update(
-                name, type(self.nothing), change, initial=self.nothing, expires_at=until
+                name, type(self.default), change, initial=self.default, expires_at=expires_at
             )
         except StoreDown:
             return None
 
-    def name(self, person: Person) -> str:
-        """Return the name of the record."""
+    def record_name(self, person: Person) -> str:
+        """Return the name of the store's record."""
         return context().vault.name(self.kind, person.issuer, g.tenant.key, person.sub)

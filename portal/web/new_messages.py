@@ -39,7 +39,7 @@ def newest_of(conversations: Sequence[Conversation]) -> str:
 
 def newest(person: Person, conversation_id: str | None = None) -> str | None:
     """Return the newest message of a conversation, or of all; None when it isn't known."""
-    messages = KNOWN.of(person).messages
+    messages = KNOWN.get(person).messages
     if messages is None:
         return None
     return messages.get(conversation_id) if conversation_id else next(iter(messages.values()), "")

@@ -1,12 +1,12 @@
-"""What a page is given: one typed value, made by its view.
+"""Template contexts as typed dataclasses, created by the views.
 
     class ReceiptPage(Page, template="consents/receipt.html"):
         form: ConsentForm
         signatures: list[Signature]
 
-A subclass is a frozen dataclass whose fields are the template's variables. The frame around every page has names of its
-own (`Frame`), and templates may call some functions by name: a page that takes one of these names is an error at start,
-because it would be written where the frame means something else.
+A subclass is a frozen dataclass whose fields are the template's variables. The layout has variables of its own (`Frame`)
+and templates have global functions. A page whose field has one of these names would replace it in the layout, so it is
+rejected at startup.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from portal.state.session_records import Person
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What the frame around every page is made of (templates/base.html).
+    """The variables of the layout that every page extends (templates/base.html).
 
-    `called` is what the person likes to be called; `unreadable` how many records of lists were left out of the page,
-    because they couldn't be read.
+    `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
+    of records left out of the page's lists because they couldn't be decoded.
     """
 
     tenant: Tenant | None
     person: Person | None
-    called: str
+    preferred_name: str
     locale: str
-    here: str
+    current_address: str
     direction: str
     languages: list[dict[str, str]]
     nav: list[Any]
@@ -48,7 +48,7 @@ FRAME = frozenset(field.name for field in dataclasses.fields(Frame))
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Page:
-    """A page's context; `template` is its file below templates/."""
+    """A page's template context; `template` is its file below templates/."""
 
     template: ClassVar[str]
 
@@ -65,24 +65,24 @@ class Page:
 
 
 def all_pages() -> Iterator[type[Page]]:
-    """Yield every page that is defined so far."""
-    waiting = list(Page.__subclasses__())
-    while waiting:
-        page = waiting.pop()
-        waiting += page.__subclasses__()
+    """Yield every subclass of Page that is defined so far."""
+    remaining = list(Page.__subclasses__())
+    while remaining:
+        page = remaining.pop()
+        remaining += page.__subclasses__()
         yield page
 
 
 def refuse_collisions(names: Iterable[str]) -> None:
-    """Raise TypeError when a page has a field of one of these names, which its template knows already."""
+    """Raise TypeError if a page has a field with one of these names, which its template uses for something else."""
     taken = frozenset(names)
     for page in all_pages():
         _refuse(page, taken)
 
 
 def _refuse(page: type[Page], taken: frozenset[str]) -> None:
-    own = {field.name for field in dataclasses.fields(page)} & taken  # pyright: ignore[reportArgumentType]
-    if own:
+    collisions = {field.name for field in dataclasses.fields(page)} & taken  # pyright: ignore[reportArgumentType]
+    if collisions:
         raise TypeError(
-            f"{page.__module__}.{page.__qualname__}: {', '.join(sorted(own))} means something else in every template"
+            f"{page.__module__}.{page.__qualname__}: {', '.join(sorted(collisions))} means something else in every template"
         )

@@ -69,7 +69,7 @@ class FailedPage(Page, template="print/failed.html"):
     is_too_long: bool
 
 
-def printed(
+def pdf_response(
     document: Document,
     *,
     name: str,

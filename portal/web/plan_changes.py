@@ -37,7 +37,7 @@ class PlanNotice:
 
 def notice_of(person: Person, plan: Protocol) -> PlanNotice:
     """Return what changed in the plan since the person said that they had seen it."""
-    look, shown = seen_plans.look(person, plan), seen_plans.digest(plan)
+    look, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
     change = changed(look.plan, plan, today())
     if change and change.at != look.changed_at:
         seen_plans.note_change(person, plan)

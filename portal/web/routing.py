@@ -46,12 +46,12 @@ def endpoint_at(path: str) -> str | None:
     return None if modules.is_off(str(endpoint)) else str(endpoint)
 
 
-def own_address() -> str:
-    """Return path and query of this request, as `repeatable` gives them."""
-    return repeatable(request.full_path if request.query_string else request.path)
+def current_address() -> str:
+    """Return path and query of this request, as `without_sign_in_code` gives them."""
+    return without_sign_in_code(request.full_path if request.query_string else request.path)
 
 
-def repeatable(address: str) -> str:
+def without_sign_in_code(address: str) -> str:
     """Return an address of the portal as a page may repeat it; the sign-in callback's, which holds a code, becomes `/`.
 
     The code, `state` and `iss` belong into no page and no further address (RFC 9700 §4.2).

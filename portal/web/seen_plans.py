@@ -1,7 +1,7 @@
-"""Plans as the person last saw them, so that a change is told until they say that they have seen it.
+"""Snapshots of medicine plans as a person last saw them, to show what changed until they confirm having seen it.
 
-Kept sealed in the store for each person and clinic: status, first day, and of each row the medicine, its dose and its
-hours, without anybody's name. The first look at a plan is its beginning: nothing has changed yet.
+Stored encrypted for each person and clinic, without names: status, first day, and each row's medicine, dose and times.
+The first time that a plan is shown, its snapshot is taken as it is, so nothing counts as changed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 
 _MOST = 4
-"""Plans that are kept for one person; the one that was looked at longest ago goes first."""
+"""Maximum number of plans kept for one person; the one updated longest ago is dropped first."""
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan as it was seen; when it changed before that, and the events of the calendar file that was downloaded."""
+class SeenPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan as last seen, and the calendar file last downloaded for it.
+
+    `changed_at` is the last known change of the plan; `downloaded` the digest of the plan in the calendar file; `events` its
+    events.
+    """
 
     plan: PlanSeen
     episode_id: str | None = None
@@ -31,85 +35,85 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[str, ...] = ()
 
 
-class Looks(msgspec.Struct, frozen=True):
-    """What one person saw, by the id of the plan, the newest look last."""
+class SeenPlans(msgspec.Struct, frozen=True):
+    """One person's snapshots by plan id, the most recently updated last."""
 
-    plans: dict[str, Look]
-
-
-_LOOKS = LastKnown("plans", Looks(plans={}), seconds=90 * 24 * 3600)
+    plans: dict[str, SeenPlan]
 
 
-def look(person: Person, plan: Protocol) -> Look:
-    """Return how the person last saw a plan; the first look is kept."""
-    known = _LOOKS.of(person).plans.get(plan.id)
+_SEEN = LastKnown("plans", SeenPlans(plans={}), seconds=90 * 24 * 3600)
+
+
+def last_seen(person: Person, plan: Protocol) -> SeenPlan:
+    """Return the plan as the person last saw it; the first time, store it as it is now."""
+    known = _SEEN.get(person).plans.get(plan.id)
     if known is None:
-        known = _first_look(plan)
-        _LOOKS.update(person, lambda looks: None if plan.id in looks.plans else _with(looks, plan.id, known))
+        known = _first_seen(plan)
+        _SEEN.update(person, lambda saved: None if plan.id in saved.plans else _with(saved, plan.id, known))
     return known
 
 
 def note_change(person: Person, plan: Protocol) -> None:
-    """Remember when the plan changed, though the person hasn't said that they have seen it."""
+    """Store when the plan changed, although the person hasn't confirmed having seen it."""
 
-    def with_change(looks: Looks) -> Looks | None:
-        held = looks.plans.get(plan.id)
-        at = plan.last_modification_time
-        if held is None or at is None or held.changed_at == at:
+    def with_change(saved: SeenPlans) -> SeenPlans | None:
+        before = saved.plans.get(plan.id)
+        changed_at = plan.last_modification_time
+        if before is None or changed_at is None or before.changed_at == changed_at:
             return None
-        return _with(looks, plan.id, structs.replace(held, changed_at=at))
+        return _with(saved, plan.id, structs.replace(before, changed_at=changed_at))
 
-    _LOOKS.update(person, with_change)
+    _SEEN.update(person, with_change)
 
 
 def mark_seen(person: Person, plan: Protocol, shown: str) -> bool:
-    """Remember that the person has seen the plan; False if it is no longer the one that was `shown` (its digest)."""
+    """Store that the person has seen the plan; return False if it is no longer the one with the digest `shown`."""
     if digest(plan) != shown:
         return False
 
-    def with_seen(looks: Looks) -> Looks:
-        held = looks.plans.get(plan.id) or _first_look(plan)
-        at = plan.last_modification_time or held.changed_at
-        return _with(looks, plan.id, structs.replace(held, plan=seen(plan), changed_at=at))
+    def with_seen(saved: SeenPlans) -> SeenPlans:
+        before = saved.plans.get(plan.id) or _first_seen(plan)
+        changed_at = plan.last_modification_time or before.changed_at
+        return _with(saved, plan.id, structs.replace(before, plan=seen(plan), changed_at=changed_at))
 
-    _LOOKS.update(person, with_seen)
+    _SEEN.update(person, with_seen)
     return True
 
 
 def remember_download(person: Person, plan: Protocol, events: tuple[str, ...]) -> None:
-    """Remember which plan and which events the calendar file held that the person downloaded."""
+    """Store which state of the plan and which events the downloaded calendar file contains."""
 
-    def with_download(looks: Looks) -> Looks:
-        held = looks.plans.get(plan.id) or _first_look(plan)
-        return _with(looks, plan.id, structs.replace(held, downloaded=digest(plan), events=events))
+    def with_download(saved: SeenPlans) -> SeenPlans:
+        before = saved.plans.get(plan.id) or _first_seen(plan)
+        return _with(saved, plan.id, structs.replace(before, downloaded=digest(plan), events=events))
 
-    _LOOKS.update(person, with_download)
+    _SEEN.update(person, with_download)
 
 
 def last_change(person: Person, episode_id: str | None) -> datetime | None:
-    """Return when the plan of an episode was last changed, as far as the person has seen it."""
+    """Return the last known change of an episode's plans, or of any plan if `episode_id` is None; None if none is known."""
     times = [
-        look.changed_at
-        for look in _LOOKS.of(person).plans.values()
-        if look.changed_at and episode_id in (None, look.episode_id)
+        seen_plan.changed_at
+        for seen_plan in _SEEN.get(person).plans.values()
+        if seen_plan.changed_at and episode_id in (None, seen_plan.episode_id)
     ]
     return max(times, default=None)
 
 
 def digest(plan: Protocol) -> str:
-    """Return what tells two states of a plan apart: equal for plans with the same status, days and doses."""
+    """Return a digest of the plan's status, days and doses: equal digests, equal plans."""
     return hashlib.sha256(msgspec.json.encode(seen(plan))).hexdigest()[:32]
 
 
-def _first_look(plan: Protocol) -> Look:
+def _first_seen(plan: Protocol) -> SeenPlan:
     was_changed = plan.creation_time is not None and plan.last_modification_time != plan.creation_time
-    return Look(
+    return SeenPlan(
         plan=seen(plan),
         episode_id=plan.episode_id,
         changed_at=plan.last_modification_time if was_changed else None,
     )
 
 
-def _with(looks: Looks, plan_id: str, look: Look) -> Looks:
-    others = {key: held for key, held in looks.plans.items() if key != plan_id}
-    return Looks(plans=dict([*others.items(), (plan_id, look)][-_MOST:]))
+def _with(saved: SeenPlans, plan_id: str, seen_plan: SeenPlan) -> SeenPlans:
+    others = {key: other for key, other in saved.plans.items() if key != plan_id}
+    return SeenPlans(plans=dict([*others.items(), (plan_id, seen_plan)][-_MOST:]))

@@ -1,7 +1,7 @@
-"""The calls of embryos' genetic tests as the person last saw them, so that an amended one shows before and after.
+"""The results ("calls") of embryos' genetic tests as a person last saw them, to show an amended one with the previous one.
 
-The API gives the newest call alone. Kept sealed in the store for each person and clinic: by the id of the test its call,
-the percentage if it has one, and the call that it replaced, without anybody's name. The first look is the beginning.
+The API returns only the current call. Stored encrypted for each person and clinic, without names: per test its call, the
+percentage if any, and the call before that. The first time that a test is shown, nothing counts as changed.
 """
 
 from __future__ import annotations
@@ -17,60 +17,62 @@ from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 
 _MOST = 100
-"""Results that are kept for one person; the one that was first seen longest ago goes first."""
+"""Maximum number of results kept for one person; the one first seen longest ago is dropped first."""
 
 
 class SeenCall(msgspec.Struct, frozen=True):
-    """The call of a test, with the percentage of changed cells where it was shown."""
+    """The call of a test, and the percentage of abnormal cells if it was shown."""
 
     call: str
     percent: float | None = None
 
     def differs_from(self, other: SeenCall) -> bool:
-        """Whether it says something else; a list shows no percentage, so that one that is missing is no difference."""
+        """Whether call or percentage differ. A missing percentage is no difference, because lists don't show it."""
         return self.call != other.call or (
             None not in (self.percent, other.percent) and self.percent != other.percent
         )
 
 
-class Look(msgspec.Struct, frozen=True):
-    """A call as it was seen last, and the one seen before it changed."""
+class SeenResult(msgspec.Struct, frozen=True):
+    """A call as last seen, and the different one seen before it, if any."""
 
     now: SeenCall
     before: SeenCall | None = None
 
 
-class Looks(msgspec.Struct, frozen=True):
-    """What one person saw, by the id of the test."""
+class SeenResults(msgspec.Struct, frozen=True):
+    """What one person has seen, by test id."""
 
-    results: dict[str, Look]
-
-
-_LOOKS = LastKnown("results", Looks(results={}), seconds=365 * 24 * 3600)
+    results: dict[str, SeenResult]
 
 
-def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dict[str, SeenCall]:
-    """Return, by id, what the person saw before the calls changed to these, and keep these as seen."""
+_SEEN = LastKnown("results", SeenResults(results={}), seconds=365 * 24 * 3600)
+
+
+def previous_calls(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dict[str, SeenCall]:
+    """Return by test id the call that the person saw before each changed one, and store these calls as seen."""
     shown = {
-        one.id: SeenCall(str(one.call), getattr(one, "mosaic_percent", None)) for one in results if one.call
+        result.id: SeenCall(str(result.call), getattr(result, "mosaic_percent", None))
+        for result in results
+        if result.call
     }
     if not shown:
         return {}
-    known = _LOOKS.of(person)
-    looks = _after(known, shown)
-    if looks != known:
-        _LOOKS.update(person, lambda held: _after(held, shown))
-    return {id_: before for id_ in shown if (before := looks.results[id_].before)}
+    saved = _SEEN.get(person)
+    updated = _with(saved, shown)
+    if updated != saved:
+        _SEEN.update(person, lambda current: _with(current, shown))
+    return {id_: before for id_ in shown if (before := updated.results[id_].before)}
 
 
-def _after(looks: Looks, shown: dict[str, SeenCall]) -> Looks:
-    found = dict(looks.results)
+def _with(saved: SeenResults, shown: dict[str, SeenCall]) -> SeenResults:
+    results = dict(saved.results)
     for id_, now in shown.items():
-        held = found.get(id_)
-        if held is None:
-            found[id_] = Look(now)
-        elif now.differs_from(held.now):
-            found[id_] = Look(now, held.now)
-        elif held.now.percent is None:
-            found[id_] = structs.replace(held, now=now)
-    return Looks(results=dict(list(found.items())[-max(_MOST, len(shown)) :]))
+        last = results.get(id_)
+        if last is None:
+            results[id_] = SeenResult(now)
+        elif now.differs_from(last.now):
+            results[id_] = SeenResult(now, last.now)
+        elif last.now.percent is None:
+            results[id_] = structs.replace(last, now=now)
+    return SeenResults(results=dict(list(results.items())[-max(_MOST, len(shown)) :]))

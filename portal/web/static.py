@@ -27,7 +27,7 @@ from flask import Flask
 from whitenoise import WhiteNoise
 from whitenoise.compress import Compressor
 
-from portal.web.compression import Encoding, packed
+from portal.web.compression import Encoding, compress_fully
 
 FOLDER = Path(__file__).parents[2] / "static"
 _jsmin = cast("Callable[[str], str]", cast("Any", rjsmin).jsmin)
@@ -118,7 +118,7 @@ def version() -> str:
 def sheet(accent: str, on_accent: str, encoding: Encoding | None) -> bytes:
     """Return the sheet with a clinic's colours (`#rrggbb`; no inline style is needed, or allowed), in this encoding."""
     text = f"{_read('styles.css')}:root{{--accent:{accent};--on-accent:{on_accent}}}"
-    return packed(text.encode(), encoding)
+    return compress_fully(text.encode(), encoding)
 
 
 def joined_script(parts: Iterable[str]) -> str:

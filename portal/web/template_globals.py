@@ -27,7 +27,7 @@ from portal.web import (
 from portal.web.navigation import navigation
 from portal.web.pages import Frame
 from portal.web.preferred_name import preferred_name
-from portal.web.routing import own_address
+from portal.web.routing import current_address
 
 
 def init_app(app: Flask) -> None:
@@ -77,14 +77,14 @@ def _context() -> dict[str, object]:
     tenant = g.get("tenant")
     here = session()
     person = here.person if tenant else None
-    known = bell.KNOWN.of(person) if person and not htmx.is_htmx() else bell.KNOWN.nothing
+    known = bell.KNOWN.get(person) if person and not htmx.is_htmx() else bell.KNOWN.default
     frame = Frame(
         tenant=tenant,
         person=person,
-        called=preferred_name(person) if person else "",
+        preferred_name=preferred_name(person) if person else "",
         locale=language(),
         # Where to come back to; an address with control characters in it leads home instead.
-        here=local_path(own_address()),
+        current_address=local_path(current_address()),
         direction=direction(),
         languages=[{"code": code, "name": locale_selector.NAMES[code]} for code in tenant.languages]
         if tenant

@@ -48,18 +48,18 @@ _is_special = re.compile("[&<>'\"]").search
 _compiling = threading.Lock()
 
 
-def _written(value: object) -> str:
+def _escape_output(value: object) -> str:
     """What stands on the page for a value: escaped, unless it is markup. It is only joined, so it needn't be Markup."""
     if type(value) is str:
         return escape(value) if _is_special(value) else value
     return value if type(value) is Markup else escape(value)
 
 
-def _joined(values: Iterable[object]) -> str:
+def _join_markup(values: Iterable[object]) -> str:
     """Jinja's `~`: markup, with all else escaped, as soon as one of the values is markup."""
     texts = [value if isinstance(value, str) else str(value) for value in values]
     if Markup in map(type, texts):
-        return Markup("".join(map(_written, texts)))  # noqa: S704 (each is markup or escaped)
+        return Markup("".join(map(_escape_output, texts)))  # noqa: S704 (each is markup or escaped)
     return "".join(texts)
 
 
@@ -70,7 +70,7 @@ class PortalEnvironment(UiEnvironment):
     language: str | None = None
     ui = SimpleNamespace()
     """The macros of templates/ui."""
-    written, joined = staticmethod(_written), staticmethod(_joined)
+    escape_output, join_markup = staticmethod(_escape_output), staticmethod(_join_markup)
 
     def make_globals(self, d: Any) -> Any:
         """A plain dictionary, which each context copies at once; Jinja's chain of two is copied key by key."""

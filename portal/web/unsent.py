@@ -92,13 +92,13 @@ def keep() -> bool:
     fields = [(name, value) for name, value in request.form.items(multi=True) if is_kept(view, name)]
     if (
         request.method != "POST"
-        or not csrf.is_from_here()
+        or not csrf.is_same_origin()
         or not any(value.strip() for _name, value in fields)
     ):
         return False
     try:
         who = session().whose()
-        if who is None or not csrf.is_made_for(*who):
+        if who is None or not csrf.is_issued_for(*who):
             return False
         g.is_unsent = _write(who, Unsent(request.path, fields))
         if g.is_unsent and session().person:

@@ -124,11 +124,11 @@ def test_a_percentage_is_compared_where_both_are_known_and_old_looks_go(
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
         who = person("percent")
-        assert not seen_results.calls_before(who, [result("a", None)])
-        assert not seen_results.calls_before(who, [result("a", 32)])
-        before = seen_results.calls_before(who, [result("a", 45)])
+        assert not seen_results.previous_calls(who, [result("a", None)])
+        assert not seen_results.previous_calls(who, [result("a", 32)])
+        before = seen_results.previous_calls(who, [result("a", 45)])
         assert before == {"a": seen_results.SeenCall("LowMosaic", 32)}
-        assert seen_results.calls_before(who, [result("a", 45)]) == before
-        seen_results.calls_before(who, [result("b", 1), result("c", 1)])
-        assert not seen_results.calls_before(who, [result("a", 46)])
-        assert not seen_results.calls_before(person("someone else"), [result("a", 50)])
+        assert seen_results.previous_calls(who, [result("a", 45)]) == before
+        seen_results.previous_calls(who, [result("b", 1), result("c", 1)])
+        assert not seen_results.previous_calls(who, [result("a", 46)])
+        assert not seen_results.previous_calls(person("someone else"), [result("a", 50)])

@@ -88,7 +88,7 @@ def test_one_of_many_concurrent_requests_refreshes_the_bell(app: Flask) -> None:
         with app.app_context():
             g.tenant = SimpleNamespace(key="riverside")
             context_vault: Vault = app.extensions["portal"].vault
-            context_vault.delete(bell.KNOWN.name(PERSON))
+            context_vault.delete(bell.KNOWN.record_name(PERSON))
         claims = at_once(app, lambda _number: bell.claim(PERSON))
         assert sorted(claims) == [False] * (THREADS - 1) + [True]
 

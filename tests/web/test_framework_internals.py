@@ -105,17 +105,17 @@ def written(source: str) -> str:
 def test_compiled_templates_output_call_and_join_through_our_hooks() -> None:
     """Jinja's own code for it would be `escape(`, `context.call(` and `markup_join(`."""
     python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}")
-    assert python.count("environment.written(") == 4
+    assert python.count("environment.escape_output(") == 4
     assert "environment.ui.tag(*(), (undefined(name='word')" in python
-    assert "environment.joined((" in python
+    assert "environment.join_markup((" in python
     assert not any(theirs in python for theirs in ("escape(", "context.call(", "markup_join("))
 
 
 def test_templates_without_static_autoescape_use_jinjas_own_code() -> None:
     for flag in ("false", "flag"):
         python = written(f"{{% autoescape {flag} %}}{{{{ one ~ two }}}}{{% endautoescape %}}")
-        assert "environment.written(" not in python
-        assert "environment.joined(" not in python
+        assert "environment.escape_output(" not in python
+        assert "environment.join_markup(" not in python
 
 
 @pytest.mark.parametrize("name", ["visit_Call", "visit_Concat", "_output_child_pre", "signature"])

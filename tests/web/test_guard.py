@@ -20,7 +20,7 @@ from portal.web.guard import (
     admit,
     is_background,
     is_fresh,
-    page_behind,
+    page_to_return_to,
     signed_in,
     to_sign_in,
 )
@@ -86,7 +86,7 @@ def site(app: Flask, here: Here) -> Iterator[Flask]:
 
     @signed_in(Side.STAFF)
     def send(care: Any, who: Person) -> str:
-        return page_behind()
+        return page_to_return_to()
 
     app.add_url_rule("/", "index", index)
     app.add_url_rule("/list", "list", index)
@@ -214,15 +214,15 @@ def test_signing_in_returns_to_the_requested_page(site: Flask, given: dict[str, 
 )
 def test_a_form_returns_to_the_page_it_is_on(site: Flask, headers: dict[str, str], page: str) -> None:
     with site.test_request_context("/send", method="POST", headers=headers, base_url=HOST):
-        assert page_behind() == page
+        assert page_to_return_to() == page
 
 
 def test_a_fragment_returns_to_its_page_and_a_page_to_itself(site: Flask) -> None:
     htmx = {"HX-Request": "true", "HX-Current-URL": f"{HOST}/list"}
     with site.test_request_context("/bell", headers=htmx, base_url=HOST):
-        assert page_behind() == "/list"
+        assert page_to_return_to() == "/list"
     with site.test_request_context("/bell?x=1", headers={"Referer": f"{HOST}/list"}, base_url=HOST):
-        assert page_behind() == "/bell?x=1"
+        assert page_to_return_to() == "/bell?x=1"
 
 
 @pytest.mark.parametrize(("who", "location"), [(NURSE, "/list"), (None, "/sign-in?next=%2Flist")])

@@ -70,7 +70,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "file_name": lambda text: file_names.disposition(text, "application/pdf", is_saved=True),
     "record_links": lambda text: record_links.address_of("embryo", text, data={"episodeId": text}),
     "kind of a record": lambda text: record_links.address_of(text, "1"),
-    "calendar": lambda text: calendar_file.written(
+    "calendar": lambda text: calendar_file.serialize(
         [{"uid": text, "summary": text, "location": text, "dtstart": AT}], about="x"
     ),
     "e-mail address": forms._EMAIL.fullmatch,

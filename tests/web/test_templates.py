@@ -90,6 +90,6 @@ def test_output_and_joins_are_escaped_as_in_jinja(count: int) -> None:
     """Whatever stands beside whatever: text of others, markup, numbers, nothing."""
     values = ("<a&'\">", Markup("<b>"), 3, None, _Drawn(), True, ["<x>"])
     for some in product(values, repeat=count):
-        joined, theirs = PortalEnvironment.joined(some), markup_join(some)
+        joined, theirs = PortalEnvironment.join_markup(some), markup_join(some)
         assert (joined, type(joined)) == (theirs, type(theirs))
-        assert all(PortalEnvironment.written(one) == escape(one) for one in (*some, joined))
+        assert all(PortalEnvironment.escape_output(one) == escape(one) for one in (*some, joined))

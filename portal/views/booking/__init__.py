@@ -27,7 +27,7 @@ from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_fre
 from portal.views.booking.windows import FIRST_VISIT, Week, Window, chosen_day, read_week
 from portal.web import audit
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, settled
-from portal.web.calendar_file import as_download, calendar_of
+from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
@@ -162,7 +162,7 @@ def calendar(signed: str) -> Response:
     if visit is None:
         raise NotFound
     entry = Appointment(id=link.id, start=visit.start, end=visit.end, location=visit.where or None)
-    content = calendar_of([entry], clinic=g.tenant.key, made_at=now())
+    content = appointments_calendar([entry], clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointment.ics")
 
 

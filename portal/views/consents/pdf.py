@@ -23,7 +23,7 @@ from portal.views.consents.verification import Check, checks, in_order
 from portal.web.filters import long_moment, now
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to
-from portal.web.pdf import Document, printed
+from portal.web.pdf import Document, pdf_response
 
 bp = Blueprint("pdf", __name__)
 
@@ -59,7 +59,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     form = get_consent(care, consent_id)
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
-    return printed(
+    return pdf_response(
         ReceiptDocument(
             form=form,
             own_hash=content_hash(form),

@@ -13,7 +13,7 @@ from portal.services.errors import NotFound
 from portal.services.records.episodes import Appointment
 from portal.state.session_records import Person
 from portal.web import audit
-from portal.web.calendar_file import as_download, calendar_of
+from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now
 from portal.web.guard import signed_in
@@ -42,5 +42,5 @@ def one_appointment(care: Care, person: Person, episode_id: str, appointment_id:
 
 def _download(visits: Sequence[Appointment], episode_id: str) -> Response:
     audit.shown("appointments.download", "episode", episode_id)
-    content = calendar_of(visits, clinic=g.tenant.key, made_at=now())
+    content = appointments_calendar(visits, clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointments.ics")

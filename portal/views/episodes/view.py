@@ -50,7 +50,7 @@ from portal.web.filters import in_a_row, local, now, number, short_date, today
 from portal.web.filters import moment as write_moment
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
-from portal.web.seen_results import calls_before
+from portal.web.seen_results import previous_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class EpisodeView:
         """What of the plan is still to be taken although the treatment has ended."""
         if self.standing is not Standing.GOES_ON:
             return []
-        return self.words.go_on(remaining(self.protocol, self.episode, today()))
+        return self.words.instructions_to_continue(remaining(self.protocol, self.episode, today()))
 
     @property
     def visits_today(self) -> list[Appointment]:
@@ -400,10 +400,10 @@ class EpisodeView:
         )
 
     @property
-    def calls_before(self) -> dict[str, PgtCall]:
+    def previous_calls(self) -> dict[str, PgtCall]:
         """By the id of a test that the person sees: its call when they looked before, if it has changed."""
         tests = [one for one in self.episode.pgt_results if self.person.is_staff or one.is_released]
-        return {id_: PgtCall(one.call) for id_, one in calls_before(self.person, tests).items()}
+        return {id_: PgtCall(one.call) for id_, one in previous_calls(self.person, tests).items()}
 
     def number(self, value: float | None) -> str | None:
         """A number in the person's language."""

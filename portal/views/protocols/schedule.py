@@ -34,12 +34,12 @@ from portal.state.session_records import Person
 from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view, read_whose
 from portal.web import audit, seen_plans
-from portal.web.calendar_file import as_download, written
+from portal.web.calendar_file import as_download, serialize
 from portal.web.doses import amount, product
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
 from portal.web.guard import signed_in
-from portal.web.pdf import Document, printed
+from portal.web.pdf import Document, pdf_response
 
 bp = Blueprint("schedule", __name__)
 
@@ -87,7 +87,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
     if is_nameless:  # a printed plan must say whose it is
         raise Unavailable("names on the plan")
     listed = days(protocol, today())
-    return printed(
+    return pdf_response(
         ScheduleDocument(
             protocol=protocol,
             view=view,
@@ -112,7 +112,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     Events of a file that the person downloaded before and that are no longer in the plan are cancelled in it.
     """
     protocol = get_protocol(care, protocol_id)
-    before = seen_plans.look(person, protocol).events if person.is_patient else ()
+    before = seen_plans.last_seen(person, protocol).events if person.is_patient else ()
     if standing(protocol, None, today()) is not Standing.FOLLOWED and not before:
         raise NotFound
     audit.shown("protocol.calendar", "protocol", protocol.id)
@@ -207,7 +207,7 @@ def calendar_of(
 
     uids = [_uid(protocol, course, clinic) for course in listed]
     gone = (_cancelled(uid, made_at, sequence, today) for uid in before if uid not in uids)
-    return written([*map(event, listed), *gone], about="Medicines")
+    return serialize([*map(event, listed), *gone], about="Medicines")
 
 
 def _next_check(protocol: Protocol, on: date) -> date | None:
