@@ -1,11 +1,8 @@
-"""Pages and data made for each request, compressed for browsers that take it (RFC 9110 §8.4.1, RFC 7932).
+"""Compression of responses with brotli or gzip (RFC 9110 §8.4.1, RFC 7932), at the fastest level (docs/performance.md).
 
-A page of 14,159 bytes in CPU µs → bytes: brotli 1: 31 → 3,888; 3: 80 → 3,570; 5: 210 → 3,119; gzip 1: 61 → 3,816;
-6: 154 → 3,443. So brotli 1: the rest would cost more of a page's CPU than it saves on the way.
-
-Compression lets who sees lengths guess at what repeats (BREACH). What must not be guessed is another text in every
-answer: the form token is masked, the nonce is new; session ids and tokens are in no page. Files and streams stay as
-they are, and static files are compressed beforehand (`portal.web.static`).
+An observer of response lengths could otherwise guess secrets that repeat in compressed pages (BREACH). So the CSRF token
+is masked differently in each response, the CSP nonce is new each time, and session ids and access tokens are in no page.
+Streams aren't compressed; static files are compressed beforehand (`portal.web.static`).
 """
 
 from __future__ import annotations
@@ -24,13 +21,14 @@ Encoding = Literal["br", "gzip"]
 _brotli = cast("Any", brotli)
 _TYPES = frozenset({"text/html", "text/css", "application/json", "application/manifest+json"})
 _SMALLEST = 1024
-_BROTLI, _GZIP = 1, 1
+"""Bytes; smaller responses aren't worth compressing."""
+_BROTLI_LEVEL, _GZIP_LEVEL = 1, 1
 _WINDOW = 18
-"""256 KiB, more than any page: a larger window only costs memory."""
+"""Brotli's window as a power of two: 256 KiB, larger than any page; a larger one only costs memory."""
 
 
 def init_app(app: Flask) -> None:
-    """Compress answers that are worth it, after everything else is done."""
+    """Compress responses after all other handlers."""
     app.after_request(_compress)
 
 
@@ -55,27 +53,27 @@ def _compress(response: Response) -> Response:
     response.headers["Content-Encoding"] = encoding
     etag, is_weak = response.get_etag()
     if etag is not None and not is_weak:
-        response.set_etag(etag, weak=True)  # the same meaning in other bytes (RFC 9110 §8.8.1)
+        response.set_etag(etag, weak=True)  # other bytes with the same meaning (RFC 9110 §8.8.1)
     return response
 
 
 @lru_cache(512)
 def best_encoding(accepted: str) -> Encoding | None:
-    """Return the encoding to use for an `Accept-Encoding` header: brotli where it is as welcome as gzip."""
+    """Return the encoding that an `Accept-Encoding` header prefers, brotli if both are equal; None if it accepts neither."""
     offered = parse_accept_header(accepted[:200], Accept)
     encodings: tuple[Encoding, ...] = ("br", "gzip")
-    qualities: dict[Encoding, float] = {one: offered.quality(one) for one in encodings}
-    wanted = max(encodings, key=lambda one: qualities[one])
-    return wanted if qualities[wanted] > 0 else None
+    qualities: dict[Encoding, float] = {encoding: offered.quality(encoding) for encoding in encodings}
+    preferred = max(encodings, key=lambda encoding: qualities[encoding])
+    return preferred if qualities[preferred] > 0 else None
 
 
 def compress_fully(body: bytes, encoding: Encoding | None) -> bytes:
-    """Return content that is sent often, compressed as far as it goes; with None as it is."""
+    """Return the body compressed at the highest level, for content that is cached; unchanged if `encoding` is None."""
     return _encoded(body, encoding, brotli_quality=11, gzip_level=9) if encoding else body
 
 
 def _encoded(
-    body: bytes, encoding: Encoding, *, brotli_quality: int = _BROTLI, gzip_level: int = _GZIP
+    body: bytes, encoding: Encoding, *, brotli_quality: int = _BROTLI_LEVEL, gzip_level: int = _GZIP_LEVEL
 ) -> bytes:
     if encoding == "br":
         return _brotli.compress(body, mode=_brotli.MODE_TEXT, quality=brotli_quality, lgwin=_WINDOW)

@@ -1,14 +1,15 @@
-"""What leans on a framework beyond what it promises: all of it is here, each with its reason.
+"""The only code that depends on undocumented behaviour of a framework: a code generator for Jinja.
 
-`tests/web/test_framework_internals.py` fails when a new version changes what this leans on, and when such a thing is
-written anywhere else.
+Jinja's `code_generator_class` is documented, but the methods overridden here and the Python that they write aren't. Jinja
+calls every macro and function through `Context.call`, which looks up each time whether the callee wants a context, and it
+wraps every expression in `Markup` only to join it. Both can be decided at compile time instead
+(docs/decisions/0005-template-compiler.md).
 
-▲ Jinja: `code_generator_class` is public, what its class writes isn't. Jinja calls every macro and function through
-`Context.call`, which sorts out anew each time whether it wants a context, and makes a `Markup` of every expression only
-to join it. What is known when a template is compiled needs none of this; `portal.web.templates` says what that saves.
+`tests/web/test_framework_internals.py` fails if a new version of Jinja changes what this relies on, and if another module
+uses private names of a framework.
 """
 
-# Jinja's compiler has no types for what a visitor is given.
+# Jinja's compiler doesn't annotate its visitor methods.
 # pyright: reportIncompatibleMethodOverride=false
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from jinja2.compiler import CodeGenerator
 CONTEXT_FREE = frozenset(
     {"hx", "nonce", "csrf_field", "toasts", "now", "today", "static", "url_for", "ngettext", "caller"}
 )
-"""What templates call by these names wants no context of Jinja's."""
+"""Global functions that don't take Jinja's context, so that they can be called directly."""
 
 
 class UiEnvironment(Environment):
-    """An environment with the macros of `templates/ui`."""
+    """An environment with the macros of `templates/ui` as attributes of `ui`."""
 
     ui: object
 
 
 class TemplateCode(CodeGenerator):
-    """Writes calls of the macros in `ui`, and of functions that want no context, as plain calls of Python.
+    """Compiles calls of `ui` macros and of `CONTEXT_FREE` functions to direct Python calls.
 
-    What stands on the page goes through the environment's `written`, what is joined by `~` through `joined`.
+    Output expressions go through the environment's `escape_output`, operands of `~` through its `join_markup`.
     """
 
     environment: UiEnvironment
@@ -42,7 +43,7 @@ class TemplateCode(CodeGenerator):
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False
     ) -> None:
-        name = self._plain(node.node)
+        name = self._direct_name(node.node)
         if name is None:
             super().visit_Call(node, frame, forward_caller=forward_caller)
             return
@@ -59,21 +60,21 @@ class TemplateCode(CodeGenerator):
             super().visit_Concat(node, frame)
             return
         self.write("environment.join_markup((")
-        for one in node.nodes:
-            self.visit(one, frame)
+        for operand in node.nodes:
+            self.visit(operand, frame)
             self.write(", ")
         self.write("))")
 
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
-        """Write what comes before an expression in the output; Jinja writes the closing bracket."""
+        """Write the call's opening before an output expression; Jinja writes the closing parenthesis."""
         if _escapes(frame):
             self.write("environment.escape_output(")
         else:
             super()._output_child_pre(node, frame, finalize)
 
-    def _plain(self, called: nodes.Node) -> str | None:
-        """The Python of a macro in `ui`; empty for a function that is called as it is; None for what else is called."""
-        match called:
+    def _direct_name(self, callee: nodes.Node) -> str | None:
+        """Return the Python expression of a `ui` macro, "" for a context-free function, None if Jinja must call it."""
+        match callee:
             case nodes.Getattr(node=nodes.Name(name="ui"), attr=name) if hasattr(self.environment.ui, name):
                 return f"environment.ui.{name}"
             case nodes.Name(name=name) if name in CONTEXT_FREE:
@@ -83,5 +84,5 @@ class TemplateCode(CodeGenerator):
 
 
 def _escapes(frame: Any) -> bool:
-    """Whether it is known at compile time that output here is escaped."""
+    """Whether autoescaping is known at compile time to be on."""
     return frame.eval_ctx.autoescape and not frame.eval_ctx.volatile

@@ -1,15 +1,11 @@
-"""Templates, compiled once for each language, with what never changes in it worked out while compiling.
+"""Jinja templates, compiled once per language with constant folding.
 
-A page says a hundred fixed words and draws dozens of fixed icons; looking each of them up again for every row of a
-table costs more than all the rest of the page. So `_('Consents')`, `ui.icon('next')` and `static('styles.css')` become plain
-text of the compiled template, and `_('Day %(day)s', day=…)` text with a hole in it. What else is called is called
-straight (`portal.web.framework_internals`). What a template means doesn't change by any of this.
+Calls whose result is always the same in one language are replaced by it at compile time: `_('Consents')`,
+`ui.icon('next')` and `static('styles.css')` become literal text, and `_('Day %(day)s', day=…)` a concatenation of text and
+`day`. Other calls of macros and of known global functions are compiled to direct Python calls
+(`portal.web.framework_internals`). The output is the same as with plain Jinja.
 
-What each part saves, as CPU of a whole request with one part left out ÷ with both, medians of 16 rounds in turns in one
-process: the staff's list of consent forms (29 kB) takes 1.17 times as much without the fixed words, 1.20 without the
-straight calls and 1.39 without either; a patient's home page 1.05, 1.06 and 1.12. Against its floor the bench's page
-(`tools.bench`, 40 rows, medians of 14 rounds) takes 0.48 with both, 0.55 without the fixed words, 0.56 without the
-straight calls and 0.59 without either; at most 0.50 is allowed, so both stay.
+docs/decisions/0005-template-compiler.md says why, and what it saves.
 """
 
 from __future__ import annotations
@@ -38,9 +34,9 @@ from portal.web.framework_internals import TemplateCode, UiEnvironment
 FOLDER = Path(__file__).parents[2] / "templates"
 _EXTENSION = "portal.templates"
 _UNCHECKED = 32
-"""How many pieces of a page are made between two looks at the clock."""
+"""The deadline is checked once per this many chunks of output."""
 
-_WORDS = ("_", "gettext")
+_GETTEXT_NAMES = ("_", "gettext")
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _MACRO = re.compile(r"\{% macro (\w+)\(")
 _USE = re.compile(r"\bui\.(\w+)\(")
@@ -49,14 +45,14 @@ _compiling = threading.Lock()
 
 
 def _escape_output(value: object) -> str:
-    """What stands on the page for a value: escaped, unless it is markup. It is only joined, so it needn't be Markup."""
+    """Return the value as HTML, escaped unless it is Markup. Plain `str` will do, because the result is only joined."""
     if type(value) is str:
         return escape(value) if _is_special(value) else value
     return value if type(value) is Markup else escape(value)
 
 
 def _join_markup(values: Iterable[object]) -> str:
-    """Jinja's `~`: markup, with all else escaped, as soon as one of the values is markup."""
+    """Implement Jinja's `~`: if any value is Markup, escape the others and return Markup; else return plain text."""
     texts = [value if isinstance(value, str) else str(value) for value in values]
     if Markup in map(type, texts):
         return Markup("".join(map(_escape_output, texts)))  # noqa: S704 (each is markup or escaped)
@@ -64,27 +60,27 @@ def _join_markup(values: Iterable[object]) -> str:
 
 
 class PortalEnvironment(UiEnvironment):
-    """Flask's Jinja environment; the one in a language has the words of that language compiled in."""
+    """Flask's Jinja environment. If `language` is set, that language's translations are compiled into its templates."""
 
     code_generator_class = TemplateCode
     language: str | None = None
     ui = SimpleNamespace()
-    """The macros of templates/ui."""
+    """The macros of templates/ui, by name."""
     escape_output, join_markup = staticmethod(_escape_output), staticmethod(_join_markup)
 
     def make_globals(self, d: Any) -> Any:
-        """A plain dictionary, which each context copies at once; Jinja's chain of two is copied key by key."""
+        """Return one dict, which is faster to copy for each context than Jinja's ChainMap."""
         return {**self.globals, **d} if d else self.globals
 
     def compile(self, source: Any, name: Any = None, filename: Any = None, *args: Any, **options: Any) -> Any:
-        """Jinja's own, with the words of the language filled in before."""
+        """Compile as Jinja does, after constant folding for this environment's language."""
         if self.language and isinstance(source, str):
             source = _ConstantFolding(self).visit(self.parse(source, name, filename))
         return cast("Any", super()).compile(source, name, filename, *args, **options)
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the environment that those of the languages are made from."""
+    """Configure the application's environment, which each language's environment overlays."""
     env = cast("Any", app.jinja_env)
     env.undefined = StrictUndefined
     env.trim_blocks = env.lstrip_blocks = True
@@ -95,51 +91,51 @@ def init_app(app: Flask) -> None:
 
 
 def prepare(app: Flask, languages: Iterable[str]) -> None:
-    """Compile now what all pages of these languages are made of, so that nobody's first page waits for it."""
+    """Compile the macros for these languages at startup, so that the first request doesn't wait for it."""
     with app.app_context():
         for language in languages:
             environment(language)
 
 
 def render(name: str, context: dict[str, Any]) -> str:
-    """Return the whole page."""
+    """Return the rendered template."""
     current_app.update_template_context(context)
-    return "".join(_in_time(template(name).generate(context)))
+    return "".join(_within_deadline(template(name).generate(context)))
 
 
 def render_block(name: str, block: str, context: dict[str, Any]) -> str:
-    """Return one block of the page."""
+    """Return one rendered block of the template."""
     current_app.update_template_context(context)
     page = template(name)
-    return "".join(_in_time(page.blocks[block](page.new_context(context))))
+    return "".join(_within_deadline(page.blocks[block](page.new_context(context))))
 
 
-def _in_time(pieces: Iterable[str]) -> Iterator[str]:
-    """The pieces, while there is time for the page; raises `deadline.Passed`."""
-    for number, piece in enumerate(pieces):
+def _within_deadline(chunks: Iterable[str]) -> Iterator[str]:
+    """Yield the chunks; raise `deadline.Passed` once the request's deadline has passed."""
+    for number, chunk in enumerate(chunks):
         if number % _UNCHECKED == 0:
             deadline.check()
-        yield piece
+        yield chunk
 
 
 def template(name: str) -> Any:
-    """Return the template in the language of this request."""
+    """Return the template, compiled for this request's language."""
     return environment(current_language()).get_template(name)
 
 
 def ui() -> Any:
-    """Return the macros of templates/ui as one namespace."""
+    """Return the macros of templates/ui, compiled for this request's language, as attributes."""
     return environment(current_language()).ui
 
 
 def environment(language: str) -> Any:
-    """Return Jinja's environment for a language, with its words and icons compiled in."""
-    made: dict[str, Any] = current_app.extensions[_EXTENSION]
-    if language not in made:
+    """Return the Jinja environment for a language, created on first use."""
+    environments: dict[str, Any] = current_app.extensions[_EXTENSION]
+    if language not in environments:
         with _compiling:
-            if language not in made:
-                made[language] = _in_language(current_app.jinja_env, language)
-    return made[language]
+            if language not in environments:
+                environments[language] = _in_language(current_app.jinja_env, language)
+    return environments[language]
 
 
 def _in_language(shared: Any, language: str) -> Any:
@@ -152,7 +148,7 @@ def _in_language(shared: Any, language: str) -> Any:
 
 
 def _add_macros(env: Any) -> None:
-    """All macros of templates/ui as one namespace: a block that is rendered alone sees no import."""
+    """Set the macros of templates/ui as attributes of `env.ui`, because a block rendered alone sees no imports."""
     for name in _components():
         module = env.get_template(f"ui/{name}.html").module
         for macro, value in cast("dict[str, object]", vars(module)).items():
@@ -161,31 +157,31 @@ def _add_macros(env: Any) -> None:
 
 
 def _components() -> list[str]:
-    """Return the files of templates/ui, each after those it uses: only a known macro is called straight."""
+    """Return the files of templates/ui, each after those it uses: only macros already known are called directly."""
     sources = {
         file.stem: _COMMENT.sub("", file.read_text(encoding="utf-8"))
         for file in (FOLDER / "ui").glob("*.html")
     }
-    made_in = {macro: file for file, source in sources.items() for macro in _MACRO.findall(source)}
+    defined_in = {macro: file for file, source in sources.items() for macro in _MACRO.findall(source)}
     uses = {
-        file: {made_in[macro] for macro in sorted(_USE.findall(source)) if macro in made_in} - {file}
+        file: {defined_in[macro] for macro in sorted(_USE.findall(source)) if macro in defined_in} - {file}
         for file, source in sorted(sources.items())
     }
     return list(TopologicalSorter(uses).static_order())
 
 
 class _ConstantFolding(NodeTransformer):
-    """Puts the result in the place of calls whose result is always the same in one language."""
+    """Replaces calls that always return the same in one language by their result."""
 
     def __init__(self, env: PortalEnvironment) -> None:
         self._env = cast("Any", env)
-        self._words = gettext.catalogue_of(env.language or "en")
+        self._catalogue = gettext.catalogue_of(env.language or "en")
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 (Jinja's name)
         self.generic_visit(node)
         if node.dyn_args or node.dyn_kwargs:
             return node
-        if isinstance(node.node, nodes.Name) and node.node.name in _WORDS:
+        if isinstance(node.node, nodes.Name) and node.node.name in _GETTEXT_NAMES:
             return self._translated(node)
         if not all(isinstance(arg, nodes.Const) for arg in (*node.args, *(k.value for k in node.kwargs))):
             return node
@@ -200,34 +196,38 @@ class _ConstantFolding(NodeTransformer):
                 return node
 
     def _translated(self, node: nodes.Call) -> nodes.Node:
-        """The words of this language; where something is filled in, the pieces with it between them."""
+        """Replace a gettext call by its translation; one with placeholders by a concatenation of text and arguments.
+
+        A call is left as it is if its text isn't constant, or if the translation uses a placeholder twice, one that is not
+        given, or another format than `%(name)s`.
+        """
         if len(node.args) != 1 or not isinstance(node.args[0], nodes.Const):
             return node
-        text = self._words.gettext(node.args[0].value)
+        text = self._catalogue.gettext(node.args[0].value)
         if not node.kwargs:
             return _constant(str(Markup(text) % ()))  # noqa: S704 (our own words)
-        named = {one.key: one.value for one in node.kwargs}
+        arguments = {argument.key: argument.value for argument in node.kwargs}
         pieces = re.split(r"%\((\w+)\)s", text)
         if (
             "%" in "".join(pieces[::2])
             or len(set(pieces[1::2])) < len(pieces) // 2
-            or {*pieces[1::2]} - {*named}
+            or {*pieces[1::2]} - {*arguments}
         ):
             return node
-        said: list[nodes.Expr] = [
-            named[piece] if is_hole else _constant(piece)
-            for is_hole, piece in zip(cycle((False, True)), pieces, strict=False)
+        parts: list[nodes.Expr] = [
+            arguments[piece] if is_placeholder else _constant(piece)
+            for is_placeholder, piece in zip(cycle((False, True)), pieces, strict=False)
         ]
-        return nodes.Concat(said)
+        return nodes.Concat(parts)
 
 
 def _constant(text: str) -> nodes.Const:
-    """Our own words. Only those that would be escaped are marked: what is marked is made anew for each row."""
+    """Return our own text as a constant: as Markup only if it has characters to escape, because Markup is created anew at each use."""
     return nodes.Const(Markup(text) if _is_special(text) else text)  # noqa: S704 (our own words)
 
 
 def _quoted(value: object) -> str:
-    """Jinja's `urlencode`; lists name the same ids again and again."""
+    """Jinja's `urlencode`, cached for text, because lists repeat the same ids."""
     return _quoted_text(value) if isinstance(value, str) else do_urlencode(cast("Any", value))
 
 
@@ -235,7 +235,7 @@ _quoted_text = lru_cache(maxsize=2048)(do_urlencode)
 
 
 def _translated(text: str, **values: object) -> Markup:
-    """`_` in templates: what is filled in is escaped."""
+    """`_` in templates; its arguments are escaped."""
     return Markup(gettext.catalogue().gettext(text)) % values  # noqa: S704 (our own words)
 
 
