@@ -1,8 +1,8 @@
 """Static files, each at an address that changes with its content, so browsers cache it for good.
 
-A page needs one script and one sheet to render, joined from the parts in `static/scripts` and `static/styles` and
-minified: on a slow network a first visit waits for each request and each kilobyte. The clinic's colours are therefore
-the end of that sheet, and the script loads htmx with its extensions after the page has rendered.
+A page needs one script and one sheet to render, joined from the modules in `static/scripts` and the parts in
+`static/styles` and minified: on a slow network a first visit waits for each request and each kilobyte. The clinic's
+colours are therefore the end of that sheet, and the script loads htmx with its extensions after the page has rendered.
 `python -m portal.web.static` makes and compresses them when the portal is installed; a start makes again what changed
 since.
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
@@ -32,21 +33,20 @@ from portal.web.compression import Encoding, compress_fully
 FOLDER = Path(__file__).parents[2] / "static"
 _jsmin = cast("Callable[[str], str]", cast("Any", rjsmin).jsmin)
 _cssmin = cast("Callable[[str], str]", cast("Any", rcssmin).cssmin)
+_SCRIPT_IMPORT = re.compile(r'^import (?:\{ ([\w$, ]+) \} from )?"(\.[\w./]+\.js)";\n', re.M)
+_EXPORT = re.compile(r"^export (?=(?:const|let) ([\w$]+))", re.M)
+_MODULE_SYNTAX = re.compile(r"^(?:import|export)\b(?!\().*", re.M)
 _IMPORTS = re.compile(r'(?:@import "[\w/]+\.css" layer\(\w+\);\s*)+')
 _IMPORT = re.compile(r'@import "([\w/]+\.css)" layer\((\w+)\);')
 _DESCENDANT = re.compile(r"(?<=[\w)\]]) :(?=[a-z-])")
 """`.table :is(td)`: rcssmin takes the colon for a declaration's when it stands in a nested block, and drops the space."""
 
 SCRIPTS = {
-    "scripts.js": (
-        *("shared", "kept_pages", "load_later", "toasts", "title_count", "tabs", "announce", "focus"),
-        *("swap_target", "look", "busy", "send_once", "undo_place", "menus", "copy", "dialogs", "print"),
-        *("choice_on_button", "read_aloud", "clinic_times", "unsent", "session_end"),
-    ),
-    "staff-scripts.js": ("shared", "staff/find", "staff/plan_dates", "staff/shortcuts"),
-    "conversations-scripts.js": ("shared", "conversations/read_in_sight"),
+    "scripts.js": "portal.js",
+    "staff-scripts.js": "staff.js",
+    "conversations-scripts.js": "conversations.js",
 }
-"""What each script is joined from, in this order: `static/scripts/….js`. The parts of one script share its scope."""
+"""Each script with the module in `static/scripts` that imports its parts in order."""
 
 SHEETS = {
     "styles.css": "portal.css",
@@ -80,8 +80,8 @@ def init_app(app: Flask) -> None:
 
 def make() -> None:
     """Write the scripts and the sheets that pages load, if their sources have changed."""
-    for name, parts in SCRIPTS.items():
-        _write(name, short_script(joined_script(parts)))
+    for name, source in SCRIPTS.items():
+        _write(name, short_script(joined_script(source)))
     for name, source in SHEETS.items():
         _write(name, short_sheet(joined_sheet(source)))
 
@@ -121,9 +121,17 @@ def sheet(accent: str, on_accent: str, encoding: Encoding | None) -> bytes:
     return compress_fully(text.encode(), encoding)
 
 
-def joined_script(parts: Iterable[str]) -> str:
-    """Return the parts of a script in one function, so that they see each other's names and the page sees none."""
-    return "(() => {\n" + "\n".join(_read(f"scripts/{part}.js") for part in parts) + "})();\n"
+def joined_script(name: str) -> str:
+    """Return a module of `static/scripts` after those it imports, in one function that hides their names from the page.
+
+    Raises ValueError for an imported name that isn't exported, modules that import each other, and other import forms.
+    """
+    modules: dict[str, str] = {}
+    _join(f"scripts/{name}", modules, ())
+    joined = "\n".join(filter(None, modules.values()))
+    if left := _MODULE_SYNTAX.search(joined):
+        raise ValueError(f"{name}: {left[0]} isn't understood")
+    return f"(() => {{\n{joined}}})();\n"
 
 
 def joined_sheet(name: str) -> str:
@@ -139,6 +147,21 @@ def short_script(text: str) -> str:
 def short_sheet(text: str) -> str:
     """Return the sheet without comments, and with spaces only where they mean something."""
     return _cssmin(_DESCENDANT.sub(" *:", text))
+
+
+def _join(name: str, modules: dict[str, str], importers: tuple[str, ...]) -> None:
+    """Add the module to those joined so far, unless it is among them, and before it those that it imports."""
+    if name in importers:
+        raise ValueError(f"{' imports '.join((*importers, name))}")
+    if name in modules:
+        return
+    text = _read(name)
+    for names, path in _SCRIPT_IMPORT.findall(text):
+        imported = posixpath.normpath(f"{posixpath.dirname(name)}/{path}")
+        _join(imported, modules, (*importers, name))
+        if unknown := set(names.replace(",", " ").split()) - set(_EXPORT.findall(_read(imported))):
+            raise ValueError(f"{name} imports {', '.join(sorted(unknown))}, which {imported} doesn't export")
+    modules[name] = _EXPORT.sub("", _SCRIPT_IMPORT.sub("", text))
 
 
 def _imported(imports: re.Match[str]) -> str:

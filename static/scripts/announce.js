@@ -1,5 +1,7 @@
 // What changes inside a region that stays is read out; a new region's own words are said there. Without it: each act
 // loads a page, which is read from its top.
+import { $, onSwap } from "./shared.js";
+
 onSwap((region) => {
   const news = $("[data-say]", region);
   if (news) $("#said").textContent = news.innerText;

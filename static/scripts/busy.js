@@ -1,13 +1,14 @@
 // What was pressed shows at once that it is under way, and after 200 ms a line at the top of the page does. Without it:
 // the browser's own sign of loading.
-let pressed, line;
-const idle = () => {
+export let pressed;
+let line;
+export const idle = () => {
   clearTimeout(line);
   pressed?.removeAttribute("aria-busy");
   pressed = null;
   delete document.documentElement.dataset.loading;
 };
-const busy = (element) => {
+export const busy = (element) => {
   idle();
   pressed = element;
   element?.setAttribute("aria-busy", "true");

@@ -2,10 +2,9 @@
 //
 // A swap that takes away what had the focus gives it to its like in the new region (the same address, the same
 // place in the same row), else to the region's heading, or the region.
-const focusOn = (element) => {
-  if (!element.matches("a, button, input, select, textarea, [tabindex]")) element.tabIndex = -1;
-  element.focus();
-};
+import { focusOn } from "./focus_on.js";
+import { $, body, onSwap } from "./shared.js";
+
 const summary = $("#main [data-focus]");
 if (summary) focusOn(summary);
 

@@ -4,8 +4,5 @@ const vendored = new URL("vendor/htmx.js", document.currentScript.src);
 new PerformanceObserver(async (_, observer) => {
   observer.disconnect();
   await import(vendored).catch(() => {});
-  const manifest = document.createElement("link");
-  manifest.rel = "manifest";
-  manifest.href = "/portal.webmanifest";
-  document.head.append(manifest);
+  document.head.append(Object.assign(document.createElement("link"), { rel: "manifest", href: "/portal.webmanifest" }));
 }).observe({ type: "paint", buffered: true });

@@ -1,5 +1,8 @@
 // One act is sent once, however quickly it is pressed again; a page that comes back can send again. Without it: the
 // server does a repeated act once (portal.web.act_once).
+import { busy, idle, pressed } from "./busy.js";
+import { $, body } from "./shared.js";
+
 let sending = [];
 const underWay = new Set();
 const release = (source = body) => {

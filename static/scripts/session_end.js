@@ -2,8 +2,11 @@
 // elsewhere, or because someone else has signed in since. Without it: the next request leads to signing in.
 //
 // Page and answers carry a tag of their session; when an answer has none or another's, the page is over.
+import { $, body } from "./shared.js";
+import { keep, take } from "./unsent.js";
+
 const dialog = $("#session-warning");
-const own = body.dataset.session;
+export const own = body.dataset.session;
 let ends = Date.parse(body.dataset.expiresAt);
 const lasts = ends - Date.now();
 let over = false;
@@ -25,7 +28,7 @@ const ask = () => {
 const clear = () => {
   if (over) return;
   over = true;
-  if (!typed?.isConnected) typed = null;
+  keep();
   body.replaceChildren(dialog);
   document.title = $("h2", part("ended")).textContent;
   ask();
@@ -42,8 +45,7 @@ const check = () => over || send("/session");
 // A redirect to signing in tells nothing.
 const stay = async () => (await send("/", "HEAD")) ? dialog.close() : check();
 const signInAgain = () => {
-  const form = typed;
-  typed = null;
+  const form = take();
   if (!form) return location.reload();
   form.hidden = true;
   form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "only-keep" }));

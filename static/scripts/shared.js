@@ -1,10 +1,10 @@
 // What the other parts are written with. No innerHTML, no eval: Trusted Types are on.
-const body = document.body;
-const $ = (selector, root = document) => root.querySelector(selector);
-const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
+export const body = document.body;
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
 
 // What to do with what stands now where an answer was put.
-const onSwap = (act) => document.addEventListener("htmx:after:swap", ({ detail: { ctx: { target } } }) => {
+export const onSwap = (act) => document.addEventListener("htmx:after:swap", ({ detail: { ctx: { target } } }) => {
   const region = (target?.id && document.getElementById(target.id)) || target;
   if (region?.isConnected) act(region);
 });

@@ -1,6 +1,9 @@
 // Toasts leave by themselves, or when they are closed. Without it: they stay until the next page; the cross isn't shown.
 //
 // They don't leave under the pointer or the focus, and never one with an Undo in under 20 s.
+import { focusOn } from "./focus_on.js";
+import { $ } from "./shared.js";
+
 const fade = (toast) => setTimeout(
   () => (toast.matches(":hover, :focus-within") ? fade(toast) : toast.remove()),
   $("form", toast) ? 20000 : 8000,
@@ -18,12 +21,9 @@ if (toasts) {
 document.addEventListener("htmx:after:swap", (event) => event.detail.ctx.sourceElement?.closest(".toast")?.remove());
 
 // The focus doesn't leave with a toast: it goes back to the content, where the act was.
-const dismiss = (toast) => {
-  const had = toast.contains(document.activeElement);
-  toast.remove();
-  if (had) focusOn($("#main h1") || $("#main"));
-};
 document.addEventListener("click", ({ target }) => {
-  const cross = target.closest("[data-dismiss]");
-  if (cross) dismiss(cross.closest(".toast"));
+  const toast = target.closest("[data-dismiss]")?.closest(".toast");
+  const had = toast?.contains(document.activeElement);
+  toast?.remove();
+  if (had) focusOn($("#main h1") || $("#main"));
 });

@@ -4,4 +4,4 @@ document.addEventListener("submit", ({ target }) => {
 }, true);
 const [path, top] = JSON.parse(sessionStorage.place || "[]");
 if (path === location.pathname) scrollTo(0, top);
-sessionStorage.removeItem("place");
+delete sessionStorage.place;

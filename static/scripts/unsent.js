@@ -2,7 +2,9 @@
 // the page without sending it. Without it: what wasn't sent is lost with the page.
 //
 // A link in the form leaves it by choice; a signature is given in one go.
-let typed;
+import { $ } from "./shared.js";
+
+let typed, isKept;
 const note = (field) => {
   if (field?.form?.method === "post" && field.type !== "search") typed = field.form;
 };
@@ -12,8 +14,15 @@ document.addEventListener("input", ({ target }) => note(target));
 document.addEventListener("submit", ({ target }) => target === typed && (typed = null), true);
 document.addEventListener("click", ({ target }) => typed?.contains(target.closest("a")) && (typed = null));
 addEventListener("pagehide", () => {
-  if (!(typed?.isConnected || (over && typed)) || typed.matches("[action*='/sign/']")) return;
+  if (!(typed && (isKept || typed.isConnected)) || typed.matches("[action*='/sign/']")) return;
   const text = new URLSearchParams(new FormData(typed));
   text.append("only-keep", "");
   fetch(typed.action, { method: "POST", body: text, keepalive: true, redirect: "manual" });
 });
+
+// For the end of the session, which empties the page: what was typed is kept apart, and can be taken once.
+export const keep = () => {
+  if (!typed?.isConnected) typed = null;
+  isKept = true;
+};
+export const take = (form = typed) => ((typed = null), form);

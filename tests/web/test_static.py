@@ -12,15 +12,72 @@ from portal.web import static
 SCRIPTS, STYLES = static.FOLDER / "scripts", static.FOLDER / "styles"
 
 
+_STRING_OR_COMMENT = re.compile(r"""//.*|"(?:[^"\\\n]|\\.)*\"""")
+_NAMES = re.compile(r"^(?:export )?(?:const|let) (\[?[\w$, ]+)", re.M)
+
+
 def test_joined_assets_are_minified() -> None:
-    script, sheet = static.joined_script(static.SCRIPTS["scripts.js"]), static.joined_sheet("portal.css")
+    script, sheet = static.joined_script("portal.js"), static.joined_sheet("portal.css")
     assert 0.3 * len(script) < len(static.short_script(script)) < 0.9 * len(script)
     assert 0.3 * len(sheet) < len(static.short_sheet(sheet)) < 0.95 * len(sheet)
 
 
 def test_every_script_source_is_loaded() -> None:
-    written = {file.relative_to(SCRIPTS).with_suffix("").as_posix() for file in SCRIPTS.rglob("*.js")}
-    assert {part for parts in static.SCRIPTS.values() for part in parts} == written
+    joined = "\n".join(static.joined_script(name) for name in static.SCRIPTS.values())
+    for file in SCRIPTS.rglob("*.js"):
+        assert file.name in static.SCRIPTS.values() or file.read_text().partition("\n")[0] in joined, (
+            file.name
+        )
+
+
+@pytest.mark.parametrize("name", static.SCRIPTS.values())
+def test_the_modules_of_a_script_share_no_name(name: str) -> None:
+    """They are joined in one function, where a name that two of them give would be an error."""
+    text = static.joined_script(name)
+    names = [given.strip(" [") for found in _NAMES.findall(text) for given in found.split(",")]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    "file", sorted(SCRIPTS.rglob("*.js")), ids=lambda file: file.relative_to(SCRIPTS).as_posix()
+)
+def test_a_script_imports_exactly_what_it_uses_of_others(file: Path) -> None:
+    text = file.read_text()
+    imported = {
+        name for names in re.findall(r"^import \{ (.+) \} from", text, re.M) for name in names.split(", ")
+    }
+    body = _STRING_OR_COMMENT.sub("", re.sub(r"^import .*\n", "", text, flags=re.M))
+    exported = {
+        name
+        for other in SCRIPTS.rglob("*.js")
+        if other != file
+        for name in re.findall(r"^export \w+ ([\w$]+)", other.read_text(), re.M)
+    }
+    used = {name for name in exported if re.search(rf"(?<![\w.$-]){re.escape(name)}(?![\w$:/-])", body)}
+    assert used == imported
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        (
+            {"a.js": 'import { x } from "./b.js";\n', "b.js": "export const y = 1;\n"},
+            "x, which .* doesn't export",
+        ),
+        ({"a.js": 'import "./b.js";\n', "b.js": 'import "./a.js";\n'}, "a.js imports .*b.js imports .*a.js"),
+        ({"a.js": 'import * as b from "./b.js";\n', "b.js": ""}, "isn't understood"),
+    ],
+    ids=["unknown name", "cycle", "another form"],
+)
+def test_a_wrong_import_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules: dict[str, str], message: str
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    for name, text in modules.items():
+        (tmp_path / "scripts" / name).write_text(text)
+    monkeypatch.setattr(static, "FOLDER", tmp_path)
+    with pytest.raises(ValueError, match=message):
+        static.joined_script("a.js")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,2 @@
+// What only conversations load. Without it: each works as its script says.
+import "./conversations/read_in_sight.js";

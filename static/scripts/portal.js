@@ -1,0 +1,22 @@
+// What every page loads, in this order. Without it: links and forms load whole pages, and every act is still possible.
+import "./load_later.js";
+import "./toasts.js";
+import "./title_count.js";
+import "./tabs.js";
+import "./announce.js";
+import "./focus.js";
+import "./swap_target.js";
+import "./look.js";
+import "./busy.js";
+import "./send_once.js";
+import "./undo_place.js";
+import "./menus.js";
+import "./copy.js";
+import "./dialogs.js";
+import "./print.js";
+import "./choice_on_button.js";
+import "./read_aloud.js";
+import "./clinic_times.js";
+import "./unsent.js";
+import "./session_end.js";
+import "./kept_pages.js";
