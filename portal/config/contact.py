@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+from portal.config.table import Source, setting, text
 from portal.parse import calendar_date
 from portal.telephone import e164
 
-SETTINGS = (
-    *("telephone", "out_of_hours", "emergency", "hours", "closed", "reply_hours"),
-    *("email", "address", "map", "call_now"),
-)
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_EMAIL = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+")
-_EMERGENCY = re.compile(r"[0-9]{3,6}")
 _LONGEST_HOLIDAY = 40
 """For how many days ahead the next opening is looked for."""
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]\d|2[0-3]):([0-5]\d)")
@@ -38,25 +33,128 @@ class Hours:
         return self.first <= weekday <= self.last
 
 
+def _telephone(value: Any, source: Source) -> str:
+    country = source.clinic.get("country")
+    number = e164(text(value, source), country if isinstance(country, str) else None)
+    if number is None:
+        hint = "" if country else ", with its country code (or name the clinic's country)"
+        raise ValueError(f"must be a telephone number{hint} (found {value!r})")
+    return number
+
+
+def _matching(pattern: str, must: str) -> Callable[[Any, Source], str]:
+    def parse(value: Any, source: Source) -> str:
+        if not re.fullmatch(pattern, text(value, source)):
+            raise ValueError(f"must be {must} (found {value!r})")
+        return text(value, source)
+
+    return parse
+
+
+def _hours(value: Any, source: Source) -> tuple[Hours, ...]:
+    if not isinstance(value, dict):
+        raise ValueError('must be a table like { "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }')
+    given = cast("dict[str, Any]", value)
+    lines = [_line(days, span) for days, span in given.items()]
+    if None in lines:
+        raise ValueError(f'must map weekdays to times like "Mon-Fri" = "08:00-18:00" (found {value!r})')
+    return tuple(sorted((line for line in lines if line), key=lambda line: (line.first, line.opens)))
+
+
+def _line(days: str, span: Any) -> Hours | None:
+    first, _, last = (part.strip().lower() for part in days.replace("–", "-").partition("-"))
+    found = _SPAN.fullmatch(span.strip()) if isinstance(span, str) else None
+    if found is None or first not in _DAYS or (last or first) not in _DAYS:
+        return None
+    numbers = [int(digits) for digits in found.groups()]
+    opens, closes = time(numbers[0], numbers[1]), time(numbers[2], numbers[3])
+    line = Hours(_DAYS.index(first), _DAYS.index(last or first), opens, closes)
+    return line if line.first <= line.last and line.opens < line.closes else None
+
+
+def _closed(value: Any, source: Source) -> frozenset[date]:
+    given = cast("list[Any]", value) if isinstance(value, list) else [value]
+    days = [day for day in map(_day, given) if day]
+    if len(days) != len(given):
+        raise ValueError(f'must be a list of days like "2026-12-25" (found {value!r})')
+    return frozenset(days)
+
+
+def _day(value: Any) -> date | None:
+    if type(value) is date:
+        return value
+    return calendar_date(value) if isinstance(value, str) else None
+
+
+def _reply_hours(value: Any, source: Source) -> int:
+    if type(value) is not int or not 1 <= value <= 240:
+        raise ValueError(f"must be a whole number of hours, 1 to 240 (found {value!r})")
+    return value
+
+
+def _call_now(value: Any, source: Source) -> Mapping[str, tuple[str, ...]]:
+    try:
+        return {
+            language: tuple(text(sign, source) for sign in _filled(signs))
+            for language, signs in value.items()
+        }
+    except (AttributeError, ValueError):
+        said = 'must give each language its list of signs, like { en = ["Heavy bleeding"] }'
+        raise ValueError(said) from None
+
+
+def _filled(signs: Any) -> list[Any]:
+    if not isinstance(signs, list) or not signs:
+        raise ValueError
+    return cast("list[Any]", signs)
+
+
+def _address(value: Any, source: Source) -> tuple[str, ...]:
+    return tuple(map(str.strip, text(value, source).splitlines())) if value else ()
+
+
+def _link(value: Any, source: Source) -> str:
+    parts = urlsplit(text(value, source))
+    if parts.scheme != "https" or not parts.netloc:
+        raise ValueError(f"must be an https address (found {value!r})")
+    return text(value, source)
+
+
+_EMERGENCY = _matching("[0-9]{3,6}", "a number of 3 to 6 digits, as a string")
+_EMAIL = _matching(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+", "an e-mail address")
+
+
 @dataclass(frozen=True, slots=True)
 class Contact:
     """A clinic's contact details; numbers in E.164, `hours` empty if opening hours aren't configured.
 
-    `closed` are the days of its holidays, None if they aren't configured. `emergency` is the number of the emergency
-    services, as dialled. `reply_hours` is within how many hours it answers messages on open days. `call_now` are the signs
-    on which to call at once, by language, empty for the portal's own.
+    `closed` are the days of its holidays, None if they aren't configured. `call_now` is empty for the portal's own signs.
     """
 
-    telephone: str
-    out_of_hours: str | None
-    emergency: str | None
-    hours: tuple[Hours, ...]
-    closed: frozenset[date] | None
-    reply_hours: int | None
-    call_now: Mapping[str, tuple[str, ...]]
-    email: str | None
-    address: tuple[str, ...]
-    map: str | None
+    telephone: str = setting(_telephone, "020 7946 0120")
+    out_of_hours: str | None = setting(_telephone, "020 7946 0199", "optional, as is everything below", None)
+    emergency: str | None = setting(_EMERGENCY, "999", "of the emergency services, as dialled", None)
+    hours: tuple[Hours, ...] = setting(
+        _hours, {"Mon-Fri": "08:00-18:00", "Sat": "09:00-12:00"}, "in the clinic's time zone", {}
+    )
+    closed: frozenset[date] | None = setting(
+        _closed,
+        ["2026-12-25", "2026-12-26"],
+        "holidays on which nobody answers; without future ones pages give both numbers",
+        None,
+    )
+    reply_hours: int | None = setting(
+        _reply_hours, 24, "within which messages are answered on open days", None
+    )
+    email: str | None = setting(_EMAIL, "care@riverside.example", "", None)
+    address: tuple[str, ...] = setting(_address, "Riverside House\n1 Quayside", "", "")
+    map: str | None = setting(_link, "https://maps.example/riverside", "", None)
+    call_now: Mapping[str, tuple[str, ...]] = setting(
+        _call_now,
+        {"en": ["heavy bleeding"], "es": ["sangrado abundante"]},
+        "on which signs to call at once; the portal has a list that no clinician has reviewed",
+        {},
+    )
 
     def closes(self, at: datetime) -> time | None:
         """Closing time if the clinic is open at this local time; None if it is closed or its hours aren't known."""
@@ -78,128 +176,3 @@ class Contact:
 
     def _lines(self, day: date) -> list[Hours]:
         return [] if day in (self.closed or ()) else [line for line in self.hours if line.has(day.weekday())]
-
-
-def read_contact(
-    table: Mapping[str, object], where: str, country: str | None
-) -> tuple[Contact | None, list[str]]:
-    """Return the contact, or None, with one fault for each error; `where` names the table in them."""
-    faults = [
-        f"{where}.{name}: isn't a setting of a contact" for name in sorted(table.keys() - set(SETTINGS))
-    ]
-    texts = _Texts(table, where, faults)
-    telephone = texts.telephone("telephone", country)
-    if "telephone" not in table:
-        faults.append(f"{where}.telephone: is missing")
-    contact = Contact(
-        telephone=telephone or "",
-        out_of_hours=texts.telephone("out_of_hours", country),
-        emergency=texts.matching("emergency", _EMERGENCY, "must be a number of 3 to 6 digits, as a string"),
-        hours=_hours(table.get("hours", {}), f"{where}.hours", faults),
-        closed=_closed(table.get("closed"), f"{where}.closed", faults),
-        reply_hours=_reply_hours(table.get("reply_hours"), f"{where}.reply_hours", faults),
-        call_now=_call_now(table.get("call_now", {}), f"{where}.call_now", faults),
-        email=texts.matching("email", _EMAIL, "must be an e-mail address"),
-        address=tuple(line.strip() for line in (texts.text("address") or "").splitlines() if line.strip()),
-        map=texts.link("map"),
-    )
-    return (None if faults else contact), faults
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """Reads the strings of a table and collects their faults."""
-
-    table: Mapping[str, object]
-    where: str
-    faults: list[str]
-
-    def text(self, name: str) -> str | None:
-        value = self.table.get(name)
-        if value is None:
-            return None
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-        self.faults.append(f"{self.where}.{name}: must be a non-empty string")
-        return None
-
-    def telephone(self, name: str, country: str | None) -> str | None:
-        value = self.text(name)
-        number = e164(value, country) if value else None
-        if value and number is None:
-            hint = "" if country else ", with its country code (or name the clinic's country)"
-            self.faults.append(f"{self.where}.{name}: must be a telephone number{hint} (found {value!r})")
-        return number
-
-    def matching(self, name: str, pattern: re.Pattern[str], said: str) -> str | None:
-        value = self.text(name)
-        if value and not pattern.fullmatch(value):
-            self.faults.append(f"{self.where}.{name}: {said} (found {value!r})")
-        return value
-
-    def link(self, name: str) -> str | None:
-        value = self.text(name)
-        parts = urlsplit(value or "https://is.given")
-        if parts.scheme != "https" or not parts.netloc:
-            self.faults.append(f"{self.where}.{name}: must be an https address (found {value!r})")
-        return value
-
-
-def _hours(value: object, where: str, faults: list[str]) -> tuple[Hours, ...]:
-    if not isinstance(value, dict):
-        faults.append(f'{where}: must be a table like {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}')
-        return ()
-    lines = [_line(days, span) for days, span in cast("dict[str, object]", value).items()]
-    if None in lines:
-        faults.append(f'{where}: must map weekdays to times like "Mon-Fri" = "08:00-18:00" (found {value!r})')
-    return tuple(sorted((line for line in lines if line), key=lambda line: (line.first, line.opens)))
-
-
-def _closed(value: object, where: str, faults: list[str]) -> frozenset[date] | None:
-    if value is None:
-        return None
-    days = cast("list[object]", value) if isinstance(value, list) else [value]
-    found = [day for day in map(_day, days) if day]
-    if len(found) != len(days):
-        faults.append(f'{where}: must be a list of days like "2026-12-25" (found {value!r})')
-    return frozenset(found)
-
-
-def _day(value: object) -> date | None:
-    if isinstance(value, datetime):
-        return None
-    if isinstance(value, date):
-        return value
-    return calendar_date(value) if isinstance(value, str) else None
-
-
-def _reply_hours(value: object, where: str, faults: list[str]) -> int | None:
-    if value is None or (type(value) is int and 1 <= value <= 240):
-        return value
-    faults.append(f"{where}: must be a whole number of hours, 1 to 240 (found {value!r})")
-    return None
-
-
-def _call_now(value: object, where: str, faults: list[str]) -> dict[str, tuple[str, ...]]:
-    signs: dict[str, tuple[str, ...]] = {}
-    by_language = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
-    for language, given in by_language.items():
-        items = cast("list[object]", given) if isinstance(given, list) else [None]
-        texts = tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
-        if not texts or len(texts) != len(items):
-            faults.append(
-                f'{where}: must give each language its list of signs, like {{ en = ["Heavy bleeding"] }}'
-            )
-        signs[language] = texts
-    return signs
-
-
-def _line(days: str, span: object) -> Hours | None:
-    first, _, last = (part.strip().lower() for part in days.replace("–", "-").partition("-"))
-    found = _SPAN.fullmatch(span.strip()) if isinstance(span, str) else None
-    if found is None or first not in _DAYS or (last or first) not in _DAYS:
-        return None
-    numbers = [int(digits) for digits in found.groups()]
-    opens, closes = time(numbers[0], numbers[1]), time(numbers[2], numbers[3])
-    line = Hours(_DAYS.index(first), _DAYS.index(last or first), opens, closes)
-    return line if line.first <= line.last and line.opens < line.closes else None

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import cast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
+from portal.config.table import Source, setting
 from portal.parse import line
 
-_LONGEST = 120
+
+def _label(value: Any, source: Source) -> str:
+    if not isinstance(value, str) or line(value, longest=120) != value.strip():
+        raise ValueError("must be one line of at most 120 characters")
+    return value.strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Medicine:
     """What the clinic hands out for a medicine that plans call `drug`, in these very words, case aside."""
 
-    drug: str
-    brand: str = ""
-    strength: str = ""
+    drug: str = setting(
+        _label,
+        "rFSH (follitropin alfa)",
+        "the name in plans, in full: a part of it may be another medicine's too",
+    )
+    brand: str = setting(
+        _label, "Follisample", "one of these two may be left out; one product for each name", ""
+    )
+    strength: str = setting(_label, "300 IU pen", "as the pack says it", "")
+
+    def __post_init__(self) -> None:
+        if not (self.drug and self.product):
+            raise ValueError("must have drug, and brand or strength or both")
 
     @property
     def product(self) -> str:
@@ -25,45 +40,15 @@ class Medicine:
         return f"{self.brand} {self.strength}".strip()
 
 
-_MEMBERS = tuple(field.name for field in fields(Medicine))
-
-
 def product_of(medicines: Iterable[Medicine], drug: str) -> str:
     """The brand and strength of a medicine; empty if the clinic gave none.
 
     The whole name has to be the same: a part of it, as in "follitropin", may be another medicine's too.
     """
-    name = _folded(drug)
-    return next((one.product for one in medicines if _folded(one.drug) == name), "")
+    name = folded(drug)
+    return next((one.product for one in medicines if folded(one.drug) == name), "")
 
 
-def read_medicines(given: object, where: str) -> tuple[tuple[Medicine, ...], list[str]]:
-    """Return the clinic's medicines, and one fault for each error; `where` names the table."""
-    if not isinstance(given, list):
-        return (), [f"{where}: must be a list of tables with {', '.join(_MEMBERS)}"]
-    found: dict[str, Medicine] = {}
-    faults: list[str] = []
-    for number, entry in enumerate(cast("Sequence[object]", given), 1):
-        one = _medicine(cast("Mapping[str, object]", entry)) if isinstance(entry, dict) else None
-        if one is None:
-            faults.append(f"{where}: entry {number} must have drug, and brand or strength or both (texts)")
-        elif _folded(one.drug) in found:
-            faults.append(
-                f"{where}: entry {number} names {one.drug} a second time; patients could be told either"
-            )
-        else:
-            found[_folded(one.drug)] = one
-    return tuple(found.values()), faults
-
-
-def _medicine(entry: Mapping[str, object]) -> Medicine | None:
-    texts = {name: text.strip() for name, text in entry.items() if isinstance(text, str) and name in _MEMBERS}
-    one = Medicine(**{"drug": "", **texts})
-    is_sound = len(texts) == len(entry) and all(
-        line(text, longest=_LONGEST) == text for text in texts.values()
-    )
-    return one if one.drug and one.product and is_sound else None
-
-
-def _folded(drug: str) -> str:
+def folded(drug: str) -> str:
+    """A medicine's name to compare with others."""
     return " ".join(drug.split()).casefold()

@@ -1,28 +1,36 @@
-"""Tenants: each clinic's hosts, sign-in and branding.
-
-One TOML file lists every tenant (docs/configuration.md). It is read once, at startup, and every fault in it is
-reported with its key, so that an operator can fix the file in one go.
-"""
+"""Tenants: each clinic's hosts, sign-in and branding, as the tenants file's tables declare them (docs/configuration.md)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-from portal.config.client_keys import ClientKey
+from babel.core import get_global
+
+from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
-from portal.config.dose_ranges import DoseRange
-from portal.config.medicines import Medicine
+from portal.config.dose_ranges import DoseRange, usual_ranges
+from portal.config.medicines import Medicine, folded
 from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
+from portal.config.table import Source, flag, setting, table, tables, text, texts
 
 LANGUAGES = ("en", "es", "ar")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
+_COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+_LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
+_SCOPE = "openid profile email roles offline_access ClientelePortal"
+_STAFF = ["nurse", "physician", "embryologist", "coordinator", "admin"]
+_RESERVED = {"client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "code_challenge"}
+"""Parameters of an authorization request that the portal sets itself."""
 
 
 class Side(StrEnum):
@@ -40,22 +48,153 @@ class TenantsError(Exception):
         self.faults = faults
 
 
+def _secret(variable: Any, source: Source) -> str:
+    if not variable and "client_key_env" in source.table:
+        return ""
+    if not variable:
+        raise ValueError("is missing")
+    secret = read_secret(text(variable, source), source.environ)
+    if secret is None:
+        raise ValueError(f"set {variable} (or {variable}_FILE) in the environment")
+    return secret
+
+
+def _client_key(variable: Any, source: Source) -> ClientKey:
+    pem = read_secret(text(variable, source), source.environ)
+    found = read_client_key(pem) if pem else None
+    if found is None:
+        raise ValueError(
+            f"set {variable} (or {variable}_FILE) to a private key as PEM: RSA of 2048 bits or more, or EC on P-256"
+        )
+    return found
+
+
+def _staff(value: Any, source: Source) -> frozenset[str]:
+    staff, patient = _words(value, source), source.table.get("patient", ["patient"])
+    if both := sorted(one for one in staff if isinstance(patient, list) and one in patient):
+        raise ValueError(f"{', '.join(both)} cannot be both patient and staff")
+    return staff
+
+
+def _words(value: Any, source: Source) -> frozenset[str]:
+    return frozenset(texts(value, source))
+
+
+def _hosts(value: Any, source: Source) -> tuple[str, ...]:
+    hosts = tuple(host.lower() for host in texts(value, source))
+    wrong = [
+        f"{host!r} isn't a host name (with its port unless it is 80 or 443)"
+        for host in hosts
+        if not _HOST.fullmatch(host)
+    ]
+    if wrong or not hosts:
+        raise ValueError(*(wrong or ["must name at least one host"]))
+    return hosts
+
+
+def _address(value: Any, source: Source) -> str:
+    address = text(value, source)
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"must be an http or https address without a query (found {address!r})")
+    return address.rstrip("/")
+
+
+def _scope(value: Any, source: Source) -> str:
+    if "openid" not in text(value, source).split():
+        raise ValueError("must include openid, or there is no ID token to check")
+    return text(value, source)
+
+
+def _params(value: Any, source: Source) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table")
+    params = cast("dict[str, Any]", value)
+    wrong = [name for name, one in params.items() if not isinstance(one, str) or name in _RESERVED]
+    if wrong:
+        said = "must be a string, and not a parameter that the portal sets itself"
+        raise ValueError(*(f".{name}: {said}" for name in wrong))
+    return params
+
+
+def _tenant_id(value: Any, source: Source) -> str | None:
+    if bool(value) != bool(source.table.get("tenant_claim")):
+        raise ValueError("must be set together with tenant_claim")
+    return text(value, source) if value else None
+
+
+def _zone(value: Any, source: Source) -> ZoneInfo:
+    if text(value, source) not in time_zones():
+        raise ValueError(f"{value!r} isn't an IANA time zone such as Europe/London")
+    return ZoneInfo(value.strip())
+
+
+def _country(value: Any, source: Source) -> str:
+    if not re.fullmatch("[A-Z]{2}", text(value, source)) or value not in get_global("territory_currencies"):
+        raise ValueError(f"must be a country code like GB (ISO 3166-1), found {value!r}")
+    return value
+
+
+def _languages(value: Any, source: Source) -> tuple[str, ...]:
+    if wrong := [one for one in texts(value, source) if one not in LANGUAGES]:
+        raise ValueError(*(f"{one!r} is none of {', '.join(LANGUAGES)}" for one in wrong))
+    return texts(value, source) or ("en",)
+
+
+def _modules(value: Any, source: Source) -> frozenset[Module]:
+    if wrong := [one for one in texts(value, source) if one not in set(Module)]:
+        raise ValueError(*(f"{one!r} is none of {', '.join(Module)}" for one in wrong))
+    return frozenset(map(Module, texts(value, source)))
+
+
+def _accent(value: Any, source: Source) -> str:
+    accent = text(value, source).lower()
+    if not _COLOUR.fullmatch(accent):
+        raise ValueError(f"must be a colour as #rrggbb (found {accent!r})")
+    if contrast(accent, "#ffffff") < 3:
+        raise ValueError(
+            f"{accent} has a contrast of {contrast(accent, '#ffffff'):.1f} with white; "
+            "choose a darker one (at least 3.0 for buttons to be visible; 4.5 for text)"
+        )
+    return accent
+
+
+def _logo(value: Any, source: Source) -> str:
+    if not _LOGO.fullmatch(text(value, source)):
+        raise ValueError("must be the plain name of an .svg file in static/brand")
+    return text(value, source)
+
+
+def _file(value: Any, source: Source) -> Path:
+    return source.folder / text(value, source)
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A client registered at the identity server (RFC 6749 §2)."""
 
-    client_id: str
-    client_secret: str = field(repr=False)
-    key: ClientKey | None = field(default=None, repr=False)
+    client_id: str = setting(text, "riverside-portal")
+    client_secret: str = setting(
+        _secret, "RIVERSIDE_CLIENT_SECRET", "", "", secret=True, name="client_secret_env"
+    )
+    key: ClientKey | None = setting(
+        _client_key,
+        "RIVERSIDE_KEY",
+        "or a private key (PEM) instead of the secret: private_key_jwt",
+        None,
+        secret=True,
+        commented=True,
+        name="client_key_env",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Which values of which claim make a person a patient or staff."""
 
-    claim: str = "role"
-    patient: frozenset[str] = frozenset({"patient"})
-    staff: frozenset[str] = frozenset()
+    claim: str = setting(text, "role", "", "role")
+    patient: frozenset[str] = setting(_words, ["patient"], "", ["patient"])
+    staff: frozenset[str] = setting(_staff, _STAFF, "", _STAFF)
 
     def side(self, held: frozenset[str]) -> Side | None:
         """Return the side that these claim values grant, staff before patient, or None."""
@@ -64,45 +203,121 @@ class Roles:
         return Side.PATIENT if held & self.patient else None
 
 
-@dataclass(frozen=True, slots=True)
+_BOOKING = {"client_id": "riverside-booking", "client_secret_env": "RIVERSIDE_BOOKING_SECRET"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """One clinic."""
+    """One clinic. Keys that are `shared` may stand in `[care]` for all clinics."""
 
     key: str
-    hosts: tuple[str, ...]
-    name: str
-    base_url: str
-    auth_url: str
-    scope: str
-    client: Client
-    authorize_params: Mapping[str, str]
-    tenant_claim: str | None
-    tenant_id: str | None
-    roles: Roles
-    service_client: Client | None
-    time_zone: ZoneInfo
-    country: str | None
-    languages: tuple[str, ...]
-    accent: str
-    on_accent: str
-    logo: str | None
-    idempotency: bool
-    id_token_hint: bool
-    identity_origins: tuple[str, ...]
-    document_seal: DocumentSeal | None
-    contact: Contact | None
-    dialect: Path | None
-    protocol_choices: ProtocolChoices
-    dose_ranges: tuple[DoseRange, ...]
-    medicines: tuple[Medicine, ...]
-    unpaid_storage: str | None
-    modules_off: frozenset[Module] = frozenset()
+    base_url: str = setting(_address, "https://api.example", "{base_url}", shared=True)
+    auth_url: str = setting(
+        _address, "https://id.example", "{auth_url}; the rest is found by discovery", shared=True
+    )
+    scope: str = setting(_scope, _SCOPE, "", _SCOPE, shared=True)
+    idempotency: bool = setting(flag, False, "true if the API honours Idempotency-Key", False, shared=True)
+    id_token_hint: bool = setting(
+        flag,
+        False,
+        "true if the identity server needs it at sign-out; it puts a token into a URL",
+        False,
+        shared=True,
+    )
+    identity_origins: tuple[str, ...] = setting(
+        texts, [], 'other origins that discovery may name, such as "https://keys.example"', [], shared=True
+    )
+    dialect: Path | None = setting(
+        _file,
+        "their.dialect.toml",
+        "beside this file: how the API differs from the specification (docs/dialects.md)",
+        None,
+        shared=True,
+        commented=True,
+    )
+    hosts: tuple[str, ...] = setting(
+        _hosts, ["portal.riverside.example"], "{tenant_portal_url}; with the port unless it is 80 or 443"
+    )
+    name: str = setting(text, "Riverside Fertility")
+    client: Client = table(Client, "a tenant", name="")
+    authorize_params: Mapping[str, str] = setting(_params, {"acr_values": "tenant:riverside"}, "", {})
+    tenant_claim: str | None = setting(
+        text, "tenantid", "a sign-in must carry this claim with this value", None
+    )
+    tenant_id: str | None = setting(_tenant_id, "3f0c…", "", "")
+    time_zone: ZoneInfo = setting(_zone, "Europe/London", "", "UTC")
+    country: str | None = setting(
+        _country,
+        "GB",
+        "whose law consent forms are checked against (GB, ES); without it telephone numbers need +44…",
+        None,
+    )
+    unpaid_storage: str | None = setting(
+        text,
+        "We write to you twice before anything is decided.",
+        "optional: what happens if storage isn't paid",
+        None,
+    )
+    modules_off: frozenset[Module] = setting(
+        _modules, [], 'optional: parts of the portal that the clinic doesn\'t use, such as ["medicines"]', []
+    )
+    languages: tuple[str, ...] = setting(_languages, ["en", "es", "ar"], "", ["en"])
+    accent: str = setting(_accent, "#0b6e4f", "its contrast is checked at start", "#0b6e4f")
+    logo: str | None = setting(_logo, "riverside.svg", "in static/brand", None)
+    roles: Roles = table(Roles, "roles", "which values of the claim mean patient, which staff", {})
+    service_client: Client | None = table(
+        Client,
+        "a client",
+        "optional: client credentials for the public booking page; no booking without it (or client_key_env)",
+        example=_BOOKING,
+    )
+    contact: Contact | None = table(
+        Contact,
+        "a contact",
+        "shown wherever patients are told to call; `portal check` warns if it is missing",
+    )
+    protocol_choices: ProtocolChoices = table(
+        ProtocolChoices,
+        "protocol choices",
+        "optional: choices for protocols, in addition to the portal's own",
+        {},
+    )
+    own_dose_ranges: tuple[DoseRange, ...] = tables(
+        DoseRange,
+        "have drug and unit (texts) and least below most (numbers)",
+        "optional: a dose outside is typed again; before portal/config/dose_ranges.toml",
+        name="dose_ranges",
+    )
+    medicines: tuple[Medicine, ...] = tables(
+        Medicine,
+        "have drug, and brand or strength or both (texts)",
+        "optional: what the clinic hands out, told to patients beside the medicine's name",
+        lambda medicine: folded(medicine.drug),
+    )
+    document_seal: DocumentSeal | None = table(
+        DocumentSeal, "a seal", "optional: seals copies of consent forms (docs/operations.md)"
+    )
 
     @property
     def auth_origin(self) -> str:
         """The identity server's origin, for `form-action` and the outbound allow-list."""
         parts = urlsplit(self.auth_url)
         return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def on_accent(self) -> str:
+        """The colour of text on the accent: what has more contrast."""
+        return _on_accent(self.accent)
+
+    @property
+    def dose_ranges(self) -> tuple[DoseRange, ...]:
+        """The clinic's ranges, followed by the portal's."""
+        return (*self.own_dose_ranges, *usual_ranges())
+
+
+@cache
+def _on_accent(accent: str) -> str:
+    return max(("#ffffff", "#14171a"), key=lambda text: contrast(accent, text))
 
 
 @dataclass(frozen=True, slots=True)

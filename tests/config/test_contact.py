@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from portal.config.contact import Contact, read_contact
+from portal.config.contact import Contact
+from portal.config.table import NOWHERE, read_table
 
 WHOLE = """
 telephone = "020 7946 0120"
@@ -21,7 +23,11 @@ map = "https://maps.example/riverside"
 
 
 def read(toml: str, country: str | None = "GB") -> tuple[Contact | None, list[str]]:
-    return read_contact(tomllib.loads(toml), "tenants.riverside.contact", country)
+    source = replace(NOWHERE, clinic={"country": country} if country else {})
+    try:
+        return read_table(Contact, tomllib.loads(toml), source, "a contact"), []
+    except ValueError as error:
+        return None, [f"tenants.riverside.contact{fault}" for fault in error.args]
 
 
 def the_contact(toml: str = WHOLE) -> Contact:

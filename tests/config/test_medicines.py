@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from portal.config.medicines import Medicine, product_of, read_medicines
+from portal.config.medicines import Medicine, product_of
 from portal.config.settings import Settings
+from portal.config.table import NOWHERE, settings_of
+from portal.config.tenants import Tenant
 from tests.config.test_documented_keys import EXAMPLE, SECRETS
 from tests.config.test_settings import environment
+
+
+def read(given: object) -> tuple[tuple[Medicine, ...], list[str]]:
+    medicines: Any = settings_of(Tenant)["medicines"].parse
+    try:
+        return medicines(given, NOWHERE), []
+    except ValueError as error:
+        return (), list(error.args)
+
 
 ALFA = Medicine("rFSH (follitropin alfa)", "Follisample", "300 IU pen")
 
@@ -35,8 +47,8 @@ def test_the_documented_medicine_is_read(tmp_path: Path) -> None:
 
 def test_brand_or_strength_may_be_left_out() -> None:
     given = [{"drug": "A", "brand": "B"}, {"drug": "C", "strength": "5 mg"}]
-    read, faults = read_medicines(given, "m")
-    assert ([one.product for one in read], faults) == (["B", "5 mg"], [])
+    medicines, faults = read(given)
+    assert ([one.product for one in medicines], faults) == (["B", "5 mg"], [])
 
 
 @pytest.mark.parametrize(
@@ -53,13 +65,12 @@ def test_brand_or_strength_may_be_left_out() -> None:
     ],
 )
 def test_what_cannot_be_told_is_refused_in_words(entry: object) -> None:
-    read, faults = read_medicines([entry, {"drug": "C", "brand": "D"}], "m")
-    assert faults == ["m: entry 1 must have drug, and brand or strength or both (texts)"]
-    assert [one.drug for one in read] == ["C"]
+    _medicines, faults = read([entry, {"drug": "C", "brand": "D"}])
+    assert faults == ["entry 1 must have drug, and brand or strength or both (texts)"]
 
 
 def test_a_medicine_has_one_product() -> None:
     given = [{"drug": "A", "brand": "B"}, {"drug": "a ", "brand": "C"}]
-    read, faults = read_medicines(given, "m")
-    assert [one.brand for one in read] == ["B"] and "a second time" in faults[0]
-    assert read_medicines({}, "m") == ((), ["m: must be a list of tables with drug, brand, strength"])
+    _medicines, faults = read(given)
+    assert "a second time" in faults[0]
+    assert read({}) == ((), ["must be a list of tables with drug, brand, strength"])

@@ -6,18 +6,22 @@ import tomllib
 
 import pytest
 
-from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
+from portal.config.protocol_choices import ProtocolChoices
+from portal.config.table import NOWHERE, read_table
 
 WHERE = "tenants.riverside.protocol_choices"
 
 
-def read(toml: str) -> tuple[ProtocolChoices, list[str]]:
-    return read_protocol_choices(tomllib.loads(toml), WHERE)
+def read(toml: str) -> tuple[ProtocolChoices | None, list[str]]:
+    try:
+        return read_table(ProtocolChoices, tomllib.loads(toml), NOWHERE, "protocol choices"), []
+    except ValueError as error:
+        return None, [f"{WHERE}{fault}" for fault in error.args]
 
 
 def test_a_clinics_own_choices_follow_the_portals() -> None:
     choices, faults = read('units = ["ampoule", " puff "]\nchecks = ["Hysteroscopy"]')
-    assert faults == []
+    assert choices is not None and faults == []
     assert choices.units == (*ProtocolChoices().units, "ampoule", "puff")
     assert choices.checks[-1] == "Hysteroscopy"
     assert choices.drugs == ProtocolChoices().drugs
@@ -27,7 +31,8 @@ def test_a_clinics_own_choices_follow_the_portals() -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("medicines = []", "medicines: is none of drugs, classes, units, routes, instructions, checks"),
+        ("drug = []", "drug: isn't a setting of protocol choices; is drugs meant?"),
+        ("medicines = []", "medicines: isn't a setting of protocol choices"),
         ('units = "ampoule"', "units: must be a list of strings"),
         ('units = ["ampoule", ""]', "units: entry 2 must be one line of 1 to 200 characters"),
         ("units = [3]", "units: entry 1 must be one line of 1 to 200 characters"),

@@ -114,6 +114,11 @@ def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None
         (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
         (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
         (GOOD + 'scope = "profile"', "must include openid"),
+        (
+            GOOD + '[tenants.riverside.roles]\nstaff = ["patient"]',
+            "tenants.riverside.roles.staff: patient cannot be both patient and staff",
+        ),
+        (GOOD + "logos = 1", "tenants.riverside.logos: isn't a setting of a tenant; is logo meant?"),
         (GOOD.replace("time_zone = ", 'country = "XX"\ntime_zone = '), "tenants.riverside.country"),
         (GOOD.replace("time_zone = ", 'country = "gb"\ntime_zone = '), "tenants.riverside.country"),
     ],

@@ -114,7 +114,7 @@ def pseudo(service: CareService) -> Iterator[PortalThread]:
     with pytest.MonkeyPatch.context() as patch:
         known = gettext.catalogue_of
         patch.setattr(gettext, "catalogue_of", lambda spoken: Pseudo() if spoken == SPOKEN else known(spoken))
-        patch.setattr("portal.config.tenants_file.LANGUAGES", (*tenants.LANGUAGES, SPOKEN))
+        patch.setattr("portal.config.tenants.LANGUAGES", (*tenants.LANGUAGES, SPOKEN))
         patch.setitem(locale_selector.NAMES, SPOKEN, "Pseudo")
         patch.setattr(
             stack, "tenants_file", lambda plan: tenants_file(plan).replace('"ar"]', f'"ar", "{SPOKEN}"]')
