@@ -15,9 +15,6 @@ from portal.clock import Clock
 from portal.store import Store, update
 
 _TAG = "audit-checkpoints"
-_OLDER_TAG = "audit-anchors"
-"""The tag that earlier versions wrote (see portal.store.names)."""
-
 _DAY = 24 * 3600
 
 
@@ -53,10 +50,10 @@ class Checkpoints:
 
     def all(self) -> Iterator[Checkpoint]:
         """Yield every stored checkpoint; raise StoreDown."""
-        for name in (*self._store.tagged(_OLDER_TAG), *self._store.tagged(_TAG)):
+        for name in self._store.tagged(_TAG):
             if held := self._store.get(name):
                 yield msgspec.json.decode(held.value, type=Checkpoint)
 
 
 def _name(chain: str) -> str:
-    return f"audit-anchor:{chain}"
+    return f"audit-checkpoint:{chain}"

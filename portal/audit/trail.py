@@ -199,7 +199,7 @@ class Audit:
 
     def checkpoint(self, chain: _Chain, *, again: bool = False) -> None:
         """Checkpoint the chain's head, if it changed or `again`; while the store is down, the next round tries again."""
-        with chain.anchoring:
+        with chain.checkpointing:
             ended = chain.ended.is_set()
             lines, head = chain.state
             gap = self._gap
@@ -248,7 +248,7 @@ class _Chain:
         self.name = f"audit-{begun}-{self.process}-{secrets.token_hex(4)}"
         self.state: tuple[int, str] = (0, BEGIN)
         self.checkpointed: tuple[int, bool, int] = (0, False, 0)
-        self.anchoring = threading.Lock()
+        self.checkpointing = threading.Lock()
         self.ended = threading.Event()
         self._output = output.output(target, self.name)
 

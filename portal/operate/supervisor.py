@@ -147,9 +147,8 @@ def assign_slot(server: Server, worker: Worker) -> None:
 def prepare_worker(server: Server, worker: Worker) -> None:
     """Give the worker its slot and handover functions, and limit malloc to two arenas, not one per thread."""
     os.environ[_SLOT] = str(worker.slot)
-    if handover := getattr(server, "handover", None):  # None if an older version started the master
-        worker.may_stop = partial(handover.may_stop, worker.age)
-        worker.on_ready = partial(handover.mark_ready, worker.age)
+    worker.may_stop = partial(server.handover.may_stop, worker.age)
+    worker.on_ready = partial(server.handover.mark_ready, worker.age)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 2)
 

@@ -73,10 +73,10 @@ class Operations:
             data=data or {},
             changed_at=self._clock(),
         )
-        tags = self._vault.tags("purpose", owner, purpose)
+        tags = [self._vault.tag("purpose", owner, purpose)]
         if id_ is None:
             self._make_room(owner)
-            tags += self._vault.tags("operations", owner)
+            tags.append(self._vault.tag("operations", owner))
         is_new = self._vault.insert(
             _name(owner, operation.id),
             operation,

@@ -380,8 +380,8 @@ class Sessions(SessionInterface):
         return len(names)
 
     def _tags(self, person: Person, tenant: str) -> list[str]:
-        tags = self._vault.tags("sub", person.issuer, tenant, person.sub)
-        return tags + (self._vault.tags("sid", person.issuer, tenant, person.sid) if person.sid else [])
+        named = {"sub": person.sub, "sid": person.sid}
+        return [self._vault.tag(kind, person.issuer, tenant, who) for kind, who in named.items() if who]
 
 
 def _used_at(now: float) -> Change:

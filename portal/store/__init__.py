@@ -1,8 +1,9 @@
 """Shared state of all portal processes, behind one small interface.
 
-A record has a name, a value, a version that grows with each write, and a time at which it is gone. Tags find
-records (all sessions of a person); a take is a read that can succeed once; a lock is a record that its owner
-alone may release. `portal.store.sqlite` keeps them in a file, for one machine; `portal.store.redis` in Redis, for many.
+A record has a name, a value, a version that increases with each write, and an expiry. Records can carry tags, by which
+all sessions of a person are found. `take` reads and deletes a record in one step, for what may be used once. A lock can be
+released only by its owner. `portal.store.sqlite` stores records in a file, for one machine; `portal.store.redis` in Redis,
+for several.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from portal.clock import Clock
 
 
 class StoreDown(Exception):
-    """The store does not answer. The portal answers 503: never anonymous, never from another store."""
+    """The store doesn't answer. The portal then answers 503: it neither treats people as signed out nor uses another store."""
 
 
 class StoreFull(StoreDown):
-    """The store answers, but takes no writes: its memory or disk is full, or it is a replica."""
+    """The store answers, but accepts no writes: its memory or disk is full, or it is a replica."""
 
 
 class WrongKey(StoreDown):
-    """The store is sealed with secret keys that this process doesn't have: it may read and change nothing in it.
+    """The store was written with secret keys that this process doesn't have, so it can't be used.
 
-    `args[0]` says which keys, by their fingerprints.
+    `args[0]` names the keys by their fingerprints.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the store holds under a name; `expires_at` in seconds since 1970 (UTC)."""
+    """A stored value; `expires_at` is in seconds since 1970 (UTC)."""
 
     value: bytes
     version: int
@@ -41,55 +42,55 @@ class Record:
 
 
 class Store(Protocol):
-    """Named records that expire. Every method may raise StoreDown, those that write StoreFull too."""
+    """Named records that expire. Every method may raise StoreDown; those that write, StoreFull too."""
 
     def get(self, name: str) -> Record | None:
-        """Return the record, or None when there is none, or none any more."""
+        """Return the record, or None if it doesn't exist or has expired."""
         ...
 
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
-        """Return those of the records that exist, in one round trip."""
+        """Return the records that exist, in one round trip."""
         ...
 
     def insert(self, name: str, value: bytes, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
-        """Create the record; False when one of that name exists."""
+        """Create the record; return False if it exists."""
         ...
 
     def replace(self, name: str, value: bytes, *, version: int, expires_at: float) -> bool:
-        """Replace version `version` of the record; False when it has changed or is gone."""
+        """Replace the record if it still has this version; return False if it has changed or is gone."""
         ...
 
     def delete(self, *names: str) -> int:
-        """Remove the records and their tags; return how many existed."""
+        """Delete the records and their tags; return how many existed."""
         ...
 
     def take(self, name: str) -> Record | None:
-        """Read and remove in one step, so that only one of several callers succeeds."""
+        """Read and delete the record in one step, so that only one of several callers gets it."""
         ...
 
     def tagged(self, tag: str) -> list[str]:
-        """Return the names of the records that carry the tag."""
+        """Return the names of the records with this tag."""
         ...
 
     def lock(self, name: str, owner: str, *, seconds: float) -> bool:
-        """Take the lock for `owner`, for a limited time; False when another has it."""
+        """Acquire the lock for `owner` for a limited time; return False if another owner holds it."""
         ...
 
     def unlock(self, name: str, owner: str) -> None:
-        """Release the lock, if `owner` still has it."""
+        """Release the lock if `owner` still holds it."""
         ...
 
     def ping(self) -> None:
-        """Return once the store answers and takes writes."""
+        """Return if the store answers and accepts writes."""
         ...
 
     def free_bytes(self) -> int | None:
-        """Return how much room is left on its disk or in its memory; None where there is no limit."""
+        """Return the free space on its disk or in its memory; None if there is no limit."""
         ...
 
 
 class measured:  # noqa: N801 (a context manager, used as a verb)
-    """Measure an operation on the store ("read" or "write"): how long it takes and how it ends."""
+    """Measure an operation on the store ("read" or "write"): its duration and outcome."""
 
     __slots__ = ("_operation", "_started")
 
@@ -105,14 +106,14 @@ class measured:  # noqa: N801 (a context manager, used as a verb)
 
 
 Change: TypeAlias = Callable[[Record | None], tuple[bytes, float] | None]
-"""What to write over a record (None: there is none): value and expiry in seconds since 1970; None writes nothing."""
+"""Receives the current record, or None; returns its new value and expiry (seconds since 1970), or None to keep it."""
 
 
 def update(store: Store, name: str, change: Change, *, tags: Iterable[str] = ()) -> bytes | None:
-    """Write what `change` makes of the record, and return it; None when it left the record as it is.
+    """Replace the record's value by what `change` returns for it, and return that; None if nothing was written.
 
-    Compare-and-set: `change` runs again when somebody else wrote meanwhile, so no update is ever lost, and it must not
-    do anything but return the new value. `tags` are those of a record that is created. Raises StoreDown.
+    Compare-and-set: if another process wrote meanwhile, `change` runs again, so that no update is lost. It must have no
+    side effects. `tags` apply if the record is created. Raises StoreDown.
     """
     while True:
         record = store.get(name)
@@ -130,7 +131,7 @@ def update(store: Store, name: str, change: Change, *, tags: Iterable[str] = ())
 
 
 def open_store(url: str, clock: Clock) -> Store:
-    """Return the store of a `sqlite:///path`, `redis://host:port/database` or `rediss://…` address."""
+    """Return the store at a `sqlite:///path`, `redis://host:port/database` or `rediss://…` URL."""
     if url.startswith(("redis://", "rediss://")):
         from portal.store.redis import RedisStore
 

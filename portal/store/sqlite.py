@@ -26,12 +26,9 @@ from pathlib import Path
 from portal.clock import LEEWAY, Clock
 from portal.store import Record, StoreDown, StoreFull, measured
 
-_VERSION = 2
 _SCHEMA = (
-    "DROP TABLE IF EXISTS tags",
-    "DROP TABLE IF EXISTS records",
     """
-    CREATE TABLE records (
+    CREATE TABLE IF NOT EXISTS records (
       key INTEGER PRIMARY KEY,
       version INTEGER NOT NULL,
       expires_at REAL NOT NULL,
@@ -39,18 +36,16 @@ _SCHEMA = (
       value BLOB NOT NULL
     )
     """,
-    "CREATE INDEX records_by_expiry ON records (expires_at)",
+    "CREATE INDEX IF NOT EXISTS records_by_expiry ON records (expires_at)",
     """
-    CREATE TABLE tags (
+    CREATE TABLE IF NOT EXISTS tags (
       tag TEXT NOT NULL,
       key INTEGER NOT NULL REFERENCES records (key) ON DELETE CASCADE,
       PRIMARY KEY (tag, key)
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX tags_by_key ON tags (key)",
-    f"PRAGMA user_version = {_VERSION}",
+    "CREATE INDEX IF NOT EXISTS tags_by_key ON tags (key)",
 )
-"""Creates the tables where there are none, or those of an older release, whose sessions then end."""
 
 _SWEPT_PER_WRITE = 4
 _MAPPED_BYTES = 16 * 1024**3
@@ -191,11 +186,10 @@ class SqliteStore:
             raise StoreDown(type(error).__name__) from error
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make the tables, in one of the processes that start together."""
+        """Create the tables if they don't exist; several processes may start at once."""
         connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone() != (_VERSION,):
-            for statement in _SCHEMA:
-                connection.execute(statement)
+        for statement in _SCHEMA:
+            connection.execute(statement)
         connection.execute("COMMIT")
 
     def _sweep(self, connection: sqlite3.Connection, now: float) -> None:

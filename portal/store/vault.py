@@ -1,7 +1,8 @@
 """Typed records, encrypted before they reach the store.
 
-Each value is sealed (`portal.store.sealer`) and bound to its record's name, so that one copied under another name does
-not open. One that was sealed with a key that only other processes have is never written over. If the whole store does, every method that meets such a record raises WrongKey (`portal.store.names`).
+Each value is encrypted (`portal.store.sealer`) and bound to its record's name, so a value copied to another name can't be
+decrypted. A value encrypted with a key that only other processes have, as while keys are rotated, is never overwritten. If
+the whole store was written with other keys, methods that read such a record raise WrongKey (`portal.store.names`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _Members: TypeAlias = dict[object, object]
 
 
 class Versioned(msgspec.Struct, Generic[T], frozen=True):
-    """An opened record: its value, the version to write over, and when it is gone (seconds since 1970)."""
+    """A decrypted record: its value, its version, and when it expires (seconds since 1970)."""
 
     value: T
     version: int
@@ -31,7 +32,7 @@ class Versioned(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Vault:
-    """The store, with values of msgspec types instead of bytes, and with names that tell nothing."""
+    """The store, with values of msgspec types instead of bytes, and with names that reveal nothing."""
 
     def __init__(self, store: Store, secret_keys: tuple[str, ...], clock: Clock = time.time) -> None:
         self.store = store
@@ -41,24 +42,24 @@ class Vault:
         self._decoders: dict[type, msgspec.msgpack.Decoder[object]] = {}
 
     def name(self, kind: str, *parts: str) -> str:
-        """Return the name of the record of this kind about these things, which can't be guessed without the store's key."""
+        """Return the name of the record of this kind that belongs to `parts`; it can't be guessed without the naming key."""
         return self._names.name(kind, *parts)
 
-    def tags(self, kind: str, *parts: str) -> list[str]:
-        """Return the tags that let `tagged` find a record by these things."""
-        return self._names.tags(kind, *parts)
+    def tag(self, kind: str, *parts: str) -> str:
+        """Return the tag by which `tagged` finds a record."""
+        return self._names.tag(kind, *parts)
 
     def tagged(self, kind: str, *parts: str) -> list[str]:
-        """Return the names of the live records that carry the tag."""
+        """Return the names of the records with this tag that haven't expired."""
         return self._names.tagged(kind, *parts)
 
     def get(self, name: str, into: type[T]) -> Versioned[T] | None:
-        """Return the record, or None when it is absent, forged or sealed with a key that is gone."""
+        """Return the record, or None if it is absent, forged or encrypted with a removed key."""
         record = self.store.get(name)
         return self.open(name, record, into) if record else None
 
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
-        """Return the sealed records of these names in one round trip, for `open`."""
+        """Return the encrypted records with these names in one round trip, for `open`."""
         return self.store.get_many(names)
 
     def open(self, name: str, record: Record, into: type[T]) -> Versioned[T] | None:
@@ -68,7 +69,7 @@ class Vault:
         return None if value is None else Versioned(value, record.version, record.expires_at)
 
     def check_keys(self) -> None:
-        """Raise WrongKey if the store is sealed with other secret keys than these, StoreDown if it can't be read."""
+        """Raise WrongKey if the store was written with other secret keys, StoreDown if it can't be read."""
         self._names.check()
 
     def _opened(self, name: str, record: Record) -> bytes | None:
@@ -78,7 +79,7 @@ class Vault:
         return plain
 
     def insert(self, name: str, value: object, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
-        """Create the record; False when one of that name exists."""
+        """Create the record; return False if it exists."""
         return self.store.insert(name, self._seal(name, value), expires_at=expires_at, tags=tags)
 
     def update(
@@ -91,13 +92,14 @@ class Vault:
         expires_at: float | Callable[[T], float] | None = None,
         tags: Iterable[str] = (),
     ) -> T | None:
-        """Write what `change` makes of the record, and return it; None when nothing was written.
+        """Replace the record's value by what `change` returns for it, and return that; None if nothing was written.
 
-        `change` returns None to leave the record as it is. It runs again when somebody else wrote meanwhile
-        (compare-and-set), so it must not do anything but return the new value, not alter the one that it is given.
-        Where there is no record, or a forged one, `change` is given `initial`, and `tags` are those of the new one;
-        without `initial` nothing is written, nor over a record that only others can open. `expires_at` (seconds since 1970) may depend on the new value; left out,
-        it stays as it was. Members that this version doesn't know stay: a newer one has written them, and will look.
+        `change` returns None to keep the record. It runs again if another process wrote meanwhile (compare-and-set), so
+        it must have no side effects. If the record is absent or forged, `change` receives `initial`, and the new record
+        gets `tags`; without `initial` nothing is written. Nor is a record that only other processes can decrypt.
+        `expires_at` (seconds since 1970) may be computed from the new value; without it, the expiry doesn't change.
+        Fields that this version doesn't know are kept: while the portal is upgraded, processes of two versions share
+        the store.
         """
         written: T | None = None
 
@@ -128,11 +130,11 @@ class Vault:
         return written
 
     def _is_anothers(self, sealed: bytes) -> bool:
-        """Whether other processes can open what this one can't, as while keys are being rotated."""
+        """Whether other processes can decrypt what this one can't, as while keys are being rotated."""
         return not self._sealer.has_key_of(sealed) and self._names.is_in_use(key_id(sealed))
 
     def delete(self, *names: str) -> int:
-        """Remove the records; return how many existed."""
+        """Delete the records; return how many existed."""
         return self.store.delete(*names)
 
     def _read(self, plain: bytes, into: type[T]) -> T | None:
@@ -153,7 +155,7 @@ class Vault:
 
 
 def _with_unknown(stored: object, known: object, after: object) -> object:
-    """`after` with the members of `stored` that aren't in `known`, which is what this version reads of it."""
+    """Add to `after` the members of `stored` that this version doesn't know; `known` are those that it read."""
     if not (isinstance(stored, dict) and isinstance(known, dict) and isinstance(after, dict)):
         return after
     merged, was_known = cast("_Members", after), cast("_Members", known)

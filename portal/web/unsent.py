@@ -157,8 +157,7 @@ def _write(who: tuple[str, str], unsent: Unsent) -> bool:
     vault.delete(name)
     if len(vault.tagged(*_tag(who))) >= _MOST:
         return False
-    tags = vault.tags(*_tag(who))
-    return vault.insert(name, unsent, expires_at=context().clock() + _LIFETIME, tags=tags)
+    return vault.insert(name, unsent, expires_at=context().clock() + _LIFETIME, tags=[vault.tag(*_tag(who))])
 
 
 def _forget_sent(response: Response) -> Response:

@@ -201,7 +201,7 @@ def test_two_chains_are_verified_separately(finished: Stream) -> None:
 
 def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
     stream.record(2)
-    anchor_now(stream)
+    checkpoint_now(stream)
     stream.record(3)
     assert "checkpointed up to line 2" in stream.found().words
     assert stream.found().verdict is Verdict.GOOD
@@ -210,7 +210,7 @@ def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
 def test_a_line_that_others_add_to_a_killed_process_s_chain_is_broken(stream: Stream) -> None:
     """With numbers and hashes that fit, a signature under a key of the forger's own, and dated soon after the others."""
     stream.record(2)
-    anchor_now(stream)
+    checkpoint_now(stream)
     lines = stream.lines()
     last = json.loads(lines[-1])
     before = hashlib.sha256(lines[-1].encode()).hexdigest()
@@ -231,7 +231,7 @@ def _name(key: str) -> str:
 def test_lines_long_after_the_last_checkpoint_are_unvouched(stream: Stream) -> None:
     """Of a process that was killed while the store was down."""
     stream.record(2)
-    anchor_now(stream)
+    checkpoint_now(stream)
     stream.clock.now += 59
     stream.record()
     assert stream.found().verdict is Verdict.GOOD
@@ -243,7 +243,7 @@ def test_lines_long_after_the_last_checkpoint_are_unvouched(stream: Stream) -> N
 
 def test_a_quiet_chain_is_checkpointed_again_so_that_its_next_line_is_vouched_for(stream: Stream) -> None:
     stream.record()
-    anchor_now(stream)
+    checkpoint_now(stream)
     stream.clock.now += 600
     chain = stream.audit._chain
     assert chain is not None
@@ -294,11 +294,11 @@ def test_events_are_written_while_the_store_is_down_and_checkpointed_afterwards(
 
         patched.setattr(finished.checkpoints, "put", down)
         finished.record(3)
-        anchor_now(finished)
+        checkpoint_now(finished)
     newest = max(finished.folder.glob("*.jsonl"))
     assert len(newest.read_text().splitlines()) == 3
     assert newest.stem not in [one.chain for one in finished.checkpoints.all()]
-    anchor_now(finished)
+    checkpoint_now(finished)
     assert [one.lines for one in finished.checkpoints.all() if one.chain == newest.stem] == [3]
 
 
@@ -355,7 +355,7 @@ def _far_behind() -> float:
     return 1.0
 
 
-def anchor_now(stream: Stream) -> None:
+def checkpoint_now(stream: Stream) -> None:
     """Do what the audit thread does each minute."""
     chain = stream.audit._chain
     assert chain is not None

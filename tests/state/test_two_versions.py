@@ -26,7 +26,6 @@ SEALED = (Browser, Ended, LastCount, Operation, Person, SessionRecord, Tokens, U
 """What lies in the store, under the seal."""
 
 UNSEALED = (SealedNamingKey,)
-ISSUER = "https://id.example"
 
 
 @pytest.mark.parametrize("record", SEALED + UNSEALED, ids=lambda record: record.__name__)
@@ -146,51 +145,6 @@ def test_an_unreadable_session_counts_as_none_and_is_kept(sessions: Sessions, cl
     here.save()
     sessions.replace_roles(name, frozenset({"nurse"}))
     assert sessions._vault.store.get(name) == before
-
-
-OLDER_SUB_TAG = hashed_name("sub", ISSUER, CLINIC, "amelia")
-OLDER_SID_TAG = hashed_name("sid", ISSUER, CLINIC, "amelia-1")
-
-
-@pytest.fixture
-def older(sessions: Sessions, clock: Clock) -> str:
-    """The cookie of a session that a version without a naming key began, which had written to the audit before."""
-    vault = sessions._vault
-    vault.store.insert("audit-anchor:a", b"{}", expires_at=clock.now + 9e6, tags=["audit-anchors"])
-    record = SessionRecord(
-        tenant=CLINIC,
-        host="riverside.localhost",
-        created_at=clock.now,
-        used_at=clock.now,
-        epoch="",
-        person=person(),
-    )
-    tags = [OLDER_SUB_TAG, OLDER_SID_TAG]
-    vault.insert(record_name("older"), record, expires_at=clock.now + HOUR, tags=tags)
-    return "older"
-
-
-@pytest.mark.parametrize(("sub", "sid"), [("amelia", None), (None, "amelia-1")])
-def test_signing_out_at_the_identity_server_ends_sessions_of_both_versions(
-    sessions: Sessions, older: str, sub: str | None, sid: str | None
-) -> None:
-    newer = begun(sessions, person())
-    assert sessions.end_tagged(issuer=ISSUER, tenant=CLINIC, sub=sub, sid=sid) == 2
-    assert again(sessions, older).person is None
-    assert again(sessions, newer).person is None
-
-
-def test_the_devices_page_lists_sessions_of_both_versions(sessions: Sessions, older: str) -> None:
-    newer = begun(sessions, person())
-    listed = {name for name, _record in sessions.of_person(person(), CLINIC)}
-    assert listed == {record_name(older), record_name(newer)}
-
-
-def test_an_older_version_finds_this_versions_sessions(sessions: Sessions, older: str, clock: Clock) -> None:
-    """It looks for the plain tags, for as long as both versions may run."""
-    newer = begun(sessions, person())
-    for tag in (OLDER_SUB_TAG, OLDER_SID_TAG):
-        assert set(sessions._vault.store.tagged(tag)) == {record_name(older), record_name(newer)}
 
 
 def test_records_named_by_a_random_value_keep_their_names(sessions: Sessions) -> None:

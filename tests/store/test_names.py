@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.audit.checkpoints import _OLDER_TAG
 from portal.store import Store, StoreDown, WrongKey, open_store
-from portal.store.names import _RECORD, Names, hashed_name
+from portal.store.names import _RECORD, Names
 from portal.store.sealer import fingerprint
 from tests.support.redis_server import RedisServer
 
@@ -60,6 +59,7 @@ def test_all_processes_derive_the_same_record_names(store: Store, clock: Clock) 
     assert names.name("sub", *PERSON) == name(store, clock, OLD)
     assert names.name("sub", *PERSON) != names.name("bell", *PERSON)
     assert names.name("a", "b", "c") != names.name("a", "b\0c")
+    assert names.tag("sub", *PERSON) == names.name("sub", *PERSON)
 
 
 def test_processes_starting_together_agree_on_the_naming_key(store: Store, clock: Clock) -> None:
@@ -132,8 +132,8 @@ def test_an_emptied_store_gets_a_naming_key_shared_by_all_processes(store: Store
     assert running.name("sub", *PERSON) == other.name("sub", *PERSON)
     store.delete(_RECORD)
     started = Names(store, (OLD,), clock)
-    store.insert("session:1", b"", expires_at=clock.now + 60, tags=started.tags("sub", *PERSON))
-    store.insert("session:2", b"", expires_at=clock.now + 60, tags=running.tags("sub", *PERSON))
+    store.insert("session:1", b"", expires_at=clock.now + 60, tags=[started.tag("sub", *PERSON)])
+    store.insert("session:2", b"", expires_at=clock.now + 60, tags=[running.tag("sub", *PERSON)])
     for names in (started, running, other):
         assert names.tagged("sub", *PERSON) == ["session:1", "session:2"]
 
@@ -143,14 +143,14 @@ def test_a_process_with_wrong_secret_keys_changes_nothing_and_says_which(store: 
     before = running.name("sub", *PERSON)
     wrong = Names(store, (OTHER, NEW), clock)
     kept = store.get(_RECORD)
-    for use in (wrong.check, lambda: wrong.name("a"), lambda: wrong.tags("a"), lambda: wrong.tagged("a")):
+    for use in (wrong.check, lambda: wrong.name("a"), lambda: wrong.tag("a"), lambda: wrong.tagged("a")):
         with pytest.raises(WrongKey) as told:
             use()
         keys = [fingerprint(key) for key in (OLD, OTHER, NEW)]
         assert str(told.value) == f"the store is sealed with {keys[0]}; this process has {keys[1]}, {keys[2]}"
     assert store.get(_RECORD) == kept
     running.check()
-    assert Names(store, (OLD,), clock).tags("sub", *PERSON) == [before]
+    assert Names(store, (OLD,), clock).tag("sub", *PERSON) == before
 
 
 def test_a_check_of_the_keys_makes_none(store: Store, clock: Clock) -> None:
@@ -163,24 +163,6 @@ def test_the_naming_keys_lifetime_is_extended_in_time(store: Store, clock: Clock
     for _year in range(30):
         clock.now += 365 * DAY
         assert name(store, clock, OLD) == first
-
-
-def test_a_new_store_has_no_guessable_tags(store: Store, clock: Clock) -> None:
-    names = Names(store, (OLD,), clock)
-    assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
-
-
-def test_after_an_upgrade_both_versions_find_each_others_tags(store: Store, clock: Clock) -> None:
-    older_tag = hashed_name("sub", *PERSON)
-    store.insert("audit-anchor:1", b"", expires_at=clock.now + 400 * DAY, tags=[_OLDER_TAG])
-    store.insert("session:old", b"", expires_at=clock.now + 2 * DAY, tags=[older_tag])
-    names = Names(store, (OLD,), clock)
-    store.insert("session:new", b"", expires_at=clock.now + 2 * DAY, tags=names.tags("sub", *PERSON))
-    assert sorted(names.tagged("sub", *PERSON)) == ["session:new", "session:old"]
-    assert store.tagged(older_tag) == ["session:new", "session:old"], "the older version looks up this tag"
-    clock.now += DAY + 1
-    assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
-    assert sorted(Names(store, (OLD,), clock).tagged("sub", *PERSON)) == ["session:new", "session:old"]
 
 
 def test_an_unreadable_naming_key_is_not_replaced(store: Store, clock: Clock) -> None:
