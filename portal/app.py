@@ -120,7 +120,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     pages.refuse_collisions(app.jinja_env.globals)
-    decoders.learn()
+    decoders.resolve_structs()
     _measure(made)
     templates.prepare(app, {tenant.languages[0] for tenant in settings.tenants.by_key.values()})
     if hops := settings.proxy_hops:

@@ -35,7 +35,7 @@ def create_app(
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     transactions.init_app(app, [endpoints.bp, *blueprints])
-    _build_decoders(msgspec.Struct)
+    _resolve_structs(msgspec.Struct)
     app.add_url_rule("/openapi.json", "openapi", view_func=serve)
     app.add_url_rule("/healthz", view_func=healthz)
     app.add_url_rule("/metrics", "metrics", view_func=metrics.serve)
@@ -43,11 +43,11 @@ def create_app(
     return app
 
 
-def _build_decoders(base: type) -> None:
-    """Have msgspec inspect every payload type now: two threads doing it at once crash the process (0.22)."""
-    for shape in base.__subclasses__():
-        msgspec.json.Decoder(shape)
-        _build_decoders(shape)
+def _resolve_structs(base: type) -> None:
+    """Let msgspec resolve every struct before threads use it (docs/decisions/0008-msgspec-types.md)."""
+    for struct in base.__subclasses__():
+        msgspec.json.Decoder(struct)
+        _resolve_structs(struct)
 
 
 def no_icon() -> tuple[str, int]:

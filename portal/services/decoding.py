@@ -184,6 +184,7 @@ def decode_translated(body: bytes, into: type[T], translate: Callable[[object], 
         raise BadResponse("$") from None
     if into is object:
         return cast("T", answer)
+    _decoder(into)  # resolves a generic type, one thread at a time
     try:
         return msgspec.convert(answer, into)
     except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):

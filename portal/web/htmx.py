@@ -7,7 +7,6 @@ page is sent unless the request comes from htmx for that very target, so every a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import cast
 from urllib.parse import unquote
@@ -28,14 +27,13 @@ from portal.web.routing import without_sign_in_code
 _KEPT_TOASTS = "toasts"
 
 
-@dataclass(frozen=True, slots=True)
-class Toast:
+class Toast(msgspec.Struct, frozen=True):
     """One line that tells what was done; `undo` is the address that a form posts to, to take it back."""
 
     text: str
     tone: str = "success"
     undo: str | None = None
-    fields: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def is_htmx() -> bool:
