@@ -94,8 +94,8 @@ class Audit:
         """Append one event, such as `("consent.sign", "done")`; `ids` replaces `id_` where it concerns several records.
 
         `declared` is the portal's name for the declared sentence, with its language; `reason` is the portal's own words;
-        `also` holds ids of other kinds that
-        were asked for. `is_promised` marks lines that `assure` reserved room for. A line that can't be written is counted
+        `also` holds ids of other kinds that were asked for, and the pseudonyms of other people who took part. `is_promised`
+        marks lines that `assure` reserved room for. A line that can't be written is counted
         as lost.
         """
         told: dict[str, object] = {

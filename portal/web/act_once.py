@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -128,6 +128,7 @@ def act_once(
     receipt: Callable[[T], str] = _nothing,
     limit: str | None = None,
     is_repeatable: bool = False,
+    also: Mapping[str, str] | None = None,
 ) -> Outcome[T]:
     """Do the act of this attempt, unless an earlier post did it; return how it ended.
 
@@ -136,9 +137,10 @@ def act_once(
     where nobody can tell. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
     is left out. `limit` is a rate, counted only for what is really sent.
     `is_repeatable` says that sending again does no harm (RFC 9110 §9.2.2): after a lost answer the form is open at once,
-    and after an earlier post was refused this one is sent, so that it gets an answer of its own.
+    and after an earlier post was refused this one is sent, so that it gets an answer of its own. `also` goes into the audit
+    line.
     """
-    act = _Act(attempt, event, kind, id_, look, receipt, is_repeatable)
+    act = _Act(attempt, event, kind, id_, look, receipt, is_repeatable, also)
     while not context().operations.claim(attempt.owner, attempt.operation.id, attempt.data):
         ended = act.ended_elsewhere()
         if not (is_repeatable and isinstance(ended, Reopened)):
@@ -295,6 +297,7 @@ class _Act(Generic[T]):
     look: Callable[[], T | None] | None
     receipt: Callable[[T], str]
     is_repeatable: bool = False
+    also: Mapping[str, str] | None = None
 
     def newest(self) -> Operation:
         """The operation as it is by now."""
@@ -346,4 +349,4 @@ class _Act(Generic[T]):
             log.error("%s not settled: %s", self.event, error)
 
     def _note(self, outcome: str, id_: str | None) -> None:
-        audit.note(self.event, outcome, kind=self.kind if id_ else None, id_=id_)
+        audit.note(self.event, outcome, kind=self.kind if id_ else None, id_=id_, also=self.also)

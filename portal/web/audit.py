@@ -100,11 +100,12 @@ def note(
     id_: str | None = None,
     declared: str | None = None,
     reason: str | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> None:
     """Record an event of this request; the person is the signed-in one unless given.
 
     `declared` names the sentence that was declared, and its language. `reason` says in the portal's words why a sign-in
-    failed.
+    failed. `also` names other people who took part, by pseudonym.
 
     An address may name any id, so that one of another shape is recorded under a pseudonym. What a GET has done with a
     record is to show it.
@@ -112,7 +113,12 @@ def note(
     if kind and id_ and outcome == "done" and request.method in ("GET", "HEAD"):
         shown(event, kind, id_)
     else:
-        _record(event, outcome, person or g.get("person"), kind, id_, declared, reason=reason)
+        _record(event, outcome, person or g.get("person"), kind, id_, declared, also, reason=reason)
+
+
+def pseudonym_of(sub: str) -> str:
+    """Return what audit lines call this person."""
+    return context().audit.pseudonym(sub)
 
 
 def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
@@ -335,7 +341,7 @@ def _id_of(record: object) -> str:
 
 
 def _opaque(id_: str) -> str:
-    return id_ if _is_opaque(id_) else f"~{context().audit.pseudonym(id_)}"
+    return id_ if _is_opaque(id_) else f"~{pseudonym_of(id_)}"
 
 
 @lru_cache(maxsize=4096)
