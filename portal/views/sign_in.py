@@ -52,17 +52,18 @@ class NotFreshPage(Page, template="sign_in/not_fresh.html"):
 @bp.get("/sign-in")
 @limiter.limit(_sign_in_limit, key_func=person_or_address)
 def start() -> Response:
-    """Send the browser to the clinic's identity server."""
+    """Send the browser to the clinic's identity server; `another` is for somebody else than who is signed in here."""
     here = session()
     person = here.person
-    fresh = request.args.get("fresh") == "1"
+    is_another = request.args.get("another") == "1"
+    fresh = is_another or request.args.get("fresh") == "1"
     wanted = request.args.get("next", "/")
     next_path = local_path(wanted)
     if next_path != wanted:
         audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
-    return _start(next_path, here.whose(), fresh=fresh)
+    return _start(next_path, None if is_another else here.whose(), fresh=fresh)
 
 
 def _start(
