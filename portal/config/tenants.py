@@ -258,6 +258,12 @@ class Tenant:
         "optional: what happens if storage isn't paid",
         None,
     )
+    second_person_for_embryos: bool = setting(
+        flag,
+        False,
+        "true: two staff, each signed in, read the straw before an embryo's irreversible move is sent",
+        False,
+    )
     modules_off: frozenset[Module] = setting(
         _modules, [], 'optional: parts of the portal that the clinic doesn\'t use, such as ["medicines"]', []
     )

@@ -118,8 +118,8 @@ class Care:
         """
         self._refuse_switched_off(endpoint)
         oldest = endpoint.max_age if max_age is None else max_age
-        if oldest is not None and not self.is_fresh(oldest):
-            raise StepUpNeeded(oldest)
+        if oldest is not None:
+            self.need_recent_sign_in(oldest)
         try:
             self.before_act()
             answer = self.send(endpoint, ids=ids, body=written(endpoint, body), operation=operation)
@@ -132,6 +132,11 @@ class Care:
         if not answer.body.strip() or (self.dialect and _holds_nothing(answer.body, self.dialect)):
             return None
         return self._decoded(endpoint, answer)
+
+    def need_recent_sign_in(self, max_age: int) -> None:
+        """Raise StepUpNeeded if the sign-in is older than `max_age` seconds."""
+        if not self.is_fresh(max_age):
+            raise StepUpNeeded(max_age)
 
     def reference(
         self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None

@@ -1,7 +1,8 @@
 """Documents made for a session, kept for a few minutes, so that viewing, saving and printing a PDF renders it once.
 
-With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`) these are the only
-clinical records in the store. Like everything in it they are sealed; only the session that they were made for can find them, and they are deleted when it ends.
+With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`) and the moves of
+embryos that wait for a second person (`portal/views/storage/first_steps.py`) these are the only clinical records in the
+store. Like everything in it they are sealed; only the session that they were made for can find them, and they are deleted when it ends.
 A session has a few slots: newer documents replace older ones.
 """
 

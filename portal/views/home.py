@@ -35,6 +35,7 @@ from portal.views.conversations.view import Row, waiting_row
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import Opened, show_recent
+from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.storage.view import nearness, paid_until, renewal_window
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import audit, bell, preferred_name
@@ -312,6 +313,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     news: Listed[Notification] | CareError | None = None
     opened: list[Opened] = field(default_factory=list[Opened])
     waiting_rows: list[Row] = field(default_factory=list[Row])
+    first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
     is_messages_first: bool = False
 
     def shown(self) -> dict[str, list[str]]:
@@ -349,6 +351,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         is_messages_first=_is_messages_first(talks, person),
         news=news if isinstance(news, CareError) else notable(news),
         opened=show_recent(_MOST_OPENED),
+        first_steps=first_steps(person),
     )
 
 

@@ -115,8 +115,7 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
     The same form sent twice has one effect: the second finds the record as wanted. An answer that got lost is looked
     for in the record. Raises CareError for what concerns the whole page.
     """
-    sent_form = Sent.of_form(tuple(editing.fields(record)))
-    sent_form = replace(sent_form, typed=editing.tidy(sent_form.typed))
+    sent_form = _sent_form(editing, record)
     for is_last in (False, True):
         wanted = _wanted(editing, record, sent_form)
         if not isinstance(wanted, dict):
@@ -141,11 +140,21 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
     raise AssertionError("unreachable")
 
 
+def check_edit(editing: Editing[R], record: R) -> Values | Saved[R] | Filled | Comparison:
+    """Return what this request's form makes of `record`, or what to show instead; nothing is sent."""
+    return _wanted(editing, record, _sent_form(editing, record))
+
+
 def kept_elsewhere() -> str:
     """Explain that this one record is kept in the clinic's own system (501)."""
     return _(
         "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
     )
+
+
+def _sent_form(editing: Editing[R], record: R) -> Sent:
+    sent_form = Sent.of_form(tuple(editing.fields(record)))
+    return replace(sent_form, typed=editing.tidy(sent_form.typed))
 
 
 def _wanted(editing: Editing[R], record: R, sent_form: Sent) -> Values | Saved[R] | Filled | Comparison:

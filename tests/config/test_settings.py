@@ -250,3 +250,16 @@ def test_a_module_that_there_isnt_is_refused_with_those_there_are(tmp_path: Path
         "riverside"
     ]
     assert clinic.modules_off == {Module.CHARTS}
+
+
+def test_a_second_person_for_embryos_is_asked_for_where_the_clinic_says_so(tmp_path: Path) -> None:
+    def clinic(more: str) -> bool:
+        settings = Settings.from_env(environment(tmp_path, GOOD + more))
+        return settings.tenants.by_key["riverside"].second_person_for_embryos
+
+    assert not clinic("")
+    assert clinic("second_person_for_embryos = true")
+    assert any(
+        "second_person_for_embryos" in fault
+        for fault in faults(environment(tmp_path, GOOD + 'second_person_for_embryos = "yes"'))
+    )

@@ -89,6 +89,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("grace", EMBRYO, 2),
         ("elif", f"{EMBRYO}?episode={GRACES}", 2),
     ],
+    "/storage/<record:embryo_id>/second-person": [("elif", f"{EMBRYO}/second-person?episode={GRACES}", 1)],
     "/storage/<record:embryo_id>/<decision>": [
         ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
         ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),

@@ -10,7 +10,7 @@ from portal.services.client import Care
 from portal.services.listed import Count
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable, read_episodes
-from portal.views.storage import decide, inventory
+from portal.views.storage import decide, inventory, second_person
 from portal.views.storage.decide import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
 from portal.views.storage.view import EmbryoView, find_embryo, next_date
@@ -21,7 +21,7 @@ from portal.web.modules import whole
 from portal.web.pages import Page
 
 bp = whole(Module.STORAGE, Blueprint("storage", __name__, url_prefix="/storage"))
-for part in (decide.bp, inventory.bp):
+for part in (decide.bp, inventory.bp, second_person.bp):
     bp.register_blueprint(part)
 
 

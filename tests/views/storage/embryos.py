@@ -73,6 +73,6 @@ def offered(page: Page) -> list[str]:
     return [str(one["value"]) for one in page.select("input[name=status]")]
 
 
-def send(page: Page, where: str, *, expect: int = 200, **fields: str) -> Page:
+def send(page: Page, where: str, *, expect: int | None = 200, **fields: str) -> Page:
     given = {**dict(page.form(where.partition("?")[0]).fields()), **fields}
     return page.visitor.post(where, given, status=expect)

@@ -1,0 +1,160 @@
+"""Irreversible moves of embryos that one person has sent and that wait for a second one, sealed in the store.
+
+Where the clinic asks for it (`second_person_for_embryos`), nothing is sent to the care API before a second person, with an
+account of their own, has sent the same within 15 minutes and over the same version of the record. What was kept is what is
+sent then; the second person can change nothing of it.
+
+A first step stays what it is when its person's session ends: the second may sign in on the same device. It isn't asked
+again whether the first may still do it; that is the case for 15 minutes at most, no longer than a token lives.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+
+import msgspec
+from flask import g, url_for
+
+from portal.context import context
+from portal.i18n.gettext import catalogue_of
+from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.state.session_records import Person
+from portal.views.storage.form import values_of
+from portal.views.storage.view import EmbryoView
+from portal.web import audit
+from portal.web.filters import local
+from portal.web.forms import Values
+from portal.web.modules import has_module
+from portal.web.permissions import may
+from portal.web.three_way_merge import version_mark
+
+_SECONDS = 15 * 60
+
+
+class FirstStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A move as the first person (`sub`, `name`) sent it; `at` in seconds since 1970.
+
+    `values` is what to make of the version of the record that `mark` stands for. `taken_by` is who sends or drops it now.
+    """
+
+    id: str
+    sub: str
+    name: str
+    at: float
+    embryo_id: str
+    episode_id: str
+    patient: str
+    mark: str
+    values: Values
+    taken_by: str = ""
+
+    @property
+    def wanted(self) -> EmbryoStatus:
+        """The status that the embryo gets."""
+        return EmbryoStatus(self.values["status"])
+
+    @property
+    def sent_at(self) -> datetime:
+        """When the first person sent it."""
+        return datetime.fromtimestamp(self.at, UTC)
+
+    @property
+    def ends_at(self) -> datetime:
+        """Until when a second person can send it."""
+        return datetime.fromtimestamp(self.at + _SECONDS, UTC)
+
+    @property
+    def href(self) -> str:
+        """The address of the second person's page."""
+        return url_for("storage.second_person.show", embryo_id=self.embryo_id, episode=self.episode_id)
+
+    def is_by(self, person: Person) -> bool:
+        """Whether this person sent it: whoever has the same `sub`, which is who the care API takes them for."""
+        return self.sub == person.sub
+
+
+def first_step(embryo: EmbryoStorage) -> FirstStep | None:
+    """Return what waits for a second person at this version of the record, if the clinic asks for one."""
+    held = context().vault.get(_name(embryo.id), FirstStep) if g.tenant.second_person_for_embryos else None
+    return held.value if held and held.value.mark == _mark(embryo) else None
+
+
+def keep_first_step(view: EmbryoView, person: Person, values: Values) -> FirstStep:
+    """Keep what this person sent and return it; or, of two at the same time, what came first."""
+    embryo, vault, now = view.embryo, context().vault, context().clock()
+    step = FirstStep(
+        id=secrets.token_urlsafe(12),
+        sub=person.sub,
+        name=person.name,
+        at=now,
+        embryo_id=embryo.id,
+        episode_id=view.episode.id,
+        patient=view.episode.patient.full_name,
+        mark=_mark(embryo),
+        values=values,
+    )
+    before = first_step(embryo)
+    if before and (not before.is_by(person) or before.values == values):
+        return before
+    forget(embryo.id)  # it was for an earlier version, or its own person sent it anew
+    is_kept = vault.insert(_name(embryo.id), step, expires_at=now + _SECONDS, tags=[vault.tag(*_tag())])
+    return step if is_kept else first_step(embryo) or step
+
+
+def take(step: FirstStep, person: Person, *, again: bool = False) -> bool:
+    """Claim the step, to send or to drop it; False if somebody else has done so. `again`: this person may have."""
+
+    def taken(held: FirstStep) -> FirstStep | None:
+        is_free = not held.taken_by or (again and held.taken_by == person.sub)
+        return msgspec.structs.replace(held, taken_by=person.sub) if held.id == step.id and is_free else None
+
+    return context().vault.update(_name(step.embryo_id), FirstStep, taken) is not None
+
+
+def release(step: FirstStep) -> None:
+    """Let it be claimed again: it was not sent, or refused."""
+
+    def released(held: FirstStep) -> FirstStep | None:
+        return msgspec.structs.replace(held, taken_by="") if held.id == step.id else None
+
+    context().vault.update(_name(step.embryo_id), FirstStep, released)
+
+
+def forget(embryo_id: str) -> None:
+    """Drop what waits at this embryo."""
+    context().vault.delete(_name(embryo_id))
+
+
+def first_steps(person: Person) -> list[FirstStep]:
+    """Return what waits for a second person at the clinic, oldest first, for those who may make such moves."""
+    if not (g.tenant.second_person_for_embryos and has_module("storage") and may(person, "embryo.edit")):
+        return []
+    vault = context().vault
+    held = (vault.get(name, FirstStep) for name in vault.tagged(*_tag()))
+    steps = sorted((one.value for one in held if one), key=lambda step: step.at)
+    for step in steps:
+        audit.has_kept("embryo.list", "embryo", step.embryo_id)
+    return steps
+
+
+def both_names(step: FirstStep, second: Person) -> str:
+    """The record's notes with a line, in the clinic's first language, that says who made the move and when."""
+    said = catalogue_of(g.tenant.languages[0]).gettext(
+        "%(first)s (%(at)s) and %(second)s checked the straw and sent this."
+    )
+    at = f"{local(step.sent_at):%Y-%m-%d %H:%M}"
+    line = said % {"first": step.name, "at": at, "second": second.name}
+    return f"{step.values['notes']}\n{line}".lstrip("\n")
+
+
+def _mark(embryo: EmbryoStorage) -> str:
+    return version_mark(values_of(embryo), embryo.concurrency_stamp)
+
+
+def _name(embryo_id: str) -> str:
+    return context().vault.name("first-step", g.tenant.key, embryo_id)
+
+
+def _tag() -> tuple[str, ...]:
+    return ("first-steps-at", g.tenant.key)

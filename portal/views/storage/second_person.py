@@ -1,0 +1,171 @@
+"""The second person's part in an embryo's irreversible move, where the clinic asks for two (`first_steps`)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.errors import Conflict, Unavailable
+from portal.services.records.storage import EmbryoStorage
+from portal.services.sign_in_age import FRESH
+from portal.state.session_records import Person
+from portal.store import StoreDown
+from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
+from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
+from portal.views.storage.form import fields_of, values_of, write
+from portal.views.storage.moves import Moves, move_name, read_moves, reason
+from portal.views.storage.view import EmbryoView, find_embryo
+from portal.web import audit
+from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
+from portal.web.forms import Form
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.pages import Page
+from portal.web.permissions import EDIT_EMBRYO
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("second_person", __name__)
+
+
+class WaitingPage(Page, template="storage/second_person.html"):
+    """Tells the first person that the move waits for a second one."""
+
+    view: EmbryoView
+    step: FirstStep
+    move: str
+
+
+@bp.get("/<record:embryo_id>/second-person")
+@signed_in(Side.STAFF, roles=EDIT_EMBRYO)
+def show(care: Care, person: Person, embryo_id: str) -> Response:
+    """Show the move that waits: to a second person what to check, to the first that somebody else is needed."""
+    view = find_embryo(care, person, embryo_id)
+    audit.shown("embryo.read", "embryo", view.embryo.id)
+    step = first_step(view.embryo)
+    if step is None:
+        return _nothing_waits(view)
+    if step.is_by(person):
+        return render(WaitingPage(view=view, step=step, move=move_name(view.embryo, step.wanted)))
+    moves = read_moves(care, person, view)
+    if (refused := _refusal(view, moves, step)) is not None:
+        return refused
+    return render(_straw_page(view, moves, step, OnStraw(None, None)))
+
+
+@bp.post("/<record:embryo_id>/second-person")
+@signed_in(Side.STAFF, roles=EDIT_EMBRYO)
+def send(care: Care, person: Person, embryo_id: str) -> Response:
+    """Send what the first person sent, once somebody else has checked the straw too."""
+    view = find_embryo(care, person, embryo_id)
+    step = first_step(view.embryo)
+    if step is None:
+        return _nothing_waits(view)
+    if step.is_by(person) or step.id != request.form.get("step"):
+        return redirect_to(step.href)
+    moves = read_moves(care, person, view)
+    if (refused := _refusal(view, moves, step)) is not None:
+        return refused
+    typed = OnStraw.posted()
+    if typed.faults(view):
+        return render(_straw_page(view, moves, step, typed), status=422)
+    care.need_recent_sign_in(FRESH)
+    return _send(care, person, view, step)
+
+
+@bp.post("/<record:embryo_id>/second-person/stop")
+@signed_in(Side.STAFF, roles=EDIT_EMBRYO)
+def stop(care: Care, person: Person, embryo_id: str) -> Response:
+    """Drop the move that waits, by either person; nothing has been sent."""
+    view = find_embryo(care, person, embryo_id)
+    step = first_step(view.embryo)
+    if step is None or step.id != request.form.get("step"):
+        return _nothing_waits(view)
+    audit.assure()
+    if not take(step, person):
+        toast(_("It is too late to stop this: it is being recorded."), tone="attention")
+        return redirect_to(view.href)
+    forget(step.embryo_id)
+    audit.note("embryo.stop", "done", kind="embryo", id_=step.embryo_id)
+    toast(_("Stopped: nothing was recorded for embryo %(code)s.", code=view.code), tone="info")
+    return redirect_to(view.href)
+
+
+def _send(care: Care, person: Person, view: EmbryoView, step: FirstStep) -> Response:
+    embryo = view.embryo
+
+    def put(_key: str) -> EmbryoStorage | None:
+        if not take(step, person, again=True):
+            raise Conflict  # stopped, or sent by somebody else, since it was read
+        return write(care, embryo, {**step.values, "notes": both_names(step, person)})
+
+    def look() -> EmbryoStorage | None:
+        now = find_embryo(care, person, embryo.id).embryo
+        return now if now.status == step.wanted else None
+
+    outcome = act_once(
+        Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
+        put,
+        look=look,
+        shows=lambda written: written is not None,
+        event="embryo.update",
+        kind="embryo",
+        id_=embryo.id,
+        is_repeatable=True,
+        also={"first-person": audit.pseudonym_of(step.sub)},
+    )
+    match outcome:
+        case Done():
+            with suppress(StoreDown):  # it was for the version before
+                forget(embryo.id)
+            toast(_("Embryo %(code)s is saved.", code=view.code))
+            return redirect_to(view.href)
+        case Refused(Conflict()):
+            return _nothing_waits(view)
+        case Refused(errors.Refused() as error):
+            release(step)
+            toast(refusal_message(error.code), tone="attention")
+            return redirect_to(view.href)
+        case Refused(error) | NotSent(error):
+            release(step)
+            raise error
+        case Unknown() | Reopened():
+            raise Unavailable("not confirmed", outcome_known=False)
+
+
+def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None:
+    """The way back, with reasons, unless the patient's forms as they are now allow this person to make the move."""
+    move = moves.to(view.embryo, step.wanted)
+    if move is not None and move.is_offered:
+        return None
+    missing = move.missing if move else ()
+    words = [_("This can’t be done now."), *(reason(view.embryo, one).words for one in missing)]
+    toast(" ".join(words), tone="attention")
+    return redirect_to(view.href)
+
+
+def _straw_page(view: EmbryoView, moves: Moves, step: FirstStep, typed: OnStraw) -> FinalStatusPage:
+    now, form = values_of(view.embryo), Form(fields_of(view.embryo, moves), step.values)
+    return final_page(
+        view,
+        moves,
+        step.wanted,
+        typed,
+        action=url_for("storage.second_person.send", embryo_id=view.embryo.id, episode=view.episode.id),
+        carried=[("step", step.id)],
+        step=step,
+        more=[
+            (form.label(name), form.words(name, value))
+            for name, value in step.values.items()
+            if name != "status" and value != now[name]
+        ],
+    )
+
+
+def _nothing_waits(view: EmbryoView) -> Response:
+    toast(_("Nothing waits for a second person at this embryo."), tone="info")
+    return redirect_to(view.href)
