@@ -12,32 +12,25 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
-import requests
-from authlib.integrations.base_client import OAuthError
 from redis import Redis, RedisError
 from redis.exceptions import ResponseError
 
 from portal import parse, printing
 from portal.config.modules import WHAT_ELSE
 from portal.config.settings import Settings
-from portal.config.tenants import Client, Tenant, contrast
+from portal.config.tenants import Tenant, contrast
 from portal.config.variables import Timeouts
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.load import load_dialects
-from portal.http import transport
-from portal.http.transfer import Answer, Call, TransportError
+from portal.operate.findings import Finding, clock_of, get
+from portal.operate.identity_check import check_identity
 from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.endpoints import LIST_CONSENTS
-from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
-from portal.signin.errors import SignInFailed
-from portal.signin.service_client import SCOPE, request_token
-from portal.signin.tokens import LEEWAY, code_for_log, oauth_session, read_tokens
+from portal.signin.discovery import Provider
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import Names
 from portal.store.sealer import fingerprint
@@ -46,20 +39,6 @@ _TRIED_FOR = 60.0
 _LEAST_FREE = 200
 """Megabytes."""
 _ENDS_SOON = timedelta(days=30)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: what was checked, what was found, and what to do if that isn't right."""
-
-    what: str
-    found: str
-    advice: str = ""
-    is_fault: bool = False
-
-    def __str__(self) -> str:
-        word = "FAULT" if self.is_fault else "note " if self.advice else "ok   "
-        return f"{word} {self.what}: {self.found}" + (f". {self.advice}" if self.advice else "")
 
 
 def run(settings: Settings) -> int:
@@ -90,7 +69,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
         there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
         provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
-        yield from _identity(there, provider, settings.timeouts)
+        yield from check_identity(there, provider, settings.timeouts)
     dialects = load_dialects(settings.tenants, os.environ)
     for base_url, path in sorted({(one.base_url, _list_path(dialects.get(one.key))) for one in tenants}):
         yield from _care_api(base_url, path, settings.timeouts)
@@ -306,103 +285,10 @@ def _audit(settings: Settings) -> Finding:
     return Finding("audit", f"{nearest} isn't writable", advice, is_fault=True)
 
 
-class _Discovered(msgspec.Struct):
-    """The members of the discovery document that only this check reads."""
-
-    code_challenge_methods_supported: tuple[str, ...] = ()
-    response_types_supported: tuple[str, ...] = ()
-
-
-def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> Iterator[Finding]:
-    what = f"identity server {provider.auth_url}"
-    answer = _get(f"{provider.auth_url}/.well-known/openid-configuration", timeouts)
-    if isinstance(answer, str):
-        yield Finding(
-            what, answer, "Check auth_url and the connection to it (DNS, firewall, TLS)", is_fault=True
-        )
-        return
-    try:
-        metadata = provider.metadata()
-        provider.keys()
-    except ProviderDown as error:
-        advice = "auth_url must be the issuer; its discovery document is found below it"
-        yield Finding(what, f"no usable discovery ({error})", advice, is_fault=True)
-        return
-    except ProviderRefused as error:
-        advice = "auth_url must equal the issuer in the metadata, and identity_origins list the other origins it uses"
-        yield Finding(what, f"not to be trusted ({error})", advice, is_fault=True)
-        return
-    yield Finding(what, "its issuer, endpoints and keys are valid")
-    yield from _clock(what, answer)
-    more = msgspec.json.decode(answer.body, type=_Discovered)
-    if "S256" not in more.code_challenge_methods_supported:
-        yield Finding(what, "doesn't advertise PKCE with S256", "Enable PKCE for this portal's clients")
-    if metadata.pushed_authorization_request_endpoint is None:
-        yield Finding(
-            what, "doesn't support PAR", "Pushed requests keep a sign-in's parameters out of the browser"
-        )
-    if metadata.end_session_endpoint is None:
-        yield Finding(
-            what, "has no end_session_endpoint", "People stay signed in there after signing out here"
-        )
-    for tenant in tenants:
-        yield _client(tenant.client, metadata, timeouts)
-        if tenant.service_client:
-            yield _service_client(tenant.service_client, metadata, timeouts)
-
-
-def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
-    """Authenticate the client with an invalid code: invalid_grant means that the client was accepted (RFC 6749 §5.2)."""
-    what = f"client {client.client_id}"
-    session = cast("Any", oauth_session(client, metadata, timeouts))
-    try:
-        session.fetch_token(
-            metadata.token_endpoint,
-            grant_type="authorization_code",
-            code="check",
-            redirect_uri="https://check.invalid/",
-            code_verifier="check" * 10,
-        )
-    except OAuthError as error:
-        if error.error == "invalid_client":
-            return _not_accepted(what)
-        if error.error != "invalid_grant":
-            told = f"can't be checked: a wrong code is answered with {code_for_log(error.error)}"
-            return Finding(what, told, "Sign in once to see that its secret or key is right")
-    except (requests.RequestException, ValueError) as error:
-        return _failing(what, error)
-    return Finding(what, "is accepted by the identity server")
-
-
-def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
-    """Get a token as the booking page does; it isn't used."""
-    what = f"service client {client.client_id}"
-    try:
-        read_tokens(request_token(client, metadata, timeouts), time.time(), keep_id_token=False)
-    except OAuthError as error:
-        if error.error == "invalid_client":
-            return _not_accepted(what)
-        advice = f"Allow it the client_credentials grant and the scope {SCOPE} there"
-        return Finding(what, f"gets no token ({error.error})", advice, is_fault=True)
-    except (requests.RequestException, ValueError, SignInFailed) as error:
-        return _failing(what, error)
-    return Finding(what, "gets a token")
-
-
-def _not_accepted(what: str) -> Finding:
-    advice = "Compare client_id and its secret or key with what is registered there"
-    return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
-
-
-def _failing(what: str, error: Exception) -> Finding:
-    advice = "See the identity server's log"
-    return Finding(what, f"the token endpoint fails ({type(error).__name__})", advice, is_fault=True)
-
-
 def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]:
     """Make a call that needs a token, without one: a 401 shows that the API is there and protected."""
     what = f"care API {base_url}"
-    answer = _get(base_url + path, timeouts)
+    answer = get(base_url + path, timeouts)
     if isinstance(answer, str):
         yield Finding(
             what, answer, "Check base_url and the connection to it (DNS, firewall, TLS)", is_fault=True
@@ -413,7 +299,7 @@ def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]
     else:
         advice = _CARE_ADVICE.get(answer.status // 100, "Check base_url")
         yield Finding(what, f"answers {answer.status} to a call without a token", advice, is_fault=True)
-    yield from _clock(what, answer)
+    yield from clock_of(what, answer)
 
 
 _CARE_ADVICE = {
@@ -422,24 +308,3 @@ _CARE_ADVICE = {
     4: "base_url must be the address that /api/… is below",
     5: "See the API's log",
 }
-
-
-def _clock(what: str, answer: Answer) -> Iterator[Finding]:
-    there = parse.http_date(answer.headers.get("date"))
-    if there is None:
-        return
-    ahead = there.timestamp() - time.time()
-    advice = "" if abs(ahead) <= LEEWAY else f"Synchronize both clocks with NTP: tokens tolerate {LEEWAY} s"
-    yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", advice, is_fault=bool(advice))
-
-
-def _get(url: str, timeouts: Timeouts) -> Answer | str:
-    return _call(Call("GET", url, [("Accept", "application/json")]), timeouts)
-
-
-def _call(call: Call, timeouts: Timeouts) -> Answer | str:
-    """Return the response, or a phrase that says why there is none."""
-    try:
-        return transport.send(replace(call, connect_timeout=timeouts.connect, timeout=timeouts.read))
-    except TransportError as error:
-        return f"no answer ({error.reason})"
