@@ -58,7 +58,7 @@ def _table(name: str, table: Setting) -> Iterator[str]:
     yield _commented(head, table.about)
     assert table.of
     for key, one in settings_of(table.of).items():
-        if not one.commented:
+        if not (one.commented and table.example):
             yield _line(key, one, table.example.get(key))
 
 

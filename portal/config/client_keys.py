@@ -10,6 +10,9 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
+ALGORITHMS = {"RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "EC": ("ES256",)}
+"""What a key of each type can sign with (RFC 7518 §3.1)."""
+
 _LIFETIME = 60
 _SMALLEST_RSA = 2048
 
@@ -26,16 +29,20 @@ class ClientKey:
         """The key's id: its thumbprint (RFC 7638)."""
         return self.key.thumbprint()
 
-    def assertion(self, client_id: str, issuer: str, now: float) -> str:
+    def by(self, algorithm: str) -> ClientKey | None:
+        """Return the key with this algorithm, or None if it doesn't fit the key."""
+        return ClientKey(self.key, algorithm) if algorithm in ALGORITHMS[self.key.key_type] else None
+
+    def assertion(self, client_id: str, audience: str, now: float) -> str:
         """Return a JWT that authenticates the client at this identity server: single use, valid for a minute.
 
-        Its only audience is the issuer (RFC 7523bis §4), so that it is useless anywhere else.
+        It has one audience alone, so that it is useless anywhere else.
         """
         header = {"alg": self.algorithm, "kid": self.kid}
         claims = {
             "iss": client_id,
             "sub": client_id,
-            "aud": issuer,
+            "aud": audience,
             "jti": secrets.token_urlsafe(24),
             "iat": int(now),
             "exp": int(now) + _LIFETIME,
@@ -44,8 +51,11 @@ class ClientKey:
 
 
 def read_client_key(pem: str) -> ClientKey | None:
-    """Return the private key in this PEM text: RSA of at least 2048 bits (RS256) or EC on P-256 (ES256); else None."""
-    for kind, algorithm in ((RSAKey, "RS256"), (ECKey, "ES256")):
+    """Return the private key in this PEM text: RSA of at least 2048 bits or EC on P-256; else None.
+
+    Its algorithm is the first of its type's in `ALGORITHMS`.
+    """
+    for kind, (algorithm, *_others) in ((RSAKey, ALGORITHMS["RSA"]), (ECKey, ALGORITHMS["EC"])):
         try:
             with warnings.catch_warnings(action="ignore"):  # about a short key, which is refused below
                 key = kind.import_key(pem)

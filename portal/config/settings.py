@@ -13,7 +13,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from portal.config.tenants import Side, Tenants, TenantsError, read_secret
+from portal.config.identity import read_secret
+from portal.config.tenants import Side, Tenants, TenantsError
 from portal.config.tenants_file import load_tenants
 from portal.config.variables import DECLARED, Timeouts, Variable, Variables, variables_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -14,10 +14,20 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from babel.core import get_global
 
-from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
 from portal.config.dose_ranges import DoseRange, usual_ranges
+from portal.config.identity import (
+    PATIENT,
+    STAFF,
+    Client,
+    Par,
+    choice,
+    claim_path,
+    logout_params,
+    role_map,
+    separator,
+)
 from portal.config.medicines import Medicine, folded
 from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
@@ -28,7 +38,6 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 _LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
 _SCOPE = "openid profile email roles offline_access ClientelePortal"
-_STAFF = ["nurse", "physician", "embryologist", "coordinator", "admin"]
 _RESERVED = {"client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "code_challenge"}
 """Parameters of an authorization request that the portal sets itself."""
 
@@ -46,27 +55,6 @@ class TenantsError(Exception):
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
         self.faults = faults
-
-
-def _secret(variable: Any, source: Source) -> str:
-    if not variable and "client_key_env" in source.table:
-        return ""
-    if not variable:
-        raise ValueError("is missing")
-    secret = read_secret(text(variable, source), source.environ)
-    if secret is None:
-        raise ValueError(f"set {variable} (or {variable}_FILE) in the environment")
-    return secret
-
-
-def _client_key(variable: Any, source: Source) -> ClientKey:
-    pem = read_secret(text(variable, source), source.environ)
-    found = read_client_key(pem) if pem else None
-    if found is None:
-        raise ValueError(
-            f"set {variable} (or {variable}_FILE) to a private key as PEM: RSA of 2048 bits or more, or EC on P-256"
-        )
-    return found
 
 
 def _staff(value: Any, source: Source) -> frozenset[str]:
@@ -170,31 +158,29 @@ def _file(value: Any, source: Source) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """A client registered at the identity server (RFC 6749 §2)."""
-
-    client_id: str = setting(text, "riverside-portal")
-    client_secret: str = setting(
-        _secret, "RIVERSIDE_CLIENT_SECRET", "", "", secret=True, name="client_secret_env"
-    )
-    key: ClientKey | None = setting(
-        _client_key,
-        "RIVERSIDE_KEY",
-        "or a private key (PEM) instead of the secret: private_key_jwt",
-        None,
-        secret=True,
-        commented=True,
-        name="client_key_env",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Roles:
     """Which values of which claim make a person a patient or staff."""
 
-    claim: str = setting(text, "role", "", "role")
-    patient: frozenset[str] = setting(_words, ["patient"], "", ["patient"])
-    staff: frozenset[str] = setting(_staff, _STAFF, "", _STAFF)
+    claim: tuple[str, ...] = setting(
+        claim_path, "role", 'inside another one: ["realm_access", "roles"]', "role"
+    )
+    separator: str = setting(separator, ",", "between roles in one text", "", commented=True)
+    patient: frozenset[str] = setting(_words, PATIENT, "", PATIENT)
+    staff: frozenset[str] = setting(_staff, STAFF, "", STAFF)
+
+    map: Mapping[str, str] = setting(
+        role_map,
+        {"Clinic nurses": "nurse"},
+        "the identity server's words in the portal's; others then don't count",
+        {},
+        commented=True,
+    )
+
+    def named(self, words: Iterable[str]) -> frozenset[str]:
+        """Return the portal's words for the identity server's."""
+        return (
+            frozenset(self.map[word] for word in words if word in self.map) if self.map else frozenset(words)
+        )
 
     def side(self, held: frozenset[str]) -> Side | None:
         """Return the side that these claim values grant, staff before patient, or None."""
@@ -227,6 +213,17 @@ class Tenant:
     identity_origins: tuple[str, ...] = setting(
         texts, [], 'other origins that discovery may name, such as "https://keys.example"', [], shared=True
     )
+    par: Par = setting(
+        choice(Par), "auto", 'or "off" or "required": whether sign-ins are pushed', "auto", shared=True
+    )
+    logout_params: Mapping[str, str] = setting(
+        logout_params,
+        {"client_id": "{client_id}", "logout_uri": "{signed_out}"},
+        "the sign-out's parameters, if not the standard's",
+        {},
+        shared=True,
+        commented=True,
+    )
     dialect: Path | None = setting(
         _file,
         "their.dialect.toml",
@@ -241,8 +238,8 @@ class Tenant:
     name: str = setting(text, "Riverside Fertility")
     client: Client = table(Client, "a tenant", name="")
     authorize_params: Mapping[str, str] = setting(_params, {"acr_values": "tenant:riverside"}, "", {})
-    tenant_claim: str | None = setting(
-        text, "tenantid", "a sign-in must carry this claim with this value", None
+    tenant_claim: tuple[str, ...] | None = setting(
+        claim_path, "tenantid", "a sign-in must carry this claim with this value, or with a list of it", None
     )
     tenant_id: str | None = setting(_tenant_id, "3f0c…", "", "")
     time_zone: ZoneInfo = setting(_zone, "Europe/London", "", "UTC")
@@ -342,17 +339,6 @@ class Tenants:
 def time_zones() -> frozenset[str]:
     """The names of all IANA time zones, cached because listing them walks hundreds of files."""
     return frozenset(available_timezones())
-
-
-def read_secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the secret in variable `name`, or in the file that `name_FILE` points to; None if that can't be read."""
-    if value := environ.get(name):
-        return value
-    file = environ.get(f"{name}_FILE")
-    try:
-        return Path(file).read_text(encoding="utf-8").strip() or None if file else None
-    except (OSError, ValueError):  # bytes that aren't UTF-8, a NUL in the name
-        return None
 
 
 def contrast(one: str, other: str) -> float:

@@ -10,7 +10,8 @@ import msgspec
 import requests
 from authlib.integrations.base_client import OAuthError
 
-from portal.config.tenants import Client, Tenant
+from portal.config.identity import Client
+from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding, clock_of, get
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,8 +12,9 @@ from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable
-from portal.signin.discovery import Metadata
+from portal.signin.discovery import Provider
 from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.signatures import decode
 from portal.state.session_records import Person
 
 ID_TOKEN, USERINFO = "id_token", "userinfo"
@@ -24,14 +25,12 @@ class NoRole(SignInFailed):
     """The person has no role at this clinic, or none any more."""
 
 
-def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any], *, roles_from: str = "") -> Person:
+def person_of(tenant: Tenant, issuer: str, claims: dict[str, Any], *, roles_from: str = "") -> Person:
     """Return the person that the claims describe; raise NoRole if they have no role at this clinic.
 
     `roles_from` is where the claim of the roles was read.
     """
-    held = claims.get(tenant.roles.claim)
-    values = cast("list[object]", held) if isinstance(held, list) else [held]
-    roles = frozenset(value for value in values if isinstance(value, str))
+    roles = tenant.roles.named(words(claim_at(claims, tenant.roles.claim), tenant.roles.separator))
     side = tenant.roles.side(roles)
     if side is None:
         raise NoRole("no role at this clinic")
@@ -55,12 +54,60 @@ def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any], *, roles_f
     )
 
 
-def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: Timeouts) -> dict[str, Any]:
+def claim_at(claims: dict[str, Any], path: Sequence[str]) -> object:
+    """Return the value of the claim at this path, such as `("realm_access", "roles")`; None if there is none."""
+    held: object = claims
+    for name in path:
+        held = cast("dict[str, object]", held).get(name) if isinstance(held, dict) else None
+    return held
+
+
+def words(held: object, separator: str = "") -> list[str]:
+    """Return the words that a claim holds: a text, separated ones, a list's texts, or the keys of an object."""
+    match held:
+        case str():
+            return [word.strip() for word in held.split(separator)] if separator else [held]
+        case list():
+            return [value for value in cast("list[object]", held) if isinstance(value, str)]
+        case dict():
+            values = cast("dict[str, object]", held)
+            return [name for name, value in values.items() if value not in (None, False)]
+        case _:
+            return []
+
+
+def is_of_clinic(tenant: Tenant, claims: dict[str, Any]) -> bool:
+    """Whether the tenant's claim, if one is configured, has its value, or holds it among others."""
+    if not tenant.tenant_claim:
+        return True
+    held = claim_at(claims, tenant.tenant_claim)
+    values: Sequence[object] = words(held)
+    if not isinstance(held, str | dict):
+        values = cast("list[object]", held) if isinstance(held, list) else [held]
+    return str(tenant.tenant_id) in map(str, values)
+
+
+def merged(told: dict[str, Any], claims: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return UserInfo's claims under those of the ID token; along the path, those of both."""
+    both, (name, *rest) = {**told, **claims}, path
+    if rest and isinstance(told.get(name), dict) and isinstance(claims.get(name), dict):
+        both[name] = merged(told[name], claims[name], rest)
+    return both
+
+
+def userinfo(
+    tenant: Tenant, provider: Provider, answer: Mapping[str, Any], sub: str, timeouts: Timeouts
+) -> dict[str, Any]:
     """Return the claims from the UserInfo endpoint for the access token in a token response (Core §5.3.2).
 
-    Raises AnotherPerson if they belong to another person, Unavailable if they can't be read.
+    They may be signed. Raises AnotherPerson if they belong to another person, SignInFailed if their signature isn't valid,
+    Unavailable if they can't be read.
     """
-    headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
+    metadata = provider.metadata()
+    headers = [
+        ("Authorization", f"Bearer {answer.get('access_token')}"),
+        ("Accept", "application/json, application/jwt"),
+    ]
     call = Call(
         "GET",
         metadata.userinfo_endpoint or "",
@@ -72,11 +119,27 @@ def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: 
         told = transport.send(call, alone=True)
         if told.status != 200:
             raise Unavailable(f"userinfo: status {told.status}")
-        claims = msgspec.json.decode(told.body, type=dict[str, Any])
+        is_signed = told.headers.get("content-type", "").lower().startswith("application/jwt")
+        claims = _signed(told.body, tenant, provider) if is_signed else _plain(told.body)
     except (TransportError, msgspec.DecodeError, RecursionError) as error:
         raise Unavailable("userinfo") from error
     if "sub" not in claims:  # always there (Core §5.3.2), so this isn't about anybody
         raise Unavailable("userinfo: no sub")
     if claims["sub"] != sub:
         raise AnotherPerson("userinfo of another person")
+    return claims
+
+
+def _plain(body: bytes) -> dict[str, Any]:
+    return msgspec.json.decode(body, type=dict[str, Any])
+
+
+def _signed(body: bytes, tenant: Tenant, provider: Provider) -> dict[str, Any]:
+    """Verify signed UserInfo; its issuer and audience have to be right where it names them (Core §5.3.2)."""
+    claims = decode(body.decode("ascii", "replace"), provider).claims
+    audience = claims.get("aud", tenant.client.client_id)
+    if claims.get("iss", provider.metadata().issuer) != provider.metadata().issuer:
+        raise SignInFailed("userinfo of another issuer")
+    if tenant.client.client_id not in (audience if isinstance(audience, list) else [audience]):
+        raise SignInFailed("userinfo for another client")
     return claims

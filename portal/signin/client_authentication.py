@@ -15,16 +15,18 @@ from urllib.parse import parse_qsl, quote_plus, urlencode
 from authlib.integrations.requests_client import OAuth2Session
 
 from portal.config.client_keys import ClientKey
-from portal.config.tenants import Client
-from portal.signin.discovery import PRIVATE_KEY_JWT
+from portal.config.identity import Client, KeyAudience
+from portal.signin.discovery import PRIVATE_KEY_JWT, Metadata
 
 
-def register(session: OAuth2Session, client: Client, issuer: str) -> None:
-    """Let `session` authenticate as `client` at the server `issuer`, by its secret and, if it has one, its key."""
+def register(session: OAuth2Session, client: Client, metadata: Metadata) -> None:
+    """Let `session` authenticate as `client` at this server, by its secret and, if it has one, its key."""
+    is_for_issuer = client.key_audience is KeyAudience.ISSUER
+    audience = metadata.issuer if is_for_issuer else metadata.token_endpoint
     methods = cast("Any", session)
     methods.register_client_auth_method(("client_secret_basic", with_basic))
-    if client.key:
-        methods.register_client_auth_method(WithKey(client.key, issuer))
+    if client.signing_key:
+        methods.register_client_auth_method(WithKey(client.signing_key, audience))
 
 
 def with_basic(
@@ -41,7 +43,7 @@ class WithKey:
     """Adds a `private_key_jwt` assertion to the form (RFC 7523 §2.2)."""
 
     key: ClientKey
-    issuer: str
+    audience: str
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class WithKey:
         proof = {
             "client_id": auth.client_id,
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": self.key.assertion(auth.client_id, self.issuer, time.time()),
+            "client_assertion": self.key.assertion(auth.client_id, self.audience, time.time()),
         }
         form = dict(parse_qsl(body or "", keep_blank_values=True)) | proof
         sent = urlencode(form)

@@ -23,7 +23,8 @@ from joserfc.jwk import JWKRegistry, Key, KeySet
 
 from portal import metrics
 from portal.clock import Clock
-from portal.config.tenants import Client, Tenants
+from portal.config.identity import Client
+from portal.config.tenants import Tenants
 from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
@@ -91,7 +92,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def client_auth(self) -> str:
-        """How the portal sends its client secret: with HTTP Basic if supported, else in the form."""
+        """How to send a client secret unless the client says so: with HTTP Basic if supported, else in the form."""
         offered = self.token_endpoint_auth_methods_supported
         if "client_secret_basic" in offered or "client_secret_post" not in offered:
             return "client_secret_basic"
@@ -100,9 +101,9 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     def auth_method(self, client: Client) -> str:
         """The client's authentication method: its key, unless it also has a secret and the server doesn't support keys."""
         takes_keys = PRIVATE_KEY_JWT in self.token_endpoint_auth_methods_supported
-        return (
-            PRIVATE_KEY_JWT if client.key and (takes_keys or not client.client_secret) else self.client_auth
-        )
+        if client.key and (takes_keys or not client.client_secret):
+            return PRIVATE_KEY_JWT
+        return client.auth or self.client_auth
 
 
 class _Document(Generic[T]):

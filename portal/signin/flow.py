@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import requests
@@ -25,16 +23,16 @@ from portal.config.variables import Timeouts
 from portal.parse import is_local
 from portal.services.errors import Unavailable
 from portal.services.sign_in_age import FRESH
-from portal.signin.claims import ID_TOKEN, USERINFO, person_of, userinfo
+from portal.signin.claims import ID_TOKEN, USERINFO, claim_at, is_of_clinic, merged, person_of, userinfo
 from portal.signin.discovery import (
     ClientRefused,
     Provider,
     ProviderDown,
     ProviderRefused,
     Providers,
-    with_query,
 )
 from portal.signin.errors import SignInFailed
+from portal.signin.pushed_requests import are_used, push
 from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
 from portal.state.session_records import Person, Tokens
 from portal.state.sign_outs import SignOuts
@@ -91,10 +89,6 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
 
     under_way: list[Transaction]
     returns: list[float]
-
-
-class _Pushed(msgspec.Struct, frozen=True):
-    request_uri: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +186,8 @@ class SignIn:
             code_verifier=transaction.verifier,
             **params,
         )
-        if metadata.pushed_authorization_request_endpoint:
-            location = self._push(client, tenant, provider, location)
+        if are_used(tenant, metadata):
+            location = push(client, tenant, provider, location)
         return Started(location, cookie)
 
     def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
@@ -245,10 +239,11 @@ class SignIn:
             now,
         )
         roles_from = ID_TOKEN
-        if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
-            claims = {**userinfo(metadata, response, claims["sub"], self._timeouts), **claims}
+        if claim_at(claims, tenant.roles.claim) is None and metadata.userinfo_endpoint:
+            told = userinfo(tenant, provider, response, claims["sub"], self._timeouts)
+            claims = merged(told, claims, tenant.roles.claim)
             roles_from = USERINFO
-        if tenant.tenant_claim and str(claims.get(tenant.tenant_claim)) != tenant.tenant_id:
+        if not is_of_clinic(tenant, claims):
             raise SignInFailed("person of another clinic")
         person = person_of(tenant, metadata.issuer, claims, roles_from=roles_from)
         tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint)
@@ -296,27 +291,6 @@ class SignIn:
             raise SignInFailed(f"code refused: {code_for_log(error.error)}") from error
         except (requests.RequestException, ValueError) as error:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
-
-    def _push(self, client: Any, tenant: Tenant, provider: Provider, location: str) -> str:
-        """Push the request's parameters (RFC 9126), so that they don't pass through the browser."""
-        metadata, started = provider.metadata(), time.perf_counter()
-        try:
-            response: requests.Response = client.post(
-                metadata.pushed_authorization_request_endpoint,
-                data=dict(parse_qsl(urlsplit(location).query)),
-                auth=client.client_auth(metadata.auth_method(tenant.client)),
-                headers={"Accept": "application/json"},
-                withhold_token=True,
-            )
-            if response.status_code == 401:  # RFC 9126 §2.3, RFC 6749 §5.2
-                raise provider.client_refused(tenant.client.client_id, time.perf_counter() - started)
-            if response.status_code not in (200, 201):
-                raise ProviderDown(f"pushed request: status {response.status_code}")
-            pushed = msgspec.json.decode(response.content, type=_Pushed)
-        except (requests.RequestException, msgspec.DecodeError, RecursionError) as error:
-            raise ProviderDown(f"pushed request: {type(error).__name__}") from error
-        query = {"client_id": tenant.client.client_id, "request_uri": pushed.request_uri}
-        return with_query(metadata.authorization_endpoint, query)
 
     def _remember(self, cookie: str, transaction: Transaction) -> bool:
         now = self._clock()

@@ -68,9 +68,13 @@ def end_session_address(
         return None
     if endpoint is None:
         return None
+    signed_out = f"{origin}/signed-out"
     query = {
+        name: value.format(client_id=tenant.client.client_id, signed_out=signed_out)
+        for name, value in tenant.logout_params.items()
+    } or {
         "client_id": tenant.client.client_id,
-        "post_logout_redirect_uri": f"{origin}/signed-out",
+        "post_logout_redirect_uri": signed_out,
         "state": secrets.token_urlsafe(12),
         "logout_hint": person.sid or person.sub,
     }

@@ -25,7 +25,7 @@ from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.http import deadline
 from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
-from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, person_of, userinfo
+from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, claim_at, merged, person_of, userinfo
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.signin.tokens import Expected, code_for_log, oauth_session, read_tokens, verify_refreshed_id_token
@@ -168,16 +168,17 @@ class Refresher:
             )
             read.add(ID_TOKEN)
         roles_from = ID_TOKEN
-        if claim not in claims and metadata.userinfo_endpoint:
+        if claim_at(claims, claim) is None and metadata.userinfo_endpoint:
             try:
-                claims = {**userinfo(metadata, answer, person.sub, self._timeouts), **claims}
+                told = userinfo(tenant, provider, answer, person.sub, self._timeouts)
+                claims = merged(told, claims, claim)
                 read.add(USERINFO)
                 roles_from = USERINFO
             except (
                 Unavailable
             ):  # the tokens are valid and the refresh token is new: the next refresh asks again
                 log.warning("roles not read at a refresh")
-        if claim not in claims:
+        if claim_at(claims, claim) is None:
             if person.roles_from in read or (not person.roles_from and read == {ID_TOKEN, USERINFO}):
                 raise NoRole(f"the roles are gone from {' and '.join(sorted(read))}")
             return person

@@ -18,7 +18,8 @@ import requests
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock
-from portal.config.tenants import Client, Tenant
+from portal.config.identity import Client, ClientAuth
+from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.http.transfer import Answer
 from portal.services.api import AnswerT, AnyEndpoint, Endpoint, Query, Reference, RequestT
@@ -40,7 +41,7 @@ def request_token(client: Client, metadata: Metadata, timeouts: Timeouts) -> dic
 
     Raises Authlib's OAuthError if it is refused, requests' RequestException if there is no usable response.
     """
-    method = "" if client.key else "client_secret_post"
+    method = "" if client.key else client.auth or ClientAuth.POST
     session = cast("Any", oauth_session(client, metadata, timeouts, auth_method=method, scope=SCOPE))
     return session.fetch_token(metadata.token_endpoint, grant_type="client_credentials")
 

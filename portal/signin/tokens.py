@@ -22,7 +22,7 @@ from authlib.oidc.core import CodeIDToken
 from joserfc.errors import JoseError
 
 from portal import parse
-from portal.config.tenants import Client
+from portal.config.identity import Client
 from portal.config.variables import Timeouts
 from portal.http import requests_adapter
 from portal.signin import client_authentication
@@ -71,7 +71,7 @@ def oauth_session(
         code_challenge_method="S256",
         **settings,
     )
-    client_authentication.register(session, client, metadata.issuer)
+    client_authentication.register(session, client, metadata)
     requests_adapter.mount(session, timeouts)
     for answer in ("access_token_response", "refresh_token_response"):
         cast("Any", session).register_compliance_hook(answer, readable)

@@ -6,13 +6,19 @@ import base64
 from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
+import pytest
 from authlib.integrations.requests_client import OAuth2Session
 
-from portal.config.tenants import Client
+from portal.config.identity import Client, ClientAuth, KeyAudience
 from portal.signin import client_authentication
+from portal.signin.discovery import Metadata
 
 ISSUER = "https://id.example"
 TOKEN = f"{ISSUER}/connect/token"
+METADATA = Metadata(
+    issuer=ISSUER, authorization_endpoint=f"{ISSUER}/a", token_endpoint=TOKEN, jwks_uri=f"{ISSUER}/k"
+)
 
 
 class Signing:
@@ -24,7 +30,7 @@ class Signing:
 
 def session_of(client: Client) -> Any:
     session = OAuth2Session(client.client_id, client.client_secret)
-    client_authentication.register(session, client, ISSUER)
+    client_authentication.register(session, client, METADATA)
     return session
 
 
@@ -41,9 +47,13 @@ def test_a_client_without_key_cannot_sign() -> None:
     assert "private_key_jwt" not in session_of(Client("portal", "secret"))._auth_methods
 
 
-def test_the_key_signs_for_the_issuer() -> None:
+@pytest.mark.parametrize(
+    ("audience", "signed_for"), [(KeyAudience.ISSUER, ISSUER), (KeyAudience.TOKEN_ENDPOINT, TOKEN)]
+)
+def test_the_key_signs_for_one_audience(audience: KeyAudience, signed_for: str) -> None:
     key: Any = Signing()
-    auth = session_of(Client("portal", "", key)).client_auth("private_key_jwt")
+    client = Client("portal", "", key, key_audience=audience)
+    auth = session_of(client).client_auth("private_key_jwt")
     for body, before in (("code=c&empty=", {"code": "c", "empty": ""}), (None, {})):
         headers: dict[str, str] = {}
         uri, sent, form = auth.prepare("POST", TOKEN, headers, body)
@@ -53,5 +63,21 @@ def test_the_key_signs_for_the_issuer() -> None:
             **before,
             "client_id": "portal",
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": f"portal for {ISSUER}",
+            "client_assertion": f"portal for {signed_for}",
         }
+
+
+@pytest.mark.parametrize(
+    ("offered", "auth", "method"),
+    [
+        (("client_secret_basic", "client_secret_post"), None, "client_secret_basic"),
+        (("client_secret_post",), None, "client_secret_post"),
+        (("client_secret_basic",), ClientAuth.POST, "client_secret_post"),
+        (("client_secret_post",), ClientAuth.BASIC, "client_secret_basic"),
+    ],
+)
+def test_a_secret_is_sent_as_the_clinic_says_or_as_the_server_offers(
+    offered: tuple[str, ...], auth: ClientAuth | None, method: str
+) -> None:
+    metadata = msgspec.structs.replace(METADATA, token_endpoint_auth_methods_supported=offered)
+    assert metadata.auth_method(Client("portal", "secret", auth=auth)) == method

@@ -15,7 +15,7 @@ from authlib.integrations.base_client import OAuthError
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
-from portal.config.tenants import Client
+from portal.config.identity import Client
 from portal.config.variables import Timeouts
 from portal.signin import tokens
 from portal.signin.discovery import Metadata

@@ -13,6 +13,7 @@ import json
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
@@ -21,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from joserfc import jws
-from joserfc.jwk import ECKey, RSAKey
+from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from portal.demo.stack import Plan
 
@@ -95,7 +96,7 @@ class HostileServer:
 
     def behave(self) -> None:
         """Be honest from now on, with a key that nobody has seen."""
-        self.key: RSAKey | ECKey = RSAKey.generate_key(2048, {"use": "sig"}, auto_kid=True)
+        self.key: RSAKey | ECKey | OKPKey = RSAKey.generate_key(2048, {"use": "sig"}, auto_kid=True)
         self.discovery: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {}
@@ -103,9 +104,13 @@ class HostileServer:
         self.userinfo: dict[str, Any] | None = None
         self.callback: dict[str, Any] = {}
         self.answers: dict[str, Answer] = {}
-        self.published: list[RSAKey | ECKey] | None = None
+        self.published: list[RSAKey | ECKey | OKPKey] | None = None
+        self.accepts: Callable[[dict[str, str], str], bool] = lambda _form, _authorization: True
         self.sign: Callable[[dict[str, Any], bytes], str] = self.signed
         self._codes: dict[str, dict[str, str]] = {}
+        self._pushed: dict[str, str] = {}
+        self.token_error = ""
+        self.authorized: list[dict[str, str]] = []
         self.asked.clear()
         self.forms.clear()
 
@@ -130,7 +135,8 @@ class HostileServer:
 
     def signed(self, header: dict[str, Any], payload: bytes) -> str:
         header = {name: value for name, value in header.items() if value is not REMOVED}
-        return jws.serialize_compact(header, payload, self.key, algorithms=[header["alg"]])
+        with warnings.catch_warnings(action="ignore"):  # about the name EdDSA
+            return jws.serialize_compact(header, payload, self.key, algorithms=[header["alg"]])
 
     def unsigned(self, header: dict[str, Any], payload: bytes) -> str:
         return f"{_b64(json.dumps({**header, 'alg': 'none'}).encode())}.{_b64(payload)}."
@@ -175,8 +181,12 @@ class HostileServer:
                 return _json({"keys": [key.as_dict(private=False) for key in keys]})
             case "/authorize":
                 return self._authorize(given)
+            case "/par":
+                self._pushed = given
+                return Answer('{"request_uri": "urn:example:1", "expires_in": 60}', 201)
             case "/token":
-                return self._token(given)
+                is_known = not self.forms or self.accepts(*self.forms[-1][1:])
+                return self._token(given) if is_known else Answer('{"error": "invalid_client"}', 401)
             case "/userinfo":
                 return _json(self.userinfo or {})
             case _:
@@ -197,14 +207,18 @@ class HostileServer:
         }
 
     def _authorize(self, given: dict[str, str]) -> Answer:
+        given = self._pushed if "request_uri" in given else given
         code = secrets.token_urlsafe(12)
         self._codes[code] = given
+        self.authorized.append(given)
         query = _laid_over({"code": code, "state": given["state"], "iss": self.origin}, self.callback)
         return Answer(
             status=303, headers={"Location": f"{given['redirect_uri']}?{urlencode(query, doseq=True)}"}
         )
 
     def _token(self, given: dict[str, str]) -> Answer:
+        if self.token_error:
+            return Answer(json.dumps({"error": self.token_error}), 400)
         now = time.time()
         asked = self._codes.get(given.get("code", ""), {})
         id_token = self.jwt(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from portal.config.tenants import read_secret, time_zones
+from portal.config.identity import read_secret
+from portal.config.tenants import time_zones
 from portal.connect.dialects.forms import EPOCH, Pattern
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from portal.config.tenants import Client, Roles
+from portal.config.identity import Client, Par
+from portal.config.tenants import Roles
 from portal.signin.discovery import ClientRefused, Metadata, ProviderDown, ProviderRefused
 from portal.signin.flow import SignIn, Started
 from portal.signin.tokens import Expected
@@ -67,7 +68,7 @@ def tenant(**changes: Any) -> Any:
     members = {
         "key": "riverside", "auth_url": ISSUER, "identity_origins": ("https://login.example",),
         "client": Client("portal", "secret"), "scope": "openid", "authorize_params": {"acr": "high"},
-        "tenant_claim": "tenantid", "tenant_id": "clinic", "id_token_hint": True,
+        "tenant_claim": ("tenantid",), "tenant_id": "clinic", "id_token_hint": True, "par": Par.AUTO,
         "roles": Roles(staff=frozenset({"nurse"})),
     }  # fmt: skip
     return SimpleNamespace(**(members | changes))

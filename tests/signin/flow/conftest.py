@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import requests
 
+from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.signin import flow
-from portal.signin.discovery import Metadata
 from portal.signin.flow import SignIn
 from portal.signin.tokens import Expected
 from portal.signin.tokens import oauth_session as real_session
@@ -49,8 +49,10 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
         server.expected = expected
         return server.claims
 
-    def userinfo(_metadata: Metadata, answer: object, sub: str, _timeouts: Timeouts) -> dict[str, Any]:
-        assert answer is server.answer
+    def userinfo(
+        _tenant: Tenant, provider: object, answer: object, sub: str, _timeouts: Timeouts
+    ) -> dict[str, Any]:
+        assert (provider, answer) == (server, server.answer)
         server.asked.append(("userinfo", sub))
         return server.userinfo
 

@@ -220,7 +220,7 @@ def test_a_person_of_another_clinic_is_refused(sign_in: SignIn, identity: Identi
     identity.claims["tenantid"] = of
     with pytest.raises(SignInFailed):
         finish(sign_in, start(sign_in))
-    assert finish(sign_in, start(sign_in), tenant(tenant_claim=None)), "if the clinic checks no tenant claim"
+    assert finish(sign_in, start(sign_in), tenant(tenant_claim=())), "if the clinic checks no tenant claim"
 
 
 def test_a_numeric_clinic_id_is_compared_as_text(sign_in: SignIn, identity: Identity) -> None:

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 import requests
 
+from portal.config.identity import Par
 from portal.signin.discovery import ClientRefused, ProviderDown
 from portal.signin.flow import SignIn
-from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, query_of, start
+from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, query_of, start, tenant
 
 
 def pushed(
@@ -53,12 +54,39 @@ def test_a_refused_pushed_request_is_a_server_fault(
     assert type(told.value) is ProviderDown
 
 
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"error": "invalid_scope"}', "invalid_scope"),
+        (b'{"error": "Amelia Hart"}', "another code"),
+        (b"<h1>Bad request</h1>", "no error code"),
+    ],
+)
+def test_a_refused_pushed_request_names_the_error_code(
+    sign_in: SignIn, par: Identity, body: bytes, code: str
+) -> None:
+    par.pushed = pushed(400, body)
+    with pytest.raises(ProviderDown, match=f"^pushed request: status 400, {code}$"):
+        start(sign_in)
+
+
+def test_a_clinic_may_push_nothing_or_everything(sign_in: SignIn, par: Identity) -> None:
+    assert "code_challenge" in query_of(start(sign_in, of=tenant(par=Par.OFF)))
+    assert not par.asked
+    par.pushed = pushed()
+    assert "request_uri" in query_of(start(sign_in, of=tenant(par=Par.REQUIRED)))
+    par.metadata_ = METADATA
+    with pytest.raises(ProviderDown, match="aren't offered"):
+        start(sign_in, of=tenant(par=Par.REQUIRED))
+
+
 def test_a_pushed_request_of_an_unknown_client_is_a_configuration_fault(
     sign_in: SignIn, par: Identity
 ) -> None:
-    par.pushed = pushed(401)
-    with pytest.raises(ClientRefused, match="portal"):
-        start(sign_in)
+    for refusal in (pushed(401), pushed(400, b'{"error": "invalid_client"}')):
+        par.pushed = refusal
+        with pytest.raises(ClientRefused, match="portal"):
+            start(sign_in)
     par.fault = requests.ConnectionError("down")
     with pytest.raises(ProviderDown, match="ConnectionError"):
         start(sign_in)

@@ -62,7 +62,7 @@ def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer
         pytest.param({"sub": 7}, id="person is a number"),
         pytest.param({"sub": "x" * 300}, id="person is longer than 255"),
         pytest.param({"role": "burglar"}, id="unknown role"),
-        pytest.param({"role": {"patient": True}}, id="role is an object"),
+        pytest.param({"role": {"patient": False}}, id="role is an object that denies it"),
         pytest.param({"tenantid": "another"}, id="another clinic"),
         pytest.param({"tenantid": None}, id="no clinic"),
         pytest.param({"auth_time": "now"}, id="time of sign-in is text"),

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from portal.config.identity import Client
 from portal.config.settings import SessionLimits
-from portal.config.tenants import Client, Roles, Side, Tenants
+from portal.config.tenants import Roles, Side, Tenants
 from portal.config.variables import Timeouts
 from portal.signin.discovery import Metadata
 from portal.signin.refresh import Refresher
@@ -72,8 +73,10 @@ class Identity:
             raise self.keys_fault
         return self.claims
 
-    def told(self, _metadata: Metadata, answer: object, sub: str, _timeouts: Timeouts) -> dict[str, Any]:
-        assert (answer, sub) == (self.answer, "amelia")
+    def told(
+        self, _tenant: object, provider: object, answer: object, sub: str, _timeouts: Timeouts
+    ) -> dict[str, Any]:
+        assert (provider, answer, sub) == (self, self.answer, "amelia")
         self.asked.append("userinfo")
         if isinstance(self.userinfo, Exception):
             raise self.userinfo
