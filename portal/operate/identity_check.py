@@ -1,26 +1,51 @@
-"""Checks a clinic's identity server, and the portal's clients there."""
+"""Checks a clinic's identity server, and the portal's clients there: what people would otherwise find out."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
 import requests
+from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
-from portal.config.identity import Client
+from portal.config.client_keys import ALGORITHMS
+from portal.config.identity import Client, ClientAuth, KeyAudience
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding, clock_of, get
-from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin import signatures
+from portal.signin.discovery import (
+    PRIVATE_KEY_JWT,
+    ClientRefused,
+    Metadata,
+    Provider,
+    ProviderDown,
+    ProviderRefused,
+)
 from portal.signin.errors import SignInFailed
+from portal.signin.pushed_requests import are_used, push
 from portal.signin.service_client import SCOPE, request_token
 from portal.signin.tokens import code_for_log, oauth_session, read_tokens
 
+_ACCEPTED, _REFUSED = "invalid_grant", "invalid_client"
+"""What an invalid code is answered with if the client is accepted, and if it isn't (RFC 6749 §5.2)."""
+
+_CLIENT_ADVICE = "Compare client_id and its secret or key with what is registered there"
+_PLAIN = re.compile(r"[A-Za-z0-9_-]*")
+_PUSH_ADVICE = {
+    "invalid_scope": "Write only scopes that this client has there: scope = …",
+    "invalid_redirect_uri": "Register {redirect_uri} there as a redirect URI",
+    "invalid_request": 'Register {redirect_uri} there as a redirect URI; if it is, write par = "off"',
+}
+
 
 def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> Iterator[Finding]:
+    """Check a server that these clinics share."""
     what = f"identity server {provider.auth_url}"
     answer = get(f"{provider.auth_url}/.well-known/openid-configuration", timeouts)
     if isinstance(answer, str):
@@ -41,7 +66,41 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
         return
     yield Finding(what, "its issuer, endpoints and keys are valid")
     yield from clock_of(what, answer)
-    more = msgspec.json.decode(answer.body, type=_Discovered)
+    more = _discovered(answer.body)
+    yield from _server(what, metadata, more)
+    for tenant in tenants:
+        yield from _told(f"tenants.{tenant.key}", tenant, more)
+        yield from _key_algorithm(tenant.client, more)
+        client = _client(tenant.client, metadata, timeouts)
+        yield client
+        if not client.is_fault:
+            yield from _pushed(tenant, provider, timeouts)
+        if tenant.service_client:
+            yield _service_client(tenant.service_client, metadata, timeouts)
+
+
+class _Discovered(msgspec.Struct):
+    """The members of the discovery document that only this check reads; None if the server doesn't list them."""
+
+    code_challenge_methods_supported: tuple[str, ...] = ()
+    id_token_signing_alg_values_supported: tuple[str, ...] | None = None
+    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] | None = None
+    claims_supported: tuple[str, ...] | None = None
+    scopes_supported: tuple[str, ...] | None = None
+
+
+def _discovered(body: bytes) -> _Discovered:
+    try:
+        return msgspec.json.decode(body, type=_Discovered)
+    except (msgspec.DecodeError, RecursionError):
+        return _Discovered()
+
+
+def _server(what: str, metadata: Metadata, more: _Discovered) -> Iterator[Finding]:
+    signs = more.id_token_signing_alg_values_supported
+    if signs is not None and not set(signs) & signatures.HASHES.keys():
+        advice = f"Have it sign this portal's ID tokens with one of {', '.join(signatures.HASHES)}"
+        yield Finding(what, f"signs ID tokens with {', '.join(signs)} alone", advice, is_fault=True)
     if "S256" not in more.code_challenge_methods_supported:
         yield Finding(what, "doesn't advertise PKCE with S256", "Enable PKCE for this portal's clients")
     if metadata.pushed_authorization_request_endpoint is None:
@@ -52,22 +111,58 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
         yield Finding(
             what, "has no end_session_endpoint", "People stay signed in there after signing out here"
         )
-    for tenant in tenants:
-        yield _client(tenant.client, metadata, timeouts)
-        if tenant.service_client:
-            yield _service_client(tenant.service_client, metadata, timeouts)
 
 
-class _Discovered(msgspec.Struct):
-    """The members of the discovery document that only this check reads."""
+def _told(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
+    """What the server says that it can't tell: notes, because many lists aren't complete."""
+    claims = more.claims_supported
+    if claims is not None:
+        if "auth_time" not in claims:
+            advice = "Have it send auth_time: without it nothing can be signed or withdrawn"
+            yield Finding(where, "the identity server doesn't list the claim auth_time", advice)
+        for key, path in (("roles.claim", tenant.roles.claim), ("tenant_claim", tenant.tenant_claim)):
+            if path and path[0] not in claims:
+                advice = f"Write the claim's own name in {key}, or have the server send it"
+                yield Finding(f"{where}.{key}", f"the identity server doesn't list {path[0]}", advice)
+    if more.scopes_supported is not None:
+        scopes = tenant.scope.split()
+        offered = [scope for scope in scopes if scope in more.scopes_supported]
+        if offered != scopes:
+            unknown = ", ".join(scope for scope in scopes if scope not in offered)
+            advice = f'If sign-ins end with invalid_scope, write scope = "{" ".join(offered)}"'
+            yield Finding(f"{where}.scope", f"the identity server doesn't list {unknown}", advice)
 
-    code_challenge_methods_supported: tuple[str, ...] = ()
-    response_types_supported: tuple[str, ...] = ()
+
+def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:
+    takes = more.token_endpoint_auth_signing_alg_values_supported
+    if client.signing_key is None or takes is None or client.signing_key.algorithm in takes:
+        return
+    fits = next((alg for alg in ALGORITHMS[client.signing_key.key.key_type] if alg in takes), None)
+    advice = f'Write client_key_alg = "{fits}"' if fits else "Use a key of another type, or a secret"
+    found = f"its key signs with {client.signing_key.algorithm}, which the identity server doesn't list"
+    yield Finding(f"client {client.client_id}", found, advice, is_fault=True)
 
 
 def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
-    """Authenticate the client with an invalid code: invalid_grant means that the client was accepted (RFC 6749 §5.2)."""
+    """Authenticate the client with an invalid code.
+
+    Where the answer's code says neither yes nor no, the client is accepted if a wrong secret is answered otherwise.
+    """
     what = f"client {client.client_id}"
+    try:
+        code = _code(client, metadata, timeouts)
+        if code == _REFUSED:
+            return _not_accepted(what, client, metadata, timeouts)
+        if code == _ACCEPTED or (not client.key and _code(_wrong(client), metadata, timeouts) == _REFUSED):
+            return Finding(what, "is accepted by the identity server")
+    except (requests.RequestException, ValueError) as error:
+        return _failing(what, error)
+    told = f"can't be checked: a wrong code is answered with {code_for_log(code)}"
+    return Finding(what, told, "Sign in once to see that its secret or key is right")
+
+
+def _code(client: Client, metadata: Metadata, timeouts: Timeouts) -> str:
+    """The error code that an invalid authorization code is answered with."""
     session = cast("Any", oauth_session(client, metadata, timeouts))
     try:
         session.fetch_token(
@@ -78,14 +173,63 @@ def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
             code_verifier="check" * 10,
         )
     except OAuthError as error:
-        if error.error == "invalid_client":
-            return _not_accepted(what)
-        if error.error != "invalid_grant":
-            told = f"can't be checked: a wrong code is answered with {code_for_log(error.error)}"
-            return Finding(what, told, "Sign in once to see that its secret or key is right")
-    except (requests.RequestException, ValueError) as error:
-        return _failing(what, error)
-    return Finding(what, "is accepted by the identity server")
+        return str(error.error)
+    return _ACCEPTED
+
+
+def _wrong(client: Client) -> Client:
+    return replace(client, client_secret="not-the-secret")  # noqa: S106
+
+
+def _not_accepted(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+    """Say what to write if the server accepts the client in another form."""
+    advice = _CLIENT_ADVICE
+    for other, line in _other_forms(client, metadata):
+        if _code(other, metadata, timeouts) == _ACCEPTED:
+            advice = f"Write {line}: that is accepted"
+    return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
+
+
+def _other_forms(client: Client, metadata: Metadata) -> Iterator[tuple[Client, str]]:
+    if metadata.auth_method(client) == PRIVATE_KEY_JWT:
+        if client.key_audience is KeyAudience.ISSUER:
+            other = replace(client, key_audience=KeyAudience.TOKEN_ENDPOINT)
+            yield other, f'client_key_audience = "{KeyAudience.TOKEN_ENDPOINT}"'
+    elif client.auth is None and not _PLAIN.fullmatch(client.client_secret):
+        yield replace(client, auth=ClientAuth.POST), f'client_auth = "{ClientAuth.POST}"'
+
+
+def _pushed(tenant: Tenant, provider: Provider, timeouts: Timeouts) -> Iterator[Finding]:
+    """Push one request, which nobody follows: it shows a wrong scope or redirect URI too."""
+    what, client, metadata = (
+        f"pushed request of {tenant.client.client_id}",
+        tenant.client,
+        provider.metadata(),
+    )
+    scheme = "http" if tenant.hosts[0].partition(":")[0].endswith("localhost") else "https"
+    redirect_uri = f"{scheme}://{tenant.hosts[0]}/sign-in/callback"
+    try:
+        if not are_used(tenant, metadata):
+            return
+        session = cast(
+            "Any", oauth_session(client, metadata, timeouts, scope=tenant.scope, redirect_uri=redirect_uri)
+        )
+        location, _state = session.create_authorization_url(
+            metadata.authorization_endpoint,
+            code_verifier=generate_token(64),
+            nonce=generate_token(43),
+            **tenant.authorize_params,
+        )
+        push(session, tenant, provider, location)
+    except ClientRefused:
+        yield Finding(what, "the client isn't accepted", _CLIENT_ADVICE, is_fault=True)
+    except ProviderDown as error:
+        code = str(error).rpartition(" ")[2]
+        usual = 'Write par = "auto"' if tenant.par == "required" else 'Write par = "off"'
+        advice = _PUSH_ADVICE.get(code, usual).format(redirect_uri=redirect_uri)
+        yield Finding(what, str(error), advice, is_fault=True)
+    else:
+        yield Finding(what, "is accepted by the identity server")
 
 
 def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
@@ -94,18 +238,13 @@ def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> F
     try:
         read_tokens(request_token(client, metadata, timeouts), time.time(), keep_id_token=False)
     except OAuthError as error:
-        if error.error == "invalid_client":
-            return _not_accepted(what)
+        if error.error == _REFUSED:
+            return Finding(what, "isn't accepted by the identity server", _CLIENT_ADVICE, is_fault=True)
         advice = f"Allow it the client_credentials grant and the scope {SCOPE} there"
-        return Finding(what, f"gets no token ({error.error})", advice, is_fault=True)
+        return Finding(what, f"gets no token ({code_for_log(error.error)})", advice, is_fault=True)
     except (requests.RequestException, ValueError, SignInFailed) as error:
         return _failing(what, error)
     return Finding(what, "gets a token")
-
-
-def _not_accepted(what: str) -> Finding:
-    advice = "Compare client_id and its secret or key with what is registered there"
-    return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
 
 
 def _failing(what: str, error: Exception) -> Finding:

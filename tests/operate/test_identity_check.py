@@ -1,0 +1,171 @@
+"""`portal check` says of an identity server what people would otherwise find out, and what to write."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from portal.config.variables import Timeouts
+from portal.operate.findings import Finding
+from portal.operate.identity_check import check_identity
+from portal.signin.discovery import Provider
+from tests.support.clinic_file import SECRET, configured
+from tests.support.hostile import Answer, HostileServer
+from tests.support.stack import plan
+
+Server = HostileServer
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = HostileServer(plan(tmp_path_factory.mktemp("identity")), "riverside")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def server(running: Server) -> Server:
+    running.behave()
+    return running
+
+
+def found(server: Server, tenant: str = "") -> list[Finding]:
+    timeouts = Timeouts(connect=1, read=1, page=2)
+    provider = Provider(server.origin, (), timeouts, time.time, 0)
+    return list(check_identity([configured(server.plan, tenant)], provider, timeouts))
+
+
+def about(server: Server, what: str, tenant: str = "") -> Finding | None:
+    return next((one for one in found(server, tenant) if one.what == what), None)
+
+
+def offers(**members: Any) -> Callable[[Server], None]:
+    return lambda server: server.discovery.update(members)
+
+
+def pushes(status: int, body: str) -> Callable[[Server], None]:
+    def does(server: Server) -> None:
+        server.discovery["pushed_authorization_request_endpoint"] = f"{server.origin}/par"
+        server.answers["/par"] = Answer(body, status)
+
+    return does
+
+
+def answers(code: str, status: int = 400) -> Callable[[Server], None]:
+    return lambda server: server.answers.update({"/token": Answer(f'{{"error": "{code}"}}', status)})
+
+
+def takes_post_alone(server: Server) -> None:
+    server.accepts = lambda form, _auth: form.get("client_secret") == SECRET
+
+
+def takes_token_endpoint(server: Server) -> None:
+    server.discovery["token_endpoint_auth_methods_supported"] = ["private_key_jwt"]
+
+    def accepts(form: dict[str, str], _auth: str) -> bool:
+        claims = form["client_assertion"].split(".")[1]
+        return b"/token" in base64.urlsafe_b64decode(claims + "==")
+
+    server.accepts = accepts
+
+
+CLIENT, PUSH, TENANT = "client riverside-portal", "pushed request of riverside-portal", "tenants.riverside"
+
+
+@pytest.mark.parametrize(
+    ("does", "tenant", "what", "said"),
+    [
+        (offers(id_token_signing_alg_values_supported=["HS256"]), "", "identity server", "signs ID tokens with HS256"),
+        (pushes(400, '{"error": "invalid_scope"}'), "", PUSH, "Write only scopes that this client has there"),
+        (pushes(400, '{"error": "invalid_request"}'), "", PUSH, "/sign-in/callback there as a redirect URI"),
+        (pushes(400, '{"error": "server_error"}'), "", PUSH, 'Write par = "off"'),
+        (pushes(400, "<h1>Bad request</h1>"), "", PUSH, 'Write par = "off"'),
+        (pushes(401, '{"error": "invalid_client"}'), "", PUSH, "the client isn't accepted"),
+        (offers(), 'par = "required"', PUSH, 'pushed requests aren\'t offered. Write par = "auto"'),
+        (answers("invalid_client", 401), "", CLIENT, "isn't accepted by the identity server. Compare client_id"),
+        (takes_post_alone, "", CLIENT, 'Write client_auth = "client_secret_post": that is accepted'),
+        (takes_token_endpoint, 'client_key_env = "RIVERSIDE_KEY"', CLIENT,
+         'Write client_key_audience = "token_endpoint": that is accepted'),
+        (offers(token_endpoint_auth_signing_alg_values_supported=["ES256", "PS512"]),
+         'client_key_env = "RIVERSIDE_KEY"', CLIENT, 'Write client_key_alg = "PS512"'),
+    ],
+)  # fmt: skip
+def test_what_keeps_people_out_is_a_fault_that_says_what_to_write(
+    server: Server, does: Callable[[Server], None], tenant: str, what: str, said: str
+) -> None:
+    does(server)
+    told = [
+        f"{one.found}. {one.advice}" for one in found(server, tenant) if one.is_fault and what in one.what
+    ]
+    assert any(said in one for one in told), told
+
+
+@pytest.mark.parametrize(
+    ("does", "what", "said"),
+    [
+        (offers(claims_supported=["sub", "role", "tenantid"]), TENANT, "Have it send auth_time"),
+        (offers(claims_supported=["auth_time", "tenantid"]), f"{TENANT}.roles.claim", "doesn't list role"),
+        (offers(claims_supported=["auth_time", "role"]), f"{TENANT}.tenant_claim", "doesn't list tenantid"),
+        (offers(scopes_supported=["openid", "email"]), f"{TENANT}.scope", 'write scope = "openid email"'),
+    ],
+)
+def test_what_a_server_doesnt_list_is_a_note(
+    server: Server, does: Callable[[Server], None], what: str, said: str
+) -> None:
+    does(server)
+    finding = about(server, what)
+    assert finding is not None
+    assert said in f"{finding.found}. {finding.advice}"
+    assert not finding.is_fault
+
+
+def test_a_server_that_lists_everything_leaves_no_note(server: Server) -> None:
+    offers(
+        claims_supported=["auth_time", "role", "tenantid"],
+        scopes_supported=["openid", "profile", "email", "roles", "offline_access", "ClientelePortal"],
+        id_token_signing_alg_values_supported=["HS256", "EdDSA"],
+    )(server)
+    pushes(201, '{"request_uri": "urn:1"}')(server)
+    told = {one.what: one for one in found(server)}
+    assert not [what for what in told if what.startswith(TENANT)]
+    assert told[PUSH].found == told[CLIENT].found == "is accepted by the identity server"
+    assert not any(one.is_fault for one in told.values())
+
+
+@pytest.mark.parametrize("code", ["unauthorized_client", "invalid_request"])
+def test_another_code_is_no_proof_unless_a_wrong_secret_has_its_own(server: Server, code: str) -> None:
+    answers(code)(server)
+    finding = about(server, CLIENT)
+    assert finding is not None
+    assert f"a wrong code is answered with {code}" in finding.found
+    right = base64.b64encode(b"riverside-portal:a%2Bb%2Fc%3Dd%25").decode()
+    server.answers.clear()
+    server.accepts = lambda _form, auth: auth == f"Basic {right}"
+    server.token_error = code
+    finding = about(server, CLIENT)
+    assert finding is not None
+    assert finding.found == "is accepted by the identity server"
+
+
+def test_the_push_is_sent_as_a_sign_in_would_be(server: Server) -> None:
+    pushes(201, '{"request_uri": "urn:1"}')(server)
+    found(server)
+    ((form, _authorization),) = server.posted("/par")
+    assert form["redirect_uri"].endswith("/sign-in/callback")
+    assert (form["scope"].split()[0], form["code_challenge_method"], form["acr_values"]) == (
+        "openid",
+        "S256",
+        "tenant:riverside",
+    )
+
+
+@pytest.mark.parametrize("tenant", ['par = "off"', ""])
+def test_nothing_is_pushed_where_sign_ins_arent(server: Server, tenant: str) -> None:
+    if tenant:
+        pushes(400, "")(server)
+    assert about(server, PUSH, tenant) is None
+    assert not server.posted("/par")
