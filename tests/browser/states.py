@@ -22,7 +22,9 @@ from tests.browser.album import Album, Collector
 from tests.browser.stage import Stage, answers_lost
 from tests.support.signing import change_record, consent, fresh_form
 from tests.support.stack import PortalThread, free_port
+from tests.support.two_people import second_person_asked, signed_by
 from tests.support.visitor import Page
+from tests.views.storage.embryos import to_discard
 
 TOMASZ, NOOR = sample_id("prospect", "tomasz"), sample_id("prospect", "noor")
 INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
@@ -169,6 +171,23 @@ def storage(stage: Stage) -> None:
     grace.get(at("GO-2", "/take-back"), status=None)
     grace.get(at("GO-2", "/keep")).form("/storage/").submit(status=None)
     grace.get(at("GO-2"))
+
+
+def second_person(stage: Stage) -> None:
+    """The clinic asks for two people to discard an embryo."""
+    where = f"/storage/{sample_id('embryo', 'GO-3')}"
+    elif_, victor = stage.person("elif"), stage.person("victor")
+    signed_by(stage.portal.plan, to_discard(stage.portal, "GO-3"))
+    with second_person_asked(stage.portal):
+        asked = _save(
+            elif_, f"{where}?episode={GRACES}", status="Discarded", notes="As decided", location_cane="7"
+        )
+        asked.form(where).submit(code="GO-3", record_number="RF-09117")
+        elif_.get(f"{where}?episode={GRACES}")
+        victor.get("/")
+        page = victor.get(f"{where}/second-person?episode={GRACES}")
+        page.form(f"{where}/second-person").submit(code="GO-1", record_number="?", status=422)
+        page.form(f"{where}/second-person/stop").submit()
 
 
 def _save(visitor: Collector, where: str, **fields: str) -> Page:
@@ -371,6 +390,7 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     making_a_consent,
     protocols,
     storage,
+    second_person,
     prospects,
     connections,
     relationships,

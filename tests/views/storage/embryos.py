@@ -10,7 +10,7 @@ from typing import Any
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import copy_rows
-from tests.support.stack import CareService
+from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page
 
 EPISODE = sample_id("episode", "grace-2")
@@ -30,12 +30,14 @@ def stored(service: CareService, code: str, column: str) -> Any:
         return found.fetchone()[0]
 
 
-def change(service: CareService, table: str, assignment: str, id_: str) -> None:
+def change(service: CareService | PortalThread, table: str, assignment: str, id_: str) -> None:
     with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
         database.execute(f"UPDATE {table} SET {assignment} WHERE id = ?", (id_,))  # noqa: S608
 
 
-def put_form(service: CareService, source: str, code: str | None, **changed: str | None) -> str:
+def put_form(
+    service: CareService | PortalThread, source: str, code: str | None, **changed: str | None
+) -> str:
     """Put a copy of a sample form with its signatures into the record, about the embryo; return its id."""
     id_ = str(uuid.uuid4())
     about = json.dumps([embryo(code)]) if code else None
@@ -48,7 +50,7 @@ def put_form(service: CareService, source: str, code: str | None, **changed: str
     return id_
 
 
-def to_discard(service: CareService, code: str) -> str:
+def to_discard(service: CareService | PortalThread, code: str) -> str:
     """Record a signed form in which the embryo's people decide to discard it; return the form's id."""
     change(service, "embryo_storage", "disposition = 'Discard'", embryo(code))
     return put_form(service, "grace-disposition", code, disposition="Discard")

@@ -81,6 +81,7 @@ def test_a_move_is_made_when_a_second_person_has_sent_it_too(
     with calls() as made:
         waits = asked.form("/storage/").submit(**STRAW)
     assert waits.heading == "A second person checks this too"
+    assert "GO-3" not in waits.text and "RF-09117" not in waits.text
     assert is_unchanged(service)
     assert not [call for call in made if call.startswith("PUT")]
 
