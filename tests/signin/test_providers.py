@@ -7,6 +7,7 @@ docs/identity-servers.md tells which product has which.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -61,8 +62,14 @@ def sets(member: str, **values: Any) -> Callable[[Server], None]:
 
 
 def signs(alg: str, key: Any = None) -> Callable[[Server], None]:
+    bits = alg[2:] if alg[:2] in ("RS", "PS", "ES") else "512"
+    digest = hashlib.new(f"sha{bits}", b"access").digest()
+    at_hash = base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
+
     def does(server: Server) -> None:
         server.key, server.header = key or server.key, {"alg": alg}
+        server.token |= {"access_token": "access"}
+        server.claims = {"at_hash": at_hash}
 
     return does
 
@@ -79,7 +86,8 @@ def tells(**claims: Any) -> Callable[[Server], None]:
     """No role in the ID token, and these claims in UserInfo."""
 
     def does(server: Server) -> None:
-        server.claims, server.userinfo = {"role": None}, {"sub": "person-1", **claims}
+        server.claims = {"role": None, "realm_access": {"verify_caller": True}}
+        server.userinfo = {"sub": "person-1", **claims}
 
     return does
 
