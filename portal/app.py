@@ -178,7 +178,7 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         sign_in=SignIn(vault, providers, settings.timeouts, clock, max_age=settings.shortest_idle),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
         references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
-        dialects=dialects,
+        adapters=dialects,
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
         answers=Answers(vault, clock, partial(_declared, dialects)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from flask import current_app
 
@@ -14,6 +14,7 @@ from portal.config.settings import Settings
 from portal.connect.answers.observer import Answers
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
+from portal.services.adapter import Adapter
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
@@ -23,9 +24,6 @@ from portal.state.copies import Copies
 from portal.state.operations import Operations
 from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault
-
-if TYPE_CHECKING:
-    from portal.connect.dialects.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Context:
     sign_in: SignIn
     refresher: Refresher
     references: ReferenceCache
-    dialects: Mapping[str, Dialect]
+    adapters: Mapping[str, Adapter]
     breakers: Breakers
     capabilities: Capabilities
     answers: Answers

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from portal.services.api import AnyEndpoint, Query
+from portal.services.api import Query
 from portal.services.errors import NotFound
 
 
-def path_text(endpoint: AnyEndpoint, ids: Mapping[str, str], template: str | None = None) -> str:
-    """Return the path (from another `template`, if given) with the ids filled in; raise NotFound for an id that would
-    change the path's structure.
-    """
-    path = endpoint.template if template is None else template
+def path_text(template: str, ids: Mapping[str, str]) -> str:
+    """Return the path with the ids filled in; raise NotFound for an id that would change the path's structure."""
+    path = template
     for name, value in ids.items():
         if value in ("", ".", ".."):  # resolved to another path (RFC 3986 §5.2.4)
             raise NotFound

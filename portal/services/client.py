@@ -21,6 +21,7 @@ from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
 from portal.http.transfer import Answer, Call, TransportError
 from portal.parse import byte_count
 from portal.services import decoding, retry
+from portal.services.adapter import PLAIN, Adapter
 from portal.services.addresses import path_text, query_text
 from portal.services.api import AnswerT, AnyEndpoint, Content, Endpoint, Query, Reference, RequestT
 from portal.services.endpoints import ALL
@@ -31,11 +32,10 @@ from portal.services.errors import (
     NotOffered,
     StepUpNeeded,
     Unavailable,
-    from_answer,
-    step_up_age,
 )
+from portal.services.failures import from_answer, step_up_age
 from portal.services.file_response import FileResponse, close, content, is_header_text
-from portal.services.interfaces import Bearer, Observer, References, Translator, with_fixed
+from portal.services.interfaces import Bearer, Observer, References, with_fixed
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Care:
     - `references`: the cache of reference data; without it they are fetched each time.
     - `observer`: told of every response.
     - `modules_off`: what the clinic has switched off; no endpoint of it is called.
-    - `dialect`: translates for an API that differs from what the portal expects.
+    - `adapter`: how the API differs from what the portal expects.
     """
 
     base_url: str
@@ -80,7 +80,7 @@ class Care:
     before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
     observer: Observer | None = None
-    dialect: Translator | None = None
+    adapter: Adapter = PLAIN
     modules_off: frozenset[Module] = frozenset()
 
     def read(
@@ -129,7 +129,7 @@ class Care:
         finally:  # an answer that got lost may have been an act
             if self.references:
                 self.references.move_on(self)
-        if not answer.body.strip() or (self.dialect and _holds_nothing(answer.body, self.dialect)):
+        if self.adapter.is_empty(answer.body):
             return None
         return self._decoded(endpoint, answer)
 
@@ -194,7 +194,7 @@ class Care:
         """Send one call, renewing the token once if it is refused; return the response or raise CareError."""
         payload = None
         if body is not None:
-            payload, conditions = self._payload(endpoint, body)
+            payload, conditions = self.adapter.sent(endpoint, body)
             headers = [*(headers or []), *conditions]
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
@@ -289,8 +289,8 @@ class Care:
         limits = self.limits()
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
-        if self.dialect and self.dialect.headers:
-            headers = with_fixed(headers, self.dialect.headers)
+        if fixed := self.adapter.headers:
+            headers = with_fixed(headers, fixed)
         return Call(
             endpoint.method,
             self.address(endpoint, query, ids),
@@ -302,16 +302,9 @@ class Care:
         )
 
     def address(self, endpoint: AnyEndpoint, query: Query | None, ids: Mapping[str, str]) -> str:
-        """Return a call's address, in the API's dialect."""
-        if self.dialect is None:
-            return self.base_url + path_text(endpoint, ids) + query_text(query)
-        path = path_text(endpoint, ids, self.dialect.template(endpoint))
-        return self.base_url + path + query_text(self.dialect.query(endpoint, query))
-
-    def _payload(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        if self.dialect is None:
-            return decoding.encode(body), []
-        return self.dialect.sent(endpoint, body)
+        """Return a call's address."""
+        path = path_text(self.adapter.template(endpoint), ids)
+        return self.base_url + path + query_text(self.adapter.query(endpoint, query))
 
     def parameters(self, query: object) -> Query:
         """Return the parameters of a query by name, with times in ISO 8601."""
@@ -353,15 +346,8 @@ class Care:
             endpoint=endpoint,
             retry_after=answer.headers.get("retry-after"),
             challenge=answer.headers.get("www-authenticate"),
-            forms=self.dialect,
+            adapter=self.adapter,
         )
-
-    def decode(self, body: bytes, into: type[T]) -> T:
-        """Decode a body in the API's dialect; raise BadResponse."""
-        dialect = self.dialect
-        if dialect is None:
-            return decoding.decode(body, into)
-        return decoding.decode_translated(body, into, lambda answer: dialect.read(answer, into))
 
     def _decoded(self, endpoint: Endpoint[AnswerT, Any], answer: Answer) -> AnswerT:
         try:
@@ -371,31 +357,24 @@ class Care:
             raise
         if fields := getattr(record, "unreadable", ()):
             self.on_unreadable(len(fields))
-        return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
+        return self.adapter.with_stamp(record, answer.headers)
 
     def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
         """Decode a response and show it to the observer. Raises BadResponse."""
         observer, into = self.observer, endpoint.answer
         if observer is None:
-            return self.decode(body, into)
+            return self.adapter.decode(body, into)
         decoding.noticed.unknown_value = False
         try:
-            record = self.decode(body, into)
+            record = self.adapter.decode(body, into)
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
         has_unknown = decoding.noticed.unknown_value
-        observer.decoded(endpoint, lambda: self.json(body, into), into, has_unknown=has_unknown)
+        observer.decoded(endpoint, lambda: self.adapter.json(body, into), into, has_unknown=has_unknown)
         if fields := getattr(record, "unreadable", ()):
             observer.left_out(endpoint, fields)
         return record
-
-    def json(self, body: bytes, into: type[object]) -> object:
-        """Return a response's JSON with the portal's names and formats, including unread members; raise BadResponse."""
-        dialect = self.dialect
-        if dialect is None:
-            return decoding.decode(body, object)
-        return decoding.decode_translated(body, object, lambda answer: dialect.look(answer, into))
 
     def _log_unreadable(self, endpoint: AnyEndpoint, answer: Answer, field: str) -> None:
         """Log which member of which endpoint's response can't be decoded; never its value."""
@@ -415,10 +394,3 @@ def written(endpoint: AnyEndpoint, body: object) -> object:
     members = cast("dict[str, object]", msgspec.to_builtins(body))
     left_out = endpoint.without | {name for name in endpoint.if_known if members[name] is None}
     return {name: value for name, value in members.items() if name not in left_out}
-
-
-def _holds_nothing(body: bytes, dialect: Translator) -> bool:
-    try:
-        return decoding.decode_translated(body, bool, dialect.is_nothing)
-    except BadResponse:
-        return False

@@ -1,4 +1,4 @@
-"""What the client of the care API needs of others, by what they do: tokens, dialects, caching, observing."""
+"""What the client of the care API needs of others, by what they do: tokens, caching, observing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
-from portal.services.errors import FailureForms
 
 T = TypeVar("T")
 Caller = TypeVar("Caller", contravariant=True)
@@ -21,43 +20,6 @@ class Bearer(Protocol):
 
     def renew(self, refused: str) -> str:
         """Return a new token after the API refused this one; raise NotSignedIn if there is none."""
-        ...
-
-
-class Translator(FailureForms, Protocol):
-    """Translates to and from an API's dialect (portal.connect.dialects)."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Additional headers of every call."""
-        ...
-
-    def template(self, endpoint: AnyEndpoint) -> str:
-        """Return the endpoint's path in the dialect."""
-        ...
-
-    def query(self, endpoint: AnyEndpoint, query: Query | None) -> Query:
-        """Return the query in the dialect."""
-        ...
-
-    def sent(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """Return the body in the dialect, and its additional headers."""
-        ...
-
-    def read(self, answer: object, into: type[T]) -> object:
-        """Return a response's JSON with the portal's names and formats."""
-        ...
-
-    def look(self, answer: object, into: type[object]) -> object:
-        """Return the same, with members that the portal doesn't read unchanged and named "? name"."""
-        ...
-
-    def is_nothing(self, answer: object) -> bool:
-        """Return whether the response's envelope is empty."""
-        ...
-
-    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """Return the record with the stamp from the response headers."""
         ...
 
 

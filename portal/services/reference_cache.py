@@ -171,7 +171,7 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
         metrics.reference("stale" if as_of else "hit" if response.from_cache else "miss")
         try:
             if response.from_cache:
-                return Reference(self.care.decode(response.content, endpoint.answer), as_of)
+                return Reference(self.care.adapter.decode(response.content, endpoint.answer), as_of)
             return Reference(self.care.decode_observed(endpoint, response.content))
         except BadResponse:
             self.cache.delete(response.cache_key)

@@ -14,7 +14,7 @@ from portal.http import transport
 from portal.http.circuit_breaker import Breaker
 from portal.http.transfer import Answer, Call, TransportError
 from portal.services.api import AnyEndpoint
-from portal.services.errors import retry_seconds
+from portal.services.failures import retry_seconds
 from portal.services.interfaces import Observer
 
 log = logging.getLogger("portal")

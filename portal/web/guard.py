@@ -21,6 +21,7 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.parse import address_parts
+from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
 from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
@@ -179,7 +180,7 @@ def care_of(person: Person) -> Care:
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
-        dialect=the.dialects.get(tenant.key),
+        adapter=the.adapters.get(tenant.key, PLAIN),
         modules_off=modules.off(),
     )
 

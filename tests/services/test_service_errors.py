@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services import endpoints as at
-from portal.services import errors
-from portal.services.errors import from_answer, retry_seconds
+from portal.services import errors, failures
+from portal.services.failures import from_answer, retry_seconds
 
 CANARY = "Amelia Hart 07700 900123"
 
@@ -247,6 +247,6 @@ def test_a_body_nested_too_deeply_counts_as_none():
     ],
 )
 def test_a_challenge_for_a_fresh_sign_in_has_the_allowed_age(challenge, age):
-    assert errors.step_up_age(challenge) == age
+    assert failures.step_up_age(challenge) == age
     error = from_answer(401, b"", "application/json", endpoint=at.SIGN_CONSENT, challenge=challenge)
     assert isinstance(error, errors.TokenRefused if age is None else errors.StepUpNeeded)

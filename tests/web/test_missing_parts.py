@@ -121,7 +121,7 @@ def test_a_member_declared_absent_means_none_is_shown_as_none(
     declared = frozenset(
         f"{kind}.{member.name}" for kind, record in records().items() for member in members_of(record)
     )
-    monkeypatch.setitem(portal.context.dialects, "riverside", Configured(Rules(absent_means_none=declared)))
+    monkeypatch.setitem(portal.context.adapters, "riverside", Configured(Rules(absent_means_none=declared)))
     for who, path, words in UNSAID:
         page = person(who).get(path).words
         assert PART not in page, (who, path)

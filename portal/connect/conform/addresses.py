@@ -49,4 +49,4 @@ def _prefix(endpoint: AnyEndpoint) -> str:
 def _there(care: Care, base_path: str, addresses: Mapping[str, str]) -> Care:
     rules = rules_of(care)
     told = replace(rules, base_path=base_path or rules.base_path, addresses={**rules.addresses, **addresses})
-    return replace(care, dialect=Dialect(told))
+    return replace(care, adapter=Dialect(told))

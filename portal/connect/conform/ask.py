@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from portal.connect.answers.shape import UNREAD
-from portal.connect.conform.walk import Visit, call, records, rules_of
+from portal.connect.conform.walk import Visit, call, is_translated, records, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.forms import write_instant
 from portal.connect.dialects.naming import STYLES, folded
@@ -101,7 +101,7 @@ class _List:
         as_usual = replace(
             rules_of(care), query={}, query_style="PascalCase", paging="offset", sorting="field desc"
         )
-        self._care = replace(care, dialect=Dialect(as_usual)) if care.dialect else care
+        self._care = replace(care, adapter=Dialect(as_usual)) if is_translated(care) else care
         self._visit, self._learned = visit, learned
 
     def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
@@ -119,8 +119,7 @@ class _List:
     def written(self, parameter: str, value: object) -> Any:
         """A parameter's value as the API writes it."""
         query = {parameter: cast("Any", value)}
-        dialect = self._care.dialect
-        written = dialect.query(self._visit.endpoint, query) if dialect else query
+        written = self._care.adapter.query(self._visit.endpoint, query)
         return next(iter(written.values()))
 
 

@@ -29,6 +29,7 @@ from portal.connect.conform.walk import Visit, act, json_of, rules_of, walk
 from portal.connect.dialects.file import DialectError
 from portal.connect.dialects.load import load_dialects
 from portal.http import transfer
+from portal.services.adapter import PLAIN
 from portal.services.client import Care
 from portal.services.decoding import Page
 from portal.signin.flow import Finished
@@ -133,7 +134,7 @@ def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
         language=tenant.languages[0],
         correlation_id=secrets.token_hex(8),
         references=None,
-        dialect=load_dialects(settings.tenants, os.environ).get(tenant.key),
+        adapter=load_dialects(settings.tenants, os.environ).get(tenant.key, PLAIN),
         partition=(finished.person.issuer, tenant.key, finished.person.sub, ""),
     )
 

@@ -198,8 +198,8 @@ def call(
         answer = care.send(endpoint, query=query, ids=ids, body=sent, accepted=_ANY_STATUS)
         status, body, etag = answer.status, answer.body, answer.headers.get("etag", "")
         has_bom = body.startswith(codecs.BOM_UTF8)
-        if into not in (bytes, object) and status in range(200, 300) and care.dialect:
-            body = msgspec.json.encode(_stamped(care.json(body, into), into, etag, rules_of(care)))
+        if into not in (bytes, object) and status in range(200, 300) and is_translated(care):
+            body = msgspec.json.encode(_stamped(care.adapter.json(body, into), into, etag, rules_of(care)))
         media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     except NotSignedIn:
         status, why = 401, "the token isn't accepted"
@@ -214,9 +214,14 @@ def call(
     return Visit(endpoint, into, status, why, body, media_type, took, etag, has_bom, id_)
 
 
+def is_translated(care: Care) -> bool:
+    """Whether the clinic has a dialect."""
+    return isinstance(care.adapter, Dialect)
+
+
 def rules_of(care: Care) -> Rules:
     """The clinic's dialect rules; without a dialect, rules that change nothing."""
-    return care.dialect.rules if isinstance(care.dialect, Dialect) else Rules()
+    return care.adapter.rules if isinstance(care.adapter, Dialect) else Rules()
 
 
 def _stamped(answer: object, into: Any, etag: str, rules: Rules) -> object:

@@ -16,9 +16,11 @@ from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import Member, members_of
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
+from portal.services.adapter import Adapter
 from portal.services.api import AnyEndpoint, Query
 from portal.services.endpoints import ALL
-from portal.services.errors import rule_named
+from portal.services.errors import BadResponse
+from portal.services.failures import rule_named
 from portal.services.refusal_codes import RULES
 
 T = TypeVar("T")
@@ -26,7 +28,7 @@ T = TypeVar("T")
 _STAMP = "concurrencyStamp"
 
 
-class Dialect:
+class Dialect(Adapter):
     """How one API differs from what the portal expects, prepared once at startup."""
 
     def __init__(self, rules: Rules) -> None:
@@ -66,17 +68,22 @@ class Dialect:
         written = decoding.encode(self._writing.body(endpoint, plain))
         return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
 
-    def read(self, answer: object, into: type[T]) -> object:
-        """Translate a response's JSON to what the portal's records expect."""
-        convert = self._readers.get(into) or self._reading.of(into)
-        return convert(answer)
+    def decode(self, body: bytes, into: type[T]) -> T:
+        """Translate and decode a response; raise BadResponse."""
+        return decoding.decode_translated(body, into, self._readers.get(into) or self._reading.of(into))
 
-    def look(self, answer: object, into: Any) -> object:
-        """The same, with members that the portal doesn't read unchanged and named "? name"."""
-        return self._looking.of(into)(answer)
+    def json(self, body: bytes, into: type[Any]) -> object:
+        """A response's JSON in the portal's names and formats; members that it doesn't read are named "? name"."""
+        return decoding.decode_translated(body, object, self._looking.of(into))
 
-    def is_nothing(self, answer: object) -> bool:
-        """Whether an envelope is empty."""
+    def is_empty(self, body: bytes) -> bool:
+        """Whether a response, or its envelope, is empty."""
+        try:
+            return not body.strip() or decoding.decode_translated(body, bool, self._holds_nothing)
+        except BadResponse:
+            return False
+
+    def _holds_nothing(self, answer: object) -> bool:
         return self._reading.opened(answer) is None
 
     def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:

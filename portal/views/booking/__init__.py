@@ -18,6 +18,7 @@ from portal.config.modules import Module
 from portal.context import Context, context
 from portal.i18n.locale import language
 from portal.services import errors
+from portal.services.adapter import PLAIN
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.records.episodes import Appointment
 from portal.signin.service_client import ServiceBearers, ServiceCare
@@ -254,7 +255,7 @@ def _care() -> ServiceCare:
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
-        dialect=the.dialects.get(tenant.key),
+        adapter=the.adapters.get(tenant.key, PLAIN),
         clinic=tenant.tenant_id or tenant.key,
     )
 

@@ -11,6 +11,7 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.refusal import ask_refusal
 from portal.connect.conform.walk import Visit, call
 from portal.http.transfer import Answer
+from portal.services.adapter import PLAIN
 from portal.services.api import Endpoint
 from portal.services.client import Care
 from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS
@@ -24,7 +25,7 @@ class Api:
     Orders are asked for as `dueDate:desc`; more than 100 records at a time, and forms by their id, are refused.
     """
 
-    dialect = None
+    adapter = PLAIN
 
     def __init__(self) -> None:
         self.forms = [
@@ -102,7 +103,7 @@ def test_a_sort_order_ignored_in_one_direction_is_not_accepted() -> None:
 class Calendar:
     """An API whose physicians' busy times and sites are narrowed by parameters of its own; times are epoch seconds."""
 
-    dialect = None
+    adapter = PLAIN
 
     def send(self, endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **_other: Any) -> Answer:
         asked = query or {}

@@ -20,7 +20,6 @@ from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import choices, members_of, record_of
 from portal.connect.dialects.writing import SORTING, Writing
-from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.endpoints import (
     ALL,
@@ -32,7 +31,8 @@ from portal.services.endpoints import (
     UPDATE_CASE,
     UPDATE_NOTIFICATIONS,
 )
-from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused, from_answer
+from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused
+from portal.services.failures import from_answer
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
@@ -129,10 +129,10 @@ def test_a_record_written_in_any_dialect_reads_back_the_same(data: st.DataObject
         written = {name: written}
     dialect = Dialect(rules)
     body = json.dumps(written).encode()
-    assert decoding.decode_translated(body, shape, lambda answer: dialect.read(answer, shape)) == record
+    assert dialect.decode(body, shape) == record
     page = json.dumps([written] if not rules.envelopes else {rules.envelopes[0]: [written]}).encode()
     if not rules.envelopes:
-        read = decoding.decode_translated(page, Page[shape], lambda answer: dialect.read(answer, Page[shape]))
+        read = dialect.decode(page, Page[shape])
         assert read.items == (record,)
 
 
@@ -164,7 +164,7 @@ FOREIGN = Dialect(
 )
 def test_any_json_in_a_dialect_is_read_or_a_bad_response(answer: Any, into: Any) -> None:
     with suppress(BadResponse):
-        decoding.decode_translated(json.dumps(answer).encode(), into, lambda one: FOREIGN.read(one, into))
+        FOREIGN.decode(json.dumps(answer).encode(), into)
 
 
 def dialect_of(text: str) -> Dialect:
@@ -172,9 +172,7 @@ def dialect_of(text: str) -> Dialect:
 
 
 def read(dialect: Dialect, answer: Any, into: Any) -> Any:
-    return decoding.decode_translated(
-        json.dumps(answer).encode("utf-8-sig"), into, lambda one: dialect.read(one, into)
-    )
+    return dialect.decode(json.dumps(answer).encode("utf-8-sig"), into)
 
 
 def test_an_address_has_the_base_path_and_the_longest_prefix() -> None:
@@ -263,7 +261,7 @@ def test_a_member_whose_absence_means_none_counts_as_given() -> None:
 
 def test_unread_members_are_reported() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"')
-    seen = dialect.look({"id": "1", "is_read": True, "shoe_size": 41}, Notification)
+    seen = dialect.json(b'{"id": "1", "is_read": true, "shoe_size": 41}', Notification)
     assert seen == {"id": "1", "isRead": True, "? shoe_size": 41}
 
 
@@ -330,7 +328,7 @@ def test_errors_are_read_from_the_configured_paths() -> None:
 
     def told(status: int, body: Any) -> Any:
         answer = json.dumps(body).encode()
-        return from_answer(status, answer, "application/json", endpoint=UPDATE_CASE, forms=dialect)
+        return from_answer(status, answer, "application/json", endpoint=UPDATE_CASE, adapter=dialect)
 
     assert cast("Refused", told(403, {"fault": {"id": "E77"}})).code == "OutOfOrder"
     assert isinstance(told(403, {"fault": {"id": "STALE"}}), Conflict)
@@ -351,7 +349,7 @@ def test_a_rule_is_recognised_by_its_code_whatever_the_status() -> None:
 
     def told(status: int, *errors: Any) -> Any:
         answer = json.dumps({"errors": errors}).encode()
-        return from_answer(status, answer, "application/json", endpoint=UPDATE_CASE, forms=dialect)
+        return from_answer(status, answer, "application/json", endpoint=UPDATE_CASE, adapter=dialect)
 
     for status in (400, 403, 409, 410, 412, 422):
         assert cast("Refused", told(status, {"code": "OUT_OF_ORDER"})).code == "OutOfOrder", status

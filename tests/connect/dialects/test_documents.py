@@ -10,7 +10,6 @@ from portal.careservice.domain.rules import Rule
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.tables import KEYS
-from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.endpoints import LIST_CONSENTS
 from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
@@ -46,7 +45,7 @@ def test_the_example_is_read_by_its_dialect() -> None:
     answer = re.findall(r"```json\n(.*?)```", example, re.DOTALL)[0]
     dialect = Dialect(parse_dialect(re.findall(r"```toml\n(.*?)```", example, re.DOTALL)[0]))
     into = Page[ConsentForm]
-    page = decoding.decode_translated(answer.encode(), into, lambda one: dialect.read(one, into))
+    page = dialect.decode(answer.encode(), into)
     form = page.items[0]
     assert (page.total, form.id, form.title) == (1, "4711", "Storage of embryos")
     assert form.status is ConsentStatus.PENDING

@@ -1,0 +1,174 @@
+"""What an unsuccessful response stands for: the errors of `portal.services.errors`, read from any error format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+import msgspec
+
+from portal import parse
+from portal.services.adapter import PLAIN, Adapter
+from portal.services.api import AnyEndpoint
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    NotOffered,
+    Refused,
+    StepUpNeeded,
+    TokenRefused,
+    Unavailable,
+)
+
+
+def from_answer(
+    status: int,
+    body: bytes,
+    media_type: str,
+    *,
+    endpoint: AnyEndpoint,
+    retry_after: str | None = None,
+    challenge: str | None = None,
+    adapter: Adapter = PLAIN,
+) -> CareError:
+    """The error that an unsuccessful response stands for, in any supported error format.
+
+    Understands ABP errors, problem details (RFC 9457) and OAuth errors (RFC 6750 §3.1); HTML, empty or broken bodies
+    count as no body. `retry_after` and `challenge` (WWW-Authenticate) are raw headers. See docs/assumptions.md. What the
+    `adapter` doesn't specify is looked for in the usual places.
+    """
+    answer = _json(body, media_type)
+    status = adapter.status(status)
+    if status in (408, 425, 429) or (status >= 500 and status != 501):
+        outcome_known = endpoint.is_safe or status in (425, 429)
+        return Unavailable(f"status {status}", retry_seconds(retry_after), outcome_known)
+    if status in (400, 403, 409, 410, 412, 422) and adapter.is_rule(answer):
+        return _forbidden(answer, adapter)
+    match status:
+        case 400 | 422:
+            return _invalid(answer, endpoint, adapter)
+        case 401:
+            max_age = step_up_age(challenge)
+            return TokenRefused() if max_age is None else StepUpNeeded(max_age)
+        case 403:
+            return _forbidden(answer, adapter)
+        case 404 | 410:
+            return NotFound()
+        case 409 | 412:
+            return Conflict()
+        case 501:
+            return NotOffered(about_record=endpoint.names_record)
+        case _:
+            return BadResponse(f"status {status}")
+
+
+def retry_seconds(header: str | None, now: datetime | None = None) -> float | None:
+    """The delay in seconds from a Retry-After header, in seconds or as a date (RFC 9110 §10.2.3), else None."""
+    seconds = parse.whole_number(header, most=parse.LARGEST)
+    if seconds is not None:
+        return float(seconds)
+    at = parse.http_date(header)
+    return None if at is None else max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+
+
+def step_up_age(challenge: str | None) -> int | None:
+    """The `max_age` in seconds if a WWW-Authenticate header asks for a newer sign-in (RFC 9470 §3), else None."""
+    if not challenge or not _STEP_UP.search(challenge):
+        return None
+    age = _MAX_AGE.search(challenge)
+    return int(age.group(1)) if age else 0
+
+
+_STEP_UP = re.compile(r'(?:^|[\s,])error\s*=\s*"?insufficient_user_authentication(?=["\s,]|$)', re.I)
+_MAX_AGE = re.compile(r'(?:^|[\s,])max_age\s*=\s*"?([0-9]{1,9})(?=["\s,]|$)', re.I)
+
+# OAuth's codes are about the token, and ABP's "Volo.Authorization:…" about a policy that wasn't granted; neither is a rule
+# of the clinic.
+_PERMISSION_CODES = re.compile(r"insufficient_scope|access_denied|invalid_token|Volo\.Authorization:.*", re.I)
+
+
+def _forbidden(answer: object, adapter: Adapter) -> CareError:
+    code = adapter.code_of(answer) or _code(answer)
+    code = adapter.rule_of(code) if code else None
+    if not code or _PERMISSION_CODES.fullmatch(code):
+        return NotAllowed()
+    rule = rule_named(code)
+    if rule.lower().endswith("concurrencyconflict"):
+        return Conflict()
+    return Refused(rule)
+
+
+def rule_named(code: str) -> str:
+    """A rule's name from a code such as "ClientelePortal:OutOfOrder", or OUT_OF_ORDER."""
+    name = code.rpartition(":")[2]
+    return "".join(map(str.capitalize, name.split("_"))) if _UPPER_CASE.fullmatch(name) else name
+
+
+_UPPER_CASE = re.compile(r"[A-Z]+(_[A-Z0-9]+)+")
+
+
+def _invalid(answer: object, endpoint: AnyEndpoint, adapter: Adapter) -> CareError:
+    by_id = endpoint.names_record or endpoint.id_in_query
+    named = adapter.fields_of(answer)
+    names = [
+        _snake(adapter.our_name(endpoint, name)) for name in (_named(answer) if named is None else named)
+    ]
+    fields = {name: ["invalid"] for name in names if name}
+    if by_id and endpoint.method in ("GET", "DELETE"):
+        return NotFound()
+    if fields and set(fields) <= {"id", *map(_snake, endpoint.ids)}:
+        return NotFound()
+    return Invalid(fields)
+
+
+def _code(answer: object) -> str | None:
+    """The error's code: ABP's error.code, OAuth's error, or the member `code` of problem details."""
+    error = _member(answer, "error")
+    for found in (_member(error, "code"), error, _member(answer, "code")):
+        if isinstance(found, str) and found.strip():
+            return found.strip()[:200]
+    return None
+
+
+def _named(answer: object) -> list[str]:
+    """The invalid fields that the response names, in its own spelling."""
+    names: list[object] = []
+    for fault in _list(_member(_member(answer, "error"), "validationErrors")):
+        names.extend(_list(_member(fault, "members")))
+    errors = _member(answer, "errors")  # problem details: {"Title": […]} or [{"pointer": "#/title"}]
+    names.extend(_mapping(errors))
+    names.extend(_member(fault, "pointer") for fault in _list(errors))
+    return [name for name in names if isinstance(name, str)]
+
+
+def _snake(name: str) -> str:
+    """A field's name in the portal's spelling, from `RequiredSigners[0].personId` or `#/requiredSigners/0/personId`."""
+    path = re.sub(r"[^0-9A-Za-z_]+", ".", name[:200]).strip(".")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
+
+
+def _json(body: bytes, media_type: str) -> object:
+    if "html" in media_type.lower() or not body:
+        return None
+    try:
+        return cast(object, msgspec.json.decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast(Mapping[str, object], value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _member(value: object, name: str) -> object:
+    return _mapping(value).get(name)
