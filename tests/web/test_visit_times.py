@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from portal.services.records.episodes import Appointment
 from portal.views.episodes import view
-from portal.web.calendar_file import calendar_of
+from portal.web.calendar_file import appointments_calendar
 from portal.web.visit_times import visit_time
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.stack import ROOT, PortalThread
@@ -74,7 +74,7 @@ def test_places_have_their_names_in_the_readers_language(language: str, told: st
 
 @pytest.mark.usefixtures("madrid")
 def test_a_calendar_file_keeps_the_instant_in_the_appointments_zone() -> None:
-    file = calendar_of([visit("Europe/London"), visit(None)], clinic="c", made_at=AT)
+    file = appointments_calendar([visit("Europe/London"), visit(None)], clinic="c", made_at=AT)
     events: list[Any] = cast("Any", icalendar.Calendar.from_ical(file)).walk("VEVENT")
     assert [str(event["dtstart"].params["tzid"]) for event in events] == ["Europe/London", "Europe/Madrid"]
     assert all(event.decoded("dtstart") == AT for event in events)
