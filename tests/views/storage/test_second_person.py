@@ -349,6 +349,18 @@ def test_both_need_a_recent_sign_in(
     assert stored(service, "GO-3", "status") == "Discarded"
 
 
+def test_while_the_second_person_signs_in_again_the_move_can_be_stopped(
+    elif_: Visitor, victor: Visitor, portal: PortalThread
+) -> None:
+    begin(elif_)
+    page = victor.get(SECOND)
+    portal.age_sign_in(victor)
+    asked = page.form(FORM).submit(status=None, **STRAW)
+    portal.age_sign_in(victor, -3600)
+    assert asked.soup.select_one("input[name=password]")
+    assert "nothing was recorded" in elif_.get(SECOND).form(f"{FORM}/stop").submit().text
+
+
 def begin_asked(visitor: Visitor) -> Page:
     asked = send(visitor.get(GO_3), GO_3, status="Discarded")
     return asked.form("/storage/").submit(status=None, **STRAW)
