@@ -56,7 +56,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         module, "context", lambda: SimpleNamespace(operations=made.operations, clock=made.clock)
     )
 
-    def note(_event: str, outcome: str, *, kind: str | None, id_: str | None) -> None:
+    def note(_event: str, outcome: str, *, kind: str | None, id_: str | None, also: object) -> None:
         made.noted.append(outcome)
         made.about.append((kind, id_))
 

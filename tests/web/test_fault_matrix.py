@@ -26,6 +26,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.config.variables import Timeouts
 from portal.demo.stack import tenants_file
+from portal.services.reference_cache import Memory
 from tests.support.faults import (
     ACTED,
     ELSEWHERE,
@@ -186,7 +187,7 @@ def forget(portal: PortalThread) -> None:
     for clinic in ("riverside", "harbour"):
         vault = portal.context.vault
         vault.delete(vault.name("offered", clinic))
-    vars(portal.context.references).pop("copies", None)
+    portal.context.references.copies = Memory()
 
 
 @pytest.fixture

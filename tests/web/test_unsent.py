@@ -108,6 +108,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         "protocols.seen.mark",
         "protocols.edit.days",  # a drawing of what the form holds, which is kept under its own address
         *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),
+        *("storage.second_person.send", "storage.second_person.stop"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
         *("conversations.read", "conversations.archive_one_message", "conversations.restore_one_message"),
         *("conversations.archive", "find.find", "help.hide_welcome"),
