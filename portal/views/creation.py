@@ -20,7 +20,7 @@ from portal.services.client import Care
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.web import audit
-from portal.web.act_once import Attempt, Done, Outcome, Reopened, Unknown, act_once, look_again, settled
+from portal.web.act_once import Attempt, Done, act_once, look_again, settled
 from portal.web.htmx import redirect_to, toast
 
 
@@ -180,10 +180,8 @@ class Search(Generic[C, M]):
         return self.recognise(new, content)
 
 
-def create_once(
-    draft: Draft[C], send: Callable[[C, str], M | None], search: Search[C, M]
-) -> Outcome[M | None]:
-    """Create the draft's record, once; `Done.receipt` is its id.
+def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Search[C, M]) -> Done[M | None]:
+    """Create the draft's record, once; `Done.receipt` is its id. Raises as `act_once` does.
 
     `send` gets the content and the idempotency key, and returns None if the response doesn't contain the record.
     """
@@ -201,8 +199,8 @@ def create_once(
     )
 
 
-def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None] | Unknown | Reopened:
-    """Return the outcome of a draft that was sent, without sending anything. Raises CareError."""
+def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None]:
+    """Return the record made of a draft that was sent, without sending anything. Raises as `look_again` does."""
     return look_again(
         draft.attempt,
         lambda: search.find(draft.content),

@@ -9,16 +9,15 @@ from flask import Blueprint, Response, request, url_for
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import record_id
-from portal.services import errors
 from portal.services.client import Care
 from portal.services.directories import move_directory
 from portal.services.episodes import get_episode
-from portal.services.errors import Conflict, NotFound, Unavailable
+from portal.services.errors import Conflict, NotFound, Refused
 from portal.services.records.documents import Directory, Documents
 from portal.services.records.episodes import Episode
 from portal.state.session_records import Person
 from portal.web import audit, unsent
-from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
+from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
@@ -97,40 +96,37 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
         audit.note("directory.move", "refused", kind="directory", id_=directory_id)
         return _ask(episode, directory, status=403, to=to, refusal=_closed_words(chosen))
     before = directory.parent_id or ROOT
-    outcome = act_once(
-        Attempt(person.sub, begin_edit(person.sub, f"move-directory:{directory_id}", stamp, before, to)),
-        lambda _key: move_directory(
-            care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp
-        ),
-        look=lambda: _directory_at(care, directory_id, to),
-        event="directory.move",
-        kind="directory",
-        id_=directory_id,
-        is_repeatable=True,
-    )
-    match outcome:
-        case Done(is_first=True, result=moved):
-            return _moved(episode, directory, before, moved.concurrency_stamp if moved else None)
-        case Done():
-            return _to_tree(episode)
-        case Refused(Conflict() | errors.Refused() as error):
-            return _refused(care, directory_id, to, error)
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown(is_readable=False):
-            raise Unavailable("not confirmed", outcome_known=False)
-        case Unknown() | Reopened():
-            return _ask(episode, directory, status=503, to=to, note="unconfirmed")
+    try:
+        done = act_once(
+            Attempt(person.sub, begin_edit(person.sub, f"move-directory:{directory_id}", stamp, before, to)),
+            lambda _key: move_directory(
+                care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp
+            ),
+            look=lambda: _directory_at(care, directory_id, to),
+            event="directory.move",
+            kind="directory",
+            id_=directory_id,
+            is_repeatable=True,
+        )
+    except (Conflict, Refused) as error:
+        return _refused(care, directory_id, to, error)
+    except Unconfirmed as error:
+        if not error.is_readable:
+            raise
+        return _ask(episode, directory, status=503, to=to, note="unconfirmed")
+    if not done.is_first:
+        return _to_tree(episode)
+    return _moved(episode, directory, before, done.result.concurrency_stamp if done.result else None)
 
 
-def _refused(care: Care, directory_id: str, to: str, error: Conflict | errors.Refused) -> Response:
+def _refused(care: Care, directory_id: str, to: str, error: Conflict | Refused) -> Response:
     """Check the current state after a conflict: another submission may have moved it to the same place."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
     if _is_at(directory, to):
         toast(_("“%(name)s” was moved.", name=directory.name))
         return _to_tree(episode)
-    if isinstance(error, errors.Refused):
+    if isinstance(error, Refused):
         return _ask(episode, directory, status=403, to=to, refusal=refusal_message(error.code))
     return _ask(episode, directory, status=409, to=to, note="changed")
 

@@ -9,27 +9,16 @@ from flask import Blueprint, Response, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services import errors
 from portal.services.client import Care
 from portal.services.emr_endpoints import delete_emr_endpoint
-from portal.services.errors import NotFound
+from portal.services.errors import NotFound, Refused, Unavailable
 from portal.services.gather import gather, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.web import audit, unsent
-from portal.web.act_once import (
-    Attempt,
-    Done,
-    NotSent,
-    Refused,
-    Reopened,
-    Unknown,
-    act_once,
-    begin,
-    sent_operation,
-)
+from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
 from portal.web.forms import Form, Values, cleaned, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
@@ -100,27 +89,24 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
     form = _form(connection, sent(["typed"]))
     if operation.state is State.OPEN and not form.validate():
         return _ask(connection, operation, form, status=422)
-    outcome = act_once(
-        Attempt(person.sub, operation),
-        lambda _key: delete_emr_endpoint(care, endpoint_id),
-        event="emr-endpoint.remove",
-        kind="emr-endpoint",
-        id_=endpoint_id,
-        is_repeatable=True,
-    )
-    match outcome:
-        case Done():
-            return redirect_to(url_for(".show", endpoint_id=endpoint_id))
-        case Refused(NotFound()):
-            return render(GonePage(connection=connection), status=404)
-        case Refused(errors.Refused(code=code)):
-            return _ask(connection, operation, status=403, refusal=refusal_message(code))
-        case Refused(error):
-            raise error
-        case NotSent():
-            return _ask(connection, operation, status=503, note="unavailable")
-        case Unknown() | Reopened():
-            return _ask(connection, operation, status=503, note="unconfirmed")
+    try:
+        act_once(
+            Attempt(person.sub, operation),
+            lambda _key: delete_emr_endpoint(care, endpoint_id),
+            event="emr-endpoint.remove",
+            kind="emr-endpoint",
+            id_=endpoint_id,
+            is_repeatable=True,
+        )
+    except NotFound:
+        return render(GonePage(connection=connection), status=404)
+    except Refused as error:
+        return _ask(connection, operation, status=403, refusal=refusal_message(error.code))
+    except Unconfirmed:
+        return _ask(connection, operation, status=503, note="unconfirmed")
+    except Unavailable:
+        return _ask(connection, operation, status=503, note="unavailable")
+    return redirect_to(url_for(".show", endpoint_id=endpoint_id))
 
 
 def _connection(care: Care, endpoint_id: str) -> Connection:

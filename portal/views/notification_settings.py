@@ -15,13 +15,13 @@ from portal.config.tenants import Side, time_zones
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.errors import Conflict, Invalid, Unavailable
+from portal.services.errors import Conflict, Invalid
 from portal.services.notifications import get_settings, update_settings
 from portal.services.records.notifications import NotificationChoice, NotificationSettings, QuietHours
 from portal.state.session_records import Person
 from portal.views.notifications import kind_words
 from portal.web import unsent
-from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
+from portal.web.act_once import Attempt, act_once, begin_edit
 from portal.web.filters import in_a_row
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -92,25 +92,20 @@ def save(care: Care, person: Person) -> Response:
     if request.form.get("stamp", "") != (current.concurrency_stamp or ""):
         return _settings_page(filled, saved=current, status=409)
     sent = (current.concurrency_stamp, msgspec.json.encode(filled.settings).decode())
-    outcome = act_once(
-        Attempt(person.sub, begin_edit(person.sub, "notification-settings", *sent), sent),
-        lambda _key: update_settings(care, filled.settings),
-        event="notification-settings.update",
-        kind="notification-settings",
-        is_repeatable=True,
-    )
-    match outcome:
-        case Done():
-            toast(_("Your notification settings are saved."))
-            return redirect_to(url_for(".show"))
-        case Refused(Conflict()):
-            return _settings_page(filled, saved=get_settings(care), status=409)
-        case Refused(Invalid() as error):
-            return _settings_page(filled.with_errors(error), status=422)
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown() | Reopened():
-            raise Unavailable("not confirmed", outcome_known=False)
+    try:
+        act_once(
+            Attempt(person.sub, begin_edit(person.sub, "notification-settings", *sent), sent),
+            lambda _key: update_settings(care, filled.settings),
+            event="notification-settings.update",
+            kind="notification-settings",
+            is_repeatable=True,
+        )
+    except Conflict:
+        return _settings_page(filled, saved=get_settings(care), status=409)
+    except Invalid as error:
+        return _settings_page(filled.with_errors(error), status=422)
+    toast(_("Your notification settings are saved."))
+    return redirect_to(url_for(".show"))
 
 
 @dataclass(frozen=True, slots=True)

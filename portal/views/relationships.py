@@ -9,10 +9,9 @@ from flask import Blueprint, Response, url_for
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import all_consents
-from portal.services.errors import NotAllowed, NotFound, NotOffered, Unavailable
+from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather, known
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
@@ -22,17 +21,7 @@ from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
-from portal.web.act_once import (
-    Attempt,
-    Done,
-    NotSent,
-    Refused,
-    Reopened,
-    Unknown,
-    act_once,
-    begin,
-    sent_operation,
-)
+from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
 from portal.web.conflicts import kept_elsewhere
 from portal.web.filters import today
 from portal.web.guard import signed_in
@@ -91,28 +80,25 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
     if operation is None:
         fresh = _operation(person, episode, relationship)
         return _ask(care, episode, relationship, fresh, status=409, note=_stale())
-    outcome = act_once(
-        Attempt(person.sub, operation),
-        lambda _key: _delete(care, relationship_id),
-        look=lambda: _is_gone(care, person, relationship_id),
-        event="relationship.remove",
-        kind="relationship",
-        id_=relationship_id,
-        is_repeatable=True,
-    )
-    match outcome:
-        case Done(result=was_there):
-            return _removed(person, operation, is_first=was_there is True)
-        case Refused(NotOffered()):
-            return _ask(care, episode, relationship, operation, status=501, note=kept_elsewhere())
-        case Refused(errors.Refused(code=code)):
-            return _ask(care, episode, relationship, operation, status=403, note=refusal_message(code))
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown(is_readable=False):
-            raise Unavailable("not confirmed", outcome_known=False)
-        case Unknown() | Reopened():
-            return _ask(care, episode, relationship, operation, status=503, note=_unconfirmed())
+    try:
+        done = act_once(
+            Attempt(person.sub, operation),
+            lambda _key: _delete(care, relationship_id),
+            look=lambda: _is_gone(care, person, relationship_id),
+            event="relationship.remove",
+            kind="relationship",
+            id_=relationship_id,
+            is_repeatable=True,
+        )
+    except NotOffered:
+        return _ask(care, episode, relationship, operation, status=501, note=kept_elsewhere())
+    except Refused as error:
+        return _ask(care, episode, relationship, operation, status=403, note=refusal_message(error.code))
+    except Unconfirmed as error:
+        if not error.is_readable:
+            raise
+        return _ask(care, episode, relationship, operation, status=503, note=_unconfirmed())
+    return _removed(person, operation, is_first=done.result is True)
 
 
 def _delete(care: Care, relationship_id: str) -> bool:

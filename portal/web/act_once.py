@@ -1,14 +1,16 @@
 """The only way to change something at the care API: exactly once, with every outcome settled.
 
 A form that changes something carries an operation id made by the server (`portal.state.operations`). `act_once` claims
-the operation, sends, settles it and writes the audit line; its answer says what to show:
+the operation, sends, settles it and writes the audit line. It returns `Done`: it happened, now or by an earlier post of
+the same form. Everything else is raised, and has a page of its own (`portal.web.errors`); a view catches what it words
+itself:
 
-    match act_once(attempt, lambda key: sign_consent(…), look=…, event="consent.sign", kind="consent", id_=form.id):
-        case Done(): …        it happened: now, or by an earlier post of the same form
-        case Refused(): …     the API said no, for `error`; the form is open again
-        case NotSent(): …     it surely didn't happen; the form is open again
-        case Unknown(): …     no answer, and the record doesn't show it (yet)
-        case Reopened(): …    an earlier post of the same form was refused: show the form again
+    try:
+        act_once(attempt, lambda key: sign_consent(…), look=…, event="consent.sign", kind="consent", id_=form.id)
+    except Reopened: …      an earlier post of the same form didn't succeed: the form is open again
+    except Unconfirmed: …   no answer, and the record doesn't show it (yet)
+    except Unavailable: …   it surely didn't happen; the form is open again
+    except Conflict: …      the API said no, for this or another reason; the form is open again
 
 Of many posts one alone sends; the others wait some seconds for its end. A lost answer is never followed by a second
 try: the record is read, and what it shows is said. Somebody who isn't signed in any more, has to sign in anew for this
@@ -23,7 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
@@ -75,37 +77,23 @@ class Done(Generic[T]):
     is_first: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The API refused it, so it didn't happen."""
-
-    error: CareError
-
-
-@dataclass(frozen=True, slots=True)
-class NotSent:
-    """It surely didn't reach the record."""
-
-    error: Unavailable
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unconfirmed(Unavailable):
     """Nobody knows. `is_readable`: the record was read and doesn't show it; else it can't be read either.
 
     `status` is 503 when the answer was lost just now, 202 when another post still waits for its own.
     """
 
-    is_readable: bool
-    status: int
+    def __init__(self, *, is_readable: bool, status: int) -> None:
+        super().__init__("not confirmed", outcome_known=False)
+        self.is_readable = is_readable
+        self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Reopened:
+class Reopened(Unavailable):
     """An earlier post of the same form didn't succeed, so the form can be sent again."""
 
-
-Outcome: TypeAlias = Done[T] | Refused | NotSent | Unknown | Reopened
+    def __init__(self) -> None:
+        super().__init__("an earlier post of the same form didn't succeed")
 
 
 def _always(_result: object) -> bool:
@@ -129,10 +117,10 @@ def act_once(
     limit: str | None = None,
     is_repeatable: bool = False,
     also: Mapping[str, str] | None = None,
-) -> Outcome[T]:
-    """Do the act of this attempt, unless an earlier post did it; return how it ended.
+) -> Done[T]:
+    """Do the act of this attempt, unless an earlier post did it. Raises CareError, `Unconfirmed` and `Reopened`.
 
-    `send` gets the idempotency key and raises CareError; `shows` says whether its answer shows that the act happened.
+    `send` gets the idempotency key; `shows` says whether its answer shows that the act happened.
     `look` reads the record after a lost answer: what the act made of it, or None where it doesn't show it; leave it out
     where nobody can tell. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
     is left out. `limit` is a rate, counted only for what is really sent.
@@ -142,9 +130,11 @@ def act_once(
     """
     act = _Act(attempt, event, kind, id_, look, receipt, is_repeatable, also)
     while not context().operations.claim(attempt.owner, attempt.operation.id, attempt.data):
-        ended = act.ended_elsewhere()
-        if not (is_repeatable and isinstance(ended, Reopened)):
-            return ended
+        try:
+            return act.ended_elsewhere()
+        except Reopened:
+            if not is_repeatable:
+                raise
     try:
         with limiter.limit(limit, key_func=person_or_address) if limit else nullcontext():
             result = send(attempt.key)
@@ -154,11 +144,11 @@ def act_once(
     except (Unavailable, BadResponse) as error:
         if isinstance(error, Unavailable) and error.is_undone:
             act.reopen("not-sent")
-            return NotSent(error)
+            raise
         return act.look_after_loss()
-    except CareError as error:
+    except CareError:
         act.reopen("refused")
-        return Refused(error)
+        raise
     except BaseException:
         act.lose()
         raise
@@ -173,10 +163,11 @@ def look_again(
     kind: str,
     id_: str | None = None,
     receipt: Callable[[T], str] = _nothing,
-) -> Done[T] | Unknown | Reopened:
-    """Return how an act ended whose answer was lost, without sending anything; the arguments are those of `act_once`.
+) -> Done[T]:
+    """Return what an act did whose answer was lost, without sending anything; the arguments are those of `act_once`.
 
-    What was sent long ago and isn't in the record is open again. Raises CareError where the record can't be read.
+    What was sent long ago and isn't in the record is open again (`Reopened`). Raises CareError where the record can't be
+    read.
     """
     act = _Act(attempt, event, kind, id_, look, receipt)
     operation = act.newest()
@@ -185,9 +176,9 @@ def look_again(
     if (found := look()) is not None:
         return act.done(found)
     if not is_lost(operation):
-        return Unknown(is_readable=True, status=200)
+        raise Unconfirmed(is_readable=True, status=200)
     act.reopen()
-    return Reopened()
+    raise Reopened
 
 
 def begin(
@@ -265,19 +256,20 @@ def give_up(owner: str, operation: Operation) -> bool:
     return True
 
 
-def earlier(attempt: Attempt) -> Done[Any] | Unknown | Reopened:
-    """Return how an earlier post of the same form ended, where this one has nothing to send."""
-    ended = settled(attempt.owner, attempt.operation)
-    return _told_by(ended) or Unknown(is_readable=False, status=202)
+def earlier(attempt: Attempt) -> Done[Any]:
+    """Return what an earlier post of the same form did, where this one has nothing to send. Raises as `act_once` does."""
+    if (told := _told_by(settled(attempt.owner, attempt.operation))) is not None:
+        return told
+    raise Unconfirmed(is_readable=False, status=202)
 
 
-def _told_by(operation: Operation) -> Done[Any] | Reopened | None:
-    """The outcome of an operation; None while it is unknown."""
+def _told_by(operation: Operation) -> Done[Any] | None:
+    """What an operation did; None while that is unknown. Raises `Reopened` if it did nothing."""
     match operation.state:
         case State.DONE:
             return Done(None, operation.outcome, is_first=False)
         case State.OPEN:
-            return Reopened()
+            raise Reopened
         case State.PENDING | State.UNKNOWN:
             return None
 
@@ -319,17 +311,17 @@ class _Act(Generic[T]):
         self._settle(context().operations.lose)
         self._note("unknown", self.id_)
 
-    def look_after_loss(self) -> Done[T] | Unknown:
+    def look_after_loss(self) -> Done[T]:
         """Find out from the record how an act ended whose answer was lost."""
         self.lose()
         return self._look(503, is_over=True)
 
-    def ended_elsewhere(self) -> Done[T] | Unknown | Reopened:
+    def ended_elsewhere(self) -> Done[T]:
         """Another post of the same form came first: wait for its end."""
         ended = settled(self.attempt.owner, self.attempt.operation)
         return _told_by(ended) or self._look(202, is_over=is_unconfirmed(ended))
 
-    def _look(self, status: int, *, is_over: bool) -> Done[T] | Unknown:
+    def _look(self, status: int, *, is_over: bool) -> Done[T]:
         found, is_readable = None, self.look is not None
         try:
             found = self.look() if self.look else None
@@ -339,7 +331,7 @@ class _Act(Generic[T]):
             return self.done(found)
         if self.is_repeatable and is_over:
             self.reopen()
-        return Unknown(is_readable, status)
+        raise Unconfirmed(is_readable=is_readable, status=status)
 
     def _settle(self, settle: Callable[..., bool], **how: str) -> None:
         """Report what happened even when the store can't keep it: the record shows it from then on."""

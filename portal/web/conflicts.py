@@ -19,20 +19,9 @@ import msgspec
 from flask import request
 
 from portal.i18n.gettext import _
-from portal.services import errors
-from portal.services.errors import Conflict, Invalid, NotOffered, Unavailable
+from portal.services.errors import Conflict, Invalid, NotOffered, Refused
 from portal.web import audit, unsent
-from portal.web.act_once import (
-    Attempt,
-    Done,
-    NotSent,
-    Outcome,
-    Refused,
-    Reopened,
-    Unknown,
-    act_once,
-    begin_edit,
-)
+from portal.web.act_once import Attempt, Done, Unconfirmed, act_once, begin_edit
 from portal.web.forms import Fields, Form, Values
 from portal.web.refusals import refusal_message
 from portal.web.three_way_merge import Comparison, Sent, Stamped, hidden_fields, settle, version_mark
@@ -122,21 +111,22 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
             audit.note(editing.event, _outcome(wanted), kind=editing.kind, id_=record.id)
             return wanted
         write = _Write(editing, record, wanted, newest=record)
-        match write.once():
-            case Done(result=written) if written is not None:
-                return Saved(written, is_changed=True)
-            case Done():  # by an earlier post of the same form
-                return write.found()
-            case Refused(Conflict()) if not is_last:
-                record = editing.read()
-            case Refused(Invalid() | errors.Refused() | NotOffered() as error):
-                return _refused(editing, record, wanted, error)
-            case Refused(error) | NotSent(error):
-                raise error
-            case Unknown(is_readable=False):
-                raise Unavailable("not confirmed", outcome_known=False)
-            case Unknown() | Reopened():
-                return write.unconfirmed()
+        try:
+            done = write.once()
+        except Conflict:
+            if is_last:
+                raise
+            record = editing.read()
+        except (Invalid, Refused, NotOffered) as error:
+            return _refused(editing, record, wanted, error)
+        except Unconfirmed as error:
+            if not error.is_readable:
+                raise
+            return write.unconfirmed()
+        else:
+            if done.result is not None:
+                return Saved(done.result, is_changed=True)
+            return write.found()  # by an earlier post of the same form
     raise AssertionError("unreachable")
 
 
@@ -190,7 +180,7 @@ class _Write(Generic[R]):
     newest: R
     is_answered: bool = False
 
-    def once(self) -> Outcome[R | None]:
+    def once(self) -> Done[R | None]:
         """Send it, unless an earlier post of the same form did."""
         editing, id_ = self.editing, self.record.id
         seen = version_mark(editing.values(self.record), self.record.concurrency_stamp)
@@ -235,13 +225,11 @@ class _Write(Generic[R]):
         return self.editing.values(self.newest) != self.editing.values(self.record)
 
 
-def _refused(
-    editing: Editing[R], record: R, wanted: Values, error: Invalid | errors.Refused | NotOffered
-) -> Filled:
+def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Refused | NotOffered) -> Filled:
     form = editing.form(record, wanted)
     if isinstance(error, NotOffered):
         return _again(editing, record, form, status=501, note=kept_elsewhere())
-    if isinstance(error, errors.Refused):
+    if isinstance(error, Refused):
         return _again(editing, record, form, status=403, note=refusal_message(error.code))
     names = [name.replace(".", "_") for name in error.fields]
     for name in (name for name in names if name in form):

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from portal.services.errors import BadResponse, Unavailable
+import pytest
+
+from portal.services.errors import BadResponse, CareError, Unavailable
 from portal.state.operations import Operation, Operations, State
 from portal.store import open_store
 from portal.store.vault import Vault
-from portal.web.act_once import Attempt, act_once
+from portal.web.act_once import Attempt, Unconfirmed, act_once
 
 OWNER, PURPOSE = "amelia", "sign:form-1"
 
@@ -37,6 +39,18 @@ class Stage:
 
     def act(self, send: Callable[[str], object], **more: Any) -> Any:
         return act_once(self.attempt, send, event="consent.sign", kind="consent", id_="form-1", **more)
+
+    def failure(self, send: Callable[[str], object], **more: Any) -> CareError:
+        """What the act raises."""
+        with pytest.raises(CareError) as raised:
+            self.act(send, **more)
+        return raised.value
+
+    def unconfirmed(self, send: Callable[[str], object], **more: Any) -> tuple[bool, int]:
+        """Whether the record is readable, and the status, of an act that nobody confirms."""
+        error = self.failure(send, **more)
+        assert isinstance(error, Unconfirmed)
+        return error.is_readable, error.status
 
 
 class FakeTime:

@@ -21,20 +21,18 @@ from portal.services.errors import (
     NotFound,
     NotOffered,
     NotSignedIn,
+    Refused,
     StepUpNeeded,
     Unavailable,
 )
-from portal.services.errors import Refused as RefusedByApi
 from portal.state.operations import State
 from portal.store import StoreDown
 from portal.web import act_once as module
 from portal.web.act_once import (
     Attempt,
     Done,
-    NotSent,
-    Refused,
     Reopened,
-    Unknown,
+    Unconfirmed,
     act_once,
     begin,
     begin_edit,
@@ -83,7 +81,7 @@ def test_a_successful_act_is_done_once_and_repeats_get_its_outcome(stage: Stage)
 @pytest.mark.parametrize(
     "error",
     [
-        RefusedByApi("OutOfOrder"),
+        Refused("OutOfOrder"),
         Conflict(),
         Invalid(),
         NotFound(),
@@ -92,14 +90,14 @@ def test_a_successful_act_is_done_once_and_repeats_get_its_outcome(stage: Stage)
     ],
 )
 def test_a_refused_act_can_be_repeated(stage: Stage, error: CareError) -> None:
-    assert stage.act(fails(error)) == Refused(error)
+    assert stage.failure(fails(error)) is error
     assert (stage.state(), stage.noted) == (State.OPEN, ["refused"])
     assert isinstance(stage.act(lambda key: "form"), Done)
 
 
 def test_an_act_that_was_not_sent_can_be_repeated(stage: Stage) -> None:
     error = undone()
-    assert stage.act(fails(error)) == NotSent(error)
+    assert stage.failure(fails(error)) is error
     assert (stage.state(), stage.noted) == (State.OPEN, ["not-sent"])
 
 
@@ -111,8 +109,8 @@ def test_a_lost_response_is_resolved_from_the_record(stage: Stage, error: CareEr
 
 @pytest.mark.parametrize("error", LOST)
 def test_an_unconfirmed_act_is_not_resent_automatically(stage: Stage, error: CareError) -> None:
-    assert stage.act(fails(error), look=lambda: None) == Unknown(True, 503)
-    assert stage.act(fails(AssertionError("sent twice")), look=lambda: None) == Unknown(True, 202)
+    assert stage.unconfirmed(fails(error), look=lambda: None) == (True, 503)
+    assert stage.unconfirmed(fails(AssertionError("sent twice")), look=lambda: None) == (True, 202)
     assert stage.state() is State.UNKNOWN
 
 
@@ -123,16 +121,16 @@ def test_an_unreadable_record_after_a_lost_response_is_reported(stage: Stage, er
     def look() -> None:
         raise error
 
-    assert stage.act(fails(LOST[0]), look=look) == Unknown(False, 503)
+    assert stage.unconfirmed(fails(LOST[0]), look=look) == (False, 503)
 
 
 def test_an_act_without_a_check_stays_unknown(stage: Stage) -> None:
-    assert stage.act(fails(LOST[0])) == Unknown(False, 503)
+    assert stage.unconfirmed(fails(LOST[0])) == (False, 503)
     assert stage.state() is State.UNKNOWN
 
 
 def test_a_harmless_act_can_be_repeated_at_once(stage: Stage) -> None:
-    assert stage.act(fails(LOST[0]), look=lambda: None, is_repeatable=True) == Unknown(True, 503)
+    assert stage.unconfirmed(fails(LOST[0]), look=lambda: None, is_repeatable=True) == (True, 503)
     assert stage.state() is State.OPEN
 
 
@@ -144,7 +142,7 @@ def cannot_be_read() -> None:
 def test_a_harmless_act_can_be_repeated_at_once_even_if_the_record_is_unreadable(
     stage: Stage, look: Callable[[], None] | None
 ) -> None:
-    assert stage.act(fails(LOST[0]), look=look, is_repeatable=True) == Unknown(False, 503)
+    assert stage.unconfirmed(fails(LOST[0]), look=look, is_repeatable=True) == (False, 503)
     assert stage.state() is State.OPEN
 
 
@@ -152,8 +150,8 @@ def test_a_harmless_repeat_stays_closed_while_another_post_is_being_sent(
     stage: Stage, time_: FakeTime
 ) -> None:
     assert stage.operations.claim(OWNER, stage.attempt.operation.id)
-    repeat = stage.act(fails(AssertionError("sent twice")), look=lambda: None, is_repeatable=True)
-    assert repeat == Unknown(True, 202)
+    repeat = stage.unconfirmed(fails(AssertionError("sent twice")), look=lambda: None, is_repeatable=True)
+    assert repeat == (True, 202)
     assert stage.state() is State.PENDING
 
 
@@ -171,16 +169,19 @@ def test_the_data_of_the_post_that_is_sent_is_kept(stage: Stage) -> None:
 
 
 def test_a_post_with_nothing_to_send_gets_the_earlier_outcome(stage: Stage) -> None:
-    assert earlier(stage.attempt) == Reopened()
-    stage.act(fails(LOST[0]))
-    assert earlier(stage.attempt) == Unknown(False, 202)
+    with pytest.raises(Reopened):
+        earlier(stage.attempt)
+    stage.failure(fails(LOST[0]))
+    with pytest.raises(Unconfirmed):
+        earlier(stage.attempt)
     stage.operations.finish(OWNER, stage.attempt.operation.id, "receipt")
     assert earlier(stage.attempt) == Done(None, "receipt", False)
 
 
 def test_a_response_that_does_not_show_the_act_counts_as_lost(stage: Stage) -> None:
-    assert stage.act(lambda key: "unsigned", shows=lambda form: False, look=lambda: None) == Unknown(
-        True, 503
+    assert stage.unconfirmed(lambda key: "unsigned", shows=lambda form: False, look=lambda: None) == (
+        True,
+        503,
     )
     assert stage.state() is State.UNKNOWN
 
@@ -219,7 +220,7 @@ def test_one_of_many_concurrent_posts_sends_and_all_get_its_outcome(stage: Stage
 def test_a_post_that_waits_for_one_that_is_refused_shows_the_form_again(stage: Stage) -> None:
     assert stage.operations.claim(OWNER, stage.attempt.operation.id)
     threading.Timer(0.05, lambda: stage.operations.reopen(OWNER, stage.attempt.operation.id)).start()
-    assert stage.act(fails(AssertionError("sent twice"))) == Reopened()
+    assert isinstance(stage.failure(fails(AssertionError("sent twice"))), Reopened)
 
 
 def test_the_idempotency_key_changes_with_what_is_sent(stage: Stage) -> None:
@@ -238,7 +239,7 @@ def test_a_page_gets_the_open_operation(stage: Stage) -> None:
 
 
 def test_a_lost_act_is_reopened_after_a_while_and_reported_as_lost(stage: Stage) -> None:
-    stage.act(fails(LOST[0]))
+    stage.failure(fails(LOST[0]))
     held, was_lost = begin(OWNER, PURPOSE)
     assert (held.state, was_lost) == (State.UNKNOWN, False)
     stage.now += 21
@@ -254,7 +255,7 @@ def test_a_page_that_shows_the_receipt_gets_the_finished_operation(stage: Stage)
 
 
 def test_an_act_that_cannot_be_checked_does_not_reopen_by_itself(stage: Stage) -> None:
-    stage.act(fails(LOST[0]))
+    stage.failure(fails(LOST[0]))
     stage.now += 21
     held, was_lost = begin(OWNER, PURPOSE, reopens=False)
     assert (held.state, was_lost) == (State.UNKNOWN, False)
@@ -345,5 +346,6 @@ def test_the_audit_names_the_record_that_was_there_or_that_was_made(stage: Stage
     made = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
     act_once(made, lambda key: "form-2", event="consent.create", kind="consent", receipt=str)
     failed = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
-    act_once(failed, fails(Conflict()), event="consent.create", kind="consent")
+    with pytest.raises(Conflict):
+        act_once(failed, fails(Conflict()), event="consent.create", kind="consent")
     assert stage.about == [("consent", "form-1"), ("consent", "form-2"), (None, None)]

@@ -25,7 +25,7 @@ def test_every_change_goes_through_act_once() -> None:
 
 def test_only_act_once_settles_operations() -> None:
     others = [str(place) for place in settlings() if place.module != "portal.web.act_once"]
-    assert not others, "let act_once claim and settle the operation, and match what it returns: " + "; ".join(
+    assert not others, "let act_once claim and settle the operation, and catch what it raises: " + "; ".join(
         others
     )
 

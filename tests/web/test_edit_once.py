@@ -9,7 +9,7 @@ from flask import Flask
 
 from portal.context import context
 from portal.state.operations import Operation, Operations, State
-from portal.web.act_once import Attempt, Done, Reopened, Unknown, begin_edit, look_again
+from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, begin_edit, look_again
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
 
@@ -96,11 +96,14 @@ def test_an_act_not_found_in_the_record_stays_unknown_and_reopens_after_30_secon
     operation = operations.begin("nora", "create")
     operations.claim("nora", operation.id)
 
-    def ended() -> Done[str] | Unknown | Reopened:
+    def look() -> Done[str]:
         return look_again(Attempt("nora", operation), lambda: None, event="thing.create", kind="thing")
 
-    assert ended() == Unknown(is_readable=True, status=200)
+    with pytest.raises(Unconfirmed) as raised:
+        look()
+    assert (raised.value.is_readable, raised.value.status) == (True, 200)
     assert state(operations, operation) is State.PENDING
     clock.advance(30)
-    assert ended() == Reopened()
+    with pytest.raises(Reopened):
+        look()
     assert state(operations, operation) is State.OPEN

@@ -27,7 +27,7 @@ from portal.state.operations import Operation, State
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, Window, chosen_day, read_week
 from portal.web import audit
-from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, settled
+from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
@@ -139,18 +139,15 @@ def book(signed: str) -> Response:
     operation = context().operations.begin(
         OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at.timestamp()
     )
-    outcome = book_visit(
-        care, OWNER, operation, link.prospect_id, window, what=FIRST_VISIT, event="booking.book"
-    )
-    match outcome:
-        case Done() | Reopened():
-            return redirect_to(url_for(".show", signed=signed))
-        case Refused(error):
-            return _refused(care, signed, error)
-        case NotSent(error):
-            raise error
-        case Unknown(status=status):
-            return _ended(signed, _used(link) or operation, status=status)
+    try:
+        book_visit(care, OWNER, operation, link.prospect_id, window, what=FIRST_VISIT, event="booking.book")
+    except Reopened:
+        pass
+    except Unconfirmed as error:
+        return _ended(signed, _used(link) or operation, status=error.status)
+    except CareError as error:
+        return _refused(care, signed, error)
+    return redirect_to(url_for(".show", signed=signed))
 
 
 @bp.get("/<signed>/appointment.ics")

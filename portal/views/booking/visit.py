@@ -13,7 +13,7 @@ from portal.services.prospects import book_window
 from portal.services.records.prospects import Booking
 from portal.state.operations import Operation
 from portal.views.booking.windows import Window, read_week
-from portal.web.act_once import Attempt, Outcome, act_once
+from portal.web.act_once import Attempt, Done, act_once
 from portal.web.filters import local
 
 ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "PhysicianNotAvailable")
@@ -43,8 +43,8 @@ def visit_of(operation: Operation) -> Visit | None:
 
 def book_visit(
     care: Care, owner: str, operation: Operation, prospect_id: str, window: Window, *, what: str, event: str
-) -> Outcome[Booking | None]:
-    """Book the window once; if the response is lost, no record shows whether it was. `event` is the audit event."""
+) -> Done[Booking | None]:
+    """Book the window once. Raises as `act_once`; if the response is lost, no record shows whether it was. `event` is the audit event."""
     physician = window.physician
     visit = Visit(
         window=window.value,

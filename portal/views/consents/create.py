@@ -22,6 +22,7 @@ from portal.services.consents import (
     list_consents,
 )
 from portal.services.episodes import get_episode
+from portal.services.errors import CareError
 from portal.services.gather import gather, known
 from portal.services.listed import Listed
 from portal.services.records.consents import ConsentForm
@@ -37,7 +38,7 @@ from portal.views.consents.people import LEFT_OUT
 from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
 from portal.web import audit, unsent
-from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
+from portal.web.act_once import Done, Reopened, Unconfirmed
 from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
 from portal.web.pages import Page
@@ -213,22 +214,20 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
     if faults := _faults(draft.content):
         return _fill(draft, faults, status=422)
-    outcome = create_once(
-        draft,
-        lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
-        _search(care),
-    )
-    match outcome:
-        case Done(_, id_, is_first):
-            return _created(id_, is_first=is_first)
-        case Refused(error):
-            return _refused(care, draft, error)
-        case NotSent(error):
-            raise error
-        case Unknown(is_readable, status):
-            return _unconfirmed(draft, is_readable=is_readable, status=status)
-        case Reopened():
-            return _drafts.to_preview(draft)
+    try:
+        return _created(
+            create_once(
+                draft,
+                lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
+                _search(care),
+            )
+        )
+    except Reopened:
+        return _drafts.to_preview(draft)
+    except Unconfirmed as error:
+        return _unconfirmed(draft, error)
+    except CareError as error:
+        return _refused(care, draft, error)
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -236,14 +235,13 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 @_drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
     """After a lost response, say whether the form exists now."""
-    match search_again(draft, _search(care)):
-        case Done(_, id_, is_first):
-            return _created(id_, is_first=is_first)
-        case Unknown(is_readable, status):
-            return _unconfirmed(draft, is_readable=is_readable, status=status)
-        case Reopened():
-            toast(_("The form isn’t in the clinic’s record. You can send it again."), tone="attention")
-            return _drafts.to_preview(draft)
+    try:
+        return _created(search_again(draft, _search(care)))
+    except Reopened:
+        toast(_("The form isn’t in the clinic’s record. You can send it again."), tone="attention")
+        return _drafts.to_preview(draft)
+    except Unconfirmed as error:
+        return _unconfirmed(draft, error)
 
 
 def _search(care: Care) -> Search[NewForm, ConsentForm]:
@@ -253,10 +251,10 @@ def _search(care: Care) -> Search[NewForm, ConsentForm]:
     )
 
 
-def _created(id_: str, *, is_first: bool) -> Response:
-    if is_first:
+def _created(done: Done[ConsentForm | None]) -> Response:
+    if done.is_first:
         toast(_("The form was sent to its signers."))
-    return _drafts.to_record(id_)
+    return _drafts.to_record(done.receipt)
 
 
 def _alike(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
@@ -373,9 +371,9 @@ def _fill(
     return render(page, status=status)
 
 
-def _unconfirmed(draft: Draft[NewForm], *, is_readable: bool, status: int) -> Response:
-    page = UnconfirmedPage(operation=draft.operation, new_form=draft.content, is_readable=is_readable)
-    return render(page, status=status)
+def _unconfirmed(draft: Draft[NewForm], error: Unconfirmed) -> Response:
+    page = UnconfirmedPage(operation=draft.operation, new_form=draft.content, is_readable=error.is_readable)
+    return render(page, status=error.status)
 
 
 def _templates() -> Templates:

@@ -32,17 +32,7 @@ from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.worklist import Place
 from portal.web import audit, unsent
-from portal.web.act_once import (
-    Attempt,
-    Done,
-    NotSent,
-    Refused,
-    Reopened,
-    Unknown,
-    act_once,
-    begin,
-    is_lost,
-)
+from portal.web.act_once import Attempt, Reopened, Unconfirmed, act_once, begin, is_lost
 from portal.web.filters import now
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
@@ -246,33 +236,34 @@ def revoke(withdrawal: Withdrawal) -> Response:
         return _ask(withdrawal, status=422, note="refused")
     if not is_fresh(withdrawal.person):
         return to_sign_in(next_path=with_queue(url_for(".show", consent_id=form.id)), fresh=True)
-    outcome = act_once(
-        withdrawal.attempt,
-        lambda key: revoke_consent(
-            withdrawal.care,
-            form.id,
-            reason=withdrawal.given.reason,
-            without_reason=_no_reason(form),
-            stamp=form.concurrency_stamp,
-            told=withdrawal.told,
-            operation=key,
-        ),
-        shows=lambda form: form.is_revoked,
-        look=lambda: _read_if_revoked(withdrawal),
-        event=withdrawal.event,
-        kind="consent",
-        id_=form.id,
-        limit=context().settings.limit_signing,
-    )
-    match outcome:
-        case Done() | Reopened():
-            return _to_page(form)
-        case Refused(error):
-            return _refused(withdrawal, error)
-        case NotSent():
-            return _ask(withdrawal, status=503, note="undone")
-        case Unknown(is_readable, status):
-            return _unconfirmed(withdrawal, is_readable=is_readable, status=status)
+    try:
+        act_once(
+            withdrawal.attempt,
+            lambda key: revoke_consent(
+                withdrawal.care,
+                form.id,
+                reason=withdrawal.given.reason,
+                without_reason=_no_reason(form),
+                stamp=form.concurrency_stamp,
+                told=withdrawal.told,
+                operation=key,
+            ),
+            shows=lambda form: form.is_revoked,
+            look=lambda: _read_if_revoked(withdrawal),
+            event=withdrawal.event,
+            kind="consent",
+            id_=form.id,
+            limit=context().settings.limit_signing,
+        )
+    except Reopened:
+        return _to_page(form)
+    except Unconfirmed as error:
+        return _unconfirmed(withdrawal, is_readable=error.is_readable, status=error.status)
+    except errors.Unavailable:
+        return _ask(withdrawal, status=503, note="undone")
+    except (errors.Invalid, errors.Refused, errors.Conflict) as error:
+        return _refused(withdrawal, error)
+    return _to_page(form)
 
 
 def _no_reason(form: ConsentForm) -> str:
@@ -294,11 +285,9 @@ def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
     return form if form.is_revoked else None
 
 
-def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
+def _refused(withdrawal: Withdrawal, error: errors.Invalid | errors.Refused | errors.Conflict) -> Response:
     if isinstance(error, errors.Invalid):
         return _ask(withdrawal, status=422, note="invalid")
-    if not isinstance(error, errors.Refused | errors.Conflict):
-        raise error
     newest = get_consent(withdrawal.care, withdrawal.form.id)
     if newest.is_revoked:
         return _to_page(newest)

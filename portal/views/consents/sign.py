@@ -20,9 +20,9 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.parse import line
-from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import get_consent
+from portal.services.errors import Conflict, Refused, Unavailable
 from portal.services.records.consents import ConsentForm
 from portal.services.rules.signing import has_signed, open_role
 from portal.state.operations import State
@@ -36,7 +36,7 @@ from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
 from portal.views.consents.worklist import Place
 from portal.web import audit, unsent
-from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, act_once
+from portal.web.act_once import Reopened, Unconfirmed, act_once
 from portal.web.guard import signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
@@ -198,41 +198,33 @@ def sign(signing: Signing) -> Response:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
-    outcome = act_once(
-        signing.attempt,
-        lambda _key: signing.send(),
-        shows=signing.is_shown_by,
-        look=signing.read_if_signed,
-        event="consent.sign",
-        kind="consent",
-        id_=signing.form.id,
-        limit=context().settings.limit_signing,
-    )
-    match outcome:
-        case Done():
-            return _to_receipt(signing.form)
-        case Refused(error):
-            return _refused(signing, error)
-        case NotSent():
-            return _show(signing, Step.NAME, status=503, is_undone=True)
-        case Unknown(is_readable, status):
-            return _unconfirmed(signing, is_readable=is_readable, status=status)
-        case Reopened():
-            return redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
+    try:
+        act_once(
+            signing.attempt,
+            lambda _key: signing.send(),
+            shows=signing.is_shown_by,
+            look=signing.read_if_signed,
+            event="consent.sign",
+            kind="consent",
+            id_=signing.form.id,
+            limit=context().settings.limit_signing,
+        )
+    except (Reopened, Conflict):
+        return _to_steps(signing)
+    except Unconfirmed as error:
+        return _unconfirmed(signing, is_readable=error.is_readable, status=error.status)
+    except Unavailable:
+        return _show(signing, Step.NAME, status=503, is_undone=True)
+    except Refused as error:
+        return _refused(signing, error.code)
+    return _to_receipt(signing.form)
 
 
-def _refused(signing: Signing, error: errors.CareError) -> Response:
-    again = redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
-    match error:
-        case errors.Conflict():
-            return again
-        case errors.Refused(code=code):
-            form = get_consent(signing.care, signing.form.id)
-            if code == "ContentChanged" and open_role(form, signing.person):
-                return again
-            return _cannot_sign(signing.care, form, signing.person, refusal_message(code))
-        case _:
-            raise error
+def _refused(signing: Signing, code: str) -> Response:
+    form = get_consent(signing.care, signing.form.id)
+    if code == "ContentChanged" and open_role(form, signing.person):
+        return _to_steps(signing)
+    return _cannot_sign(signing.care, form, signing.person, refusal_message(code))
 
 
 def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
@@ -282,6 +274,10 @@ def _go_on(signing: Signing) -> Response:
 def _once_more(signing: Signing, step: Step) -> Response:
     """To the same step, because something is missing."""
     return redirect_to(_address(signing, step, is_refused=True))
+
+
+def _to_steps(signing: Signing) -> Response:
+    return redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
 
 
 def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:

@@ -22,7 +22,7 @@ from portal.services.conversations import (
     list_conversations,
     restore_message,
 )
-from portal.services.errors import CareError, NotSignedIn, Unavailable
+from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather
 from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
@@ -45,7 +45,7 @@ from portal.views.conversations.view import (
 from portal.views.recent import name_opened
 from portal.views.waiting_conversations import read_waiting
 from portal.web import audit, bell, new_messages
-from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
+from portal.web.act_once import Attempt, act_once, begin_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
@@ -263,13 +263,7 @@ def _act(person: Person, event: str, record_id: str, send: Callable[[], object])
     """Archive or restore; a repeat is harmless. Raises CareError."""
     attempt = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
     kind = event.partition(".")[0]
-    match act_once(attempt, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True):
-        case Done():
-            return
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown() | Reopened():
-            raise Unavailable("not confirmed", outcome_known=False)
+    act_once(attempt, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True)
 
 
 @dataclass(frozen=True, slots=True)

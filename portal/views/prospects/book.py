@@ -6,8 +6,8 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.parse import line
-from portal.services import errors
 from portal.services.client import Care
+from portal.services.errors import Conflict, Refused
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
@@ -18,11 +18,8 @@ from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
-    Done,
-    NotSent,
-    Refused,
     Reopened,
-    Unknown,
+    Unconfirmed,
     begin,
     earlier,
     give_up,
@@ -101,30 +98,28 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
     asked, what = request.form.get("window", ""), line(request.form.get("type"), longest=100) or FIRST_VISIT
     week = _week(care) if operation.state is State.OPEN else None
     window = week.window(asked) if week else None
-    outcome = (
-        book_visit(care, person.sub, operation, prospect_id, window, what=what, event="prospect.book")
-        if window
-        else earlier(Attempt(person.sub, operation))
-    )
-    match outcome:
-        case Done():
-            return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))
-        case Refused(errors.Refused(code=code)) if code in ABOUT_THE_TIME:
-            return _choose(care, prospect_id, operation, status=409, note=refusal_message(code))
-        case Refused(errors.Conflict()):  # nothing but the time can have changed meanwhile
-            return _choose(care, prospect_id, operation, status=409, note=refusal_message("SlotTaken"))
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown(status=status):
-            sent = sent_operation(person.sub, _purpose(prospect_id)) or operation
-            return _unconfirmed(care, prospect_id, sent, status=status)
-        case Reopened() if week is None or window:  # an earlier submission was refused
+    try:
+        if window:
+            book_visit(care, person.sub, operation, prospect_id, window, what=what, event="prospect.book")
+        else:
+            earlier(Attempt(person.sub, operation))
+    except Refused as error:
+        if error.code not in ABOUT_THE_TIME:
+            raise
+        return _choose(care, prospect_id, operation, status=409, note=refusal_message(error.code))
+    except Conflict:  # nothing but the time can have changed meanwhile
+        return _choose(care, prospect_id, operation, status=409, note=refusal_message("SlotTaken"))
+    except Unconfirmed as error:
+        operation = sent_operation(person.sub, _purpose(prospect_id)) or operation
+        return _unconfirmed(care, prospect_id, operation, status=error.status)
+    except Reopened:
+        if week is None or window:  # an earlier submission was refused
             return redirect_to(url_for(".show", prospect_id=prospect_id))
-        case Reopened() if asked:
+        if asked:
             note = refusal_message("SlotTaken")
             return _choose(care, prospect_id, operation, status=409, note=note, week=week)
-        case Reopened():
-            return _choose(care, prospect_id, operation, status=422, is_missing=True, week=week)
+        return _choose(care, prospect_id, operation, status=422, is_missing=True, week=week)
+    return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))
 
 
 @bp.get("/<record:prospect_id>/book/receipt")

@@ -11,9 +11,8 @@ from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, line, record_id
-from portal.services import errors
 from portal.services.client import Care
-from portal.services.errors import NotFound
+from portal.services.errors import NotFound, Refused
 from portal.services.gather import gather, known
 from portal.services.notifications import list_notifications
 from portal.services.prospects import merge_prospects
@@ -25,11 +24,8 @@ from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
-    Done,
-    NotSent,
-    Refused,
     Reopened,
-    Unknown,
+    Unconfirmed,
     act_once,
     begin,
     give_up,
@@ -190,32 +186,29 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
     if operation is None or (request.form.get("checked") and give_up(person.sub, operation)):
         return _to_comparison(prospect_id, merge_id)
     choices, ids = _choices(operation), {"kept": prospect_id, "merged": merge_id}
-    outcome = act_once(
-        Attempt(person.sub, operation, sorted(f"{name}={whose}" for name, whose in choices.items())),
-        lambda key: merge_prospects(
-            care,
-            prospect_id,
-            merge_id=merge_id,
-            field_choices={name: ids[whose] for name, whose in choices.items()},
-            operation=key,
-        ),
-        receipt=lambda survivor: _receipt(merge_id, operation, survivor),
-        event="prospect.merge",
-        kind="prospect",
-        id_=prospect_id,
-    )
-    match outcome:
-        case Done():
-            return _to_receipt(prospect_id, merge_id, operation)
-        case Refused(errors.Refused() | NotFound() as error):
-            return _refused(prospect_id, merge_id, operation, error)
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown(status=status):
-            sent = sent_operation(person.sub, _purpose(prospect_id, merge_id)) or operation
-            return _unconfirmed(prospect_id, merge_id, sent, status=status)
-        case Reopened():
-            return _to_comparison(prospect_id, merge_id)
+    try:
+        act_once(
+            Attempt(person.sub, operation, sorted(f"{name}={whose}" for name, whose in choices.items())),
+            lambda key: merge_prospects(
+                care,
+                prospect_id,
+                merge_id=merge_id,
+                field_choices={name: ids[whose] for name, whose in choices.items()},
+                operation=key,
+            ),
+            receipt=lambda survivor: _receipt(merge_id, operation, survivor),
+            event="prospect.merge",
+            kind="prospect",
+            id_=prospect_id,
+        )
+    except (Refused, NotFound) as error:
+        return _refused(prospect_id, merge_id, operation, error)
+    except Reopened:
+        return _to_comparison(prospect_id, merge_id)
+    except Unconfirmed as error:
+        sent = sent_operation(person.sub, _purpose(prospect_id, merge_id)) or operation
+        return _unconfirmed(prospect_id, merge_id, sent, status=error.status)
+    return _to_receipt(prospect_id, merge_id, operation)
 
 
 @bp.get("/<record:prospect_id>/merge/receipt")
@@ -295,9 +288,7 @@ def _compare(care: Care, person: Person, prospect_id: str, merge_id: str, operat
     return render(page)
 
 
-def _refused(
-    prospect_id: str, merge_id: str, operation: Operation, error: errors.Refused | NotFound
-) -> Response:
+def _refused(prospect_id: str, merge_id: str, operation: Operation, error: Refused | NotFound) -> Response:
     if isinstance(error, NotFound):
         reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
     else:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services import errors
 from portal.services.client import Care
+from portal.services.errors import Conflict
 from portal.services.protocols import get_protocol, list_protocols, update_protocol
 from portal.services.records.protocols import Protocol, ProtocolStatus
 from portal.state.session_records import Person
@@ -22,16 +22,7 @@ from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.views.recent import name_opened
 from portal.web import audit
-from portal.web.act_once import (
-    Attempt,
-    Done,
-    NotSent,
-    Refused,
-    Reopened,
-    Unknown,
-    act_once,
-    begin_edit,
-)
+from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.listing import Listing, Table
@@ -131,32 +122,25 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
         audit.note("protocol.status", "conflict", kind="protocol", id_=protocol.id)
         return _show_change(care, person, protocol)
     sent = (protocol.concurrency_stamp, protocol.status, to)
-    outcome = act_once(
-        Attempt(person.sub, begin_edit(person.sub, f"protocol-status:{protocol.id}", *sent), sent),
-        lambda _key: update_protocol(care, protocol.id, protocol=replace(protocol, status=to)),
-        shows=lambda written: written.status == to,
-        look=lambda: _read_if_moved(care, protocol.id, to),
-        event="protocol.status",
-        kind="protocol",
-        id_=protocol.id,
-        is_repeatable=True,
-    )
-    match outcome:
-        case Done():
-            return _moved(protocol.id, to)
-        case Refused(errors.Conflict()):
-            return _show_change(care, person, get_protocol(care, protocol.id))
-        case Refused(error) | NotSent(error):
-            raise error
-        case Unknown(is_readable=False):
-            raise errors.Unavailable("not confirmed", outcome_known=False)
-        case Unknown(status=status):
-            note = _(
-                "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it."
-            )
-            return _show(care, person, get_protocol(care, protocol.id), status=status, note=note)
-        case Reopened():
-            return _to_protocol(protocol.id)
+    try:
+        act_once(
+            Attempt(person.sub, begin_edit(person.sub, f"protocol-status:{protocol.id}", *sent), sent),
+            lambda _key: update_protocol(care, protocol.id, protocol=replace(protocol, status=to)),
+            shows=lambda written: written.status == to,
+            look=lambda: _read_if_moved(care, protocol.id, to),
+            event="protocol.status",
+            kind="protocol",
+            id_=protocol.id,
+            is_repeatable=True,
+        )
+    except Conflict:
+        return _show_change(care, person, get_protocol(care, protocol.id))
+    except Unconfirmed as error:
+        if not error.is_readable:
+            raise
+        note = _("The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it.")
+        return _show(care, person, get_protocol(care, protocol.id), status=error.status, note=note)
+    return _moved(protocol.id, to)
 
 
 def _read_if_moved(care: Care, protocol_id: str, to: ProtocolStatus) -> Protocol | None:

@@ -15,6 +15,7 @@ from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import get_episode
+from portal.services.errors import CareError
 from portal.services.protocols import create_protocol, get_protocol, list_protocols
 from portal.services.records.episodes import Appointment
 from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
@@ -30,7 +31,7 @@ from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, collection_of, stops, triggers_told, unanswered
 from portal.views.protocols.view import drawing
 from portal.web import audit, unsent
-from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
+from portal.web.act_once import Done, Reopened, Unconfirmed
 from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
 from portal.web.labels import treatment_name
@@ -186,22 +187,20 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
     if asked := unanswered(stops(None, plan, draft.content.collection), request.form):
         return _preview(care, draft, asked, status=422)
-    outcome = create_once(
-        draft,
-        lambda content, key: create_protocol(care, content.draft(), operation=key),
-        _search(care),
-    )
-    match outcome:
-        case Done(_, id_, is_first):
-            return _created(id_, is_first=is_first)
-        case Refused(error):
-            return _refused(care, draft, error)
-        case NotSent(error):
-            raise error
-        case Unknown(is_readable, status):
-            return _unconfirmed(draft, is_readable=is_readable, status=status)
-        case Reopened():
-            return _drafts.to_preview(draft)
+    try:
+        return _created(
+            create_once(
+                draft,
+                lambda content, key: create_protocol(care, content.draft(), operation=key),
+                _search(care),
+            )
+        )
+    except Reopened:
+        return _drafts.to_preview(draft)
+    except Unconfirmed as error:
+        return _unconfirmed(draft, error)
+    except CareError as error:
+        return _refused(care, draft, error)
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -209,14 +208,13 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
 @_drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
     """After a lost response, say whether the protocol exists now."""
-    match search_again(draft, _search(care)):
-        case Done(_, id_, is_first):
-            return _created(id_, is_first=is_first)
-        case Unknown(is_readable, status):
-            return _unconfirmed(draft, is_readable=is_readable, status=status)
-        case Reopened():
-            toast(_("The protocol isn’t in the clinic’s record. You can create it again."), tone="attention")
-            return _drafts.to_preview(draft)
+    try:
+        return _created(search_again(draft, _search(care)))
+    except Reopened:
+        toast(_("The protocol isn’t in the clinic’s record. You can create it again."), tone="attention")
+        return _drafts.to_preview(draft)
+    except Unconfirmed as error:
+        return _unconfirmed(draft, error)
 
 
 def _search(care: Care) -> Search[NewProtocol, Protocol]:
@@ -231,10 +229,10 @@ def _search(care: Care) -> Search[NewProtocol, Protocol]:
     return Search(alike, recognise)
 
 
-def _created(id_: str, *, is_first: bool) -> Response:
-    if is_first:
+def _created(done: Done[Protocol | None]) -> Response:
+    if done.is_first:
         toast(_("The protocol is created."))
-    return _drafts.to_record(id_)
+    return _drafts.to_record(done.receipt)
 
 
 def _refused(care: Care, draft: Draft[NewProtocol], error: errors.CareError) -> Response:
@@ -248,8 +246,10 @@ def _refused(care: Care, draft: Draft[NewProtocol], error: errors.CareError) -> 
             raise error
 
 
-def _unconfirmed(draft: Draft[NewProtocol], *, is_readable: bool, status: int) -> Response:
-    return render(UnconfirmedPage(operation=draft.operation, is_readable=is_readable), status=status)
+def _unconfirmed(draft: Draft[NewProtocol], error: Unconfirmed) -> Response:
+    return render(
+        UnconfirmedPage(operation=draft.operation, is_readable=error.is_readable), status=error.status
+    )
 
 
 def _given_back(plan: Plan) -> Plan:

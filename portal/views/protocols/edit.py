@@ -26,11 +26,6 @@ from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
     Done,
-    NotSent,
-    Outcome,
-    Refused,
-    Reopened,
-    Unknown,
     act_once,
     begin_edit,
 )
@@ -153,23 +148,23 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
             Plan.of(protocol).values().items()
         ):  # the order of rows counts too
             return _saved(protocol, is_changed=False)
-        match _write(care, person, protocol, plan):
-            case Done():
-                return _saved(protocol, is_changed=True)
-            case Refused(errors.Conflict()) if not is_last:
-                continue
-            case Refused(error):
-                return _refused(care, protocol, plan, opened, error)
-            case NotSent(error):
-                raise error
-            case Unknown():
-                raise errors.Unavailable("not confirmed", outcome_known=False)
-            case Reopened():
-                return _review(care, protocol, typed, opened)
+        try:
+            _write(care, person, protocol, plan)
+        except errors.Conflict:
+            if is_last:
+                raise
+        except errors.Refused as error:
+            note = refusal_message(error.code)
+            return form_page(care, plan, protocol, opened=opened, note=note, status=403)
+        except errors.Invalid as error:
+            faults = faults_named_by(error)
+            return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+        else:
+            return _saved(protocol, is_changed=True)
     raise AssertionError("unreachable")
 
 
-def _write(care: Care, person: Person, protocol: Protocol, plan: Plan) -> Outcome[Protocol]:
+def _write(care: Care, person: Person, protocol: Protocol, plan: Plan) -> Done[Protocol]:
     """Write the plan over the protocol, once."""
     wanted = plan.onto(protocol)
     sent = (protocol.concurrency_stamp, msgspec.json.encode(wanted).decode())
@@ -194,18 +189,6 @@ def _saved(protocol: Protocol, *, is_changed: bool) -> Response:
         audit.note("protocol.update", "unchanged", kind="protocol", id_=protocol.id)
     toast(_("The protocol is saved.") if is_changed else _("Nothing was changed."))
     return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
-
-
-def _refused(care: Care, protocol: Protocol, plan: Plan, opened: Values, error: errors.CareError) -> Response:
-    match error:
-        case errors.Refused(code=code):
-            note = refusal_message(code)
-            return form_page(care, plan, protocol, opened=opened, note=note, status=403)
-        case errors.Invalid():
-            faults = faults_named_by(error)
-            return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
-        case _:
-            raise error
 
 
 def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:

@@ -8,9 +8,8 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services import errors
 from portal.services.client import Care
-from portal.services.errors import Conflict, Unavailable
+from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
 from portal.services.records.storage import EmbryoStorage
 from portal.services.sign_in_age import FRESH
 from portal.state.session_records import Person
@@ -21,7 +20,7 @@ from portal.views.storage.form import fields_of, values_of, write
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
-from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
+from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.forms import Form
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -107,34 +106,33 @@ def _send(care: Care, person: Person, view: EmbryoView, step: FirstStep) -> Resp
         now = find_embryo(care, person, embryo.id).embryo
         return now if now.status == step.wanted else None
 
-    outcome = act_once(
-        Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
-        put,
-        look=look,
-        shows=lambda written: written is not None,
-        event="embryo.update",
-        kind="embryo",
-        id_=embryo.id,
-        is_repeatable=True,
-        also={"first-person": audit.pseudonym_of(step.sub)},
-    )
-    match outcome:
-        case Done():
-            with suppress(StoreDown):  # it was for the version before
-                forget(embryo.id)
-            toast(_("Embryo %(code)s is saved.", code=view.code))
-            return redirect_to(view.href)
-        case Refused(Conflict()):
-            return _nothing_waits(view)
-        case Refused(errors.Refused() as error):
-            release(step)
-            toast(refusal_message(error.code), tone="attention")
-            return redirect_to(view.href)
-        case Refused(error) | NotSent(error):
-            release(step)
-            raise error
-        case Unknown() | Reopened():
-            raise Unavailable("not confirmed", outcome_known=False)
+    try:
+        act_once(
+            Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
+            put,
+            look=look,
+            shows=lambda written: written is not None,
+            event="embryo.update",
+            kind="embryo",
+            id_=embryo.id,
+            is_repeatable=True,
+            also={"first-person": audit.pseudonym_of(step.sub)},
+        )
+    except Conflict:
+        return _nothing_waits(view)
+    except Refused as error:
+        release(step)
+        toast(refusal_message(error.code), tone="attention")
+        return redirect_to(view.href)
+    except (NotSignedIn, StepUpNeeded, Unconfirmed):
+        raise
+    except CareError:  # it surely wasn't recorded
+        release(step)
+        raise
+    with suppress(StoreDown):  # it was for the version before
+        forget(embryo.id)
+    toast(_("Embryo %(code)s is saved.", code=view.code))
+    return redirect_to(view.href)
 
 
 def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None:
