@@ -15,12 +15,9 @@ import msgspec
 
 from portal.context import context
 from portal.i18n.locale import language
-from portal.services import errors
-from portal.services.client import Care
-from portal.services.consents import get_consent, sign_consent, signing_max_age
 from portal.services.records.consents import ConsentForm, ReadingMode, SignerRole, Statement
 from portal.services.rules.consent_text import content_hash
-from portal.services.rules.signing import expected_name, has_signed, open_role, same_name
+from portal.services.rules.signing import expected_name, open_role, same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration, declaration_of
@@ -28,8 +25,6 @@ from portal.views.consents.languages import foreign_language, language_of_text
 from portal.views.consents.snapshot import Change, Snapshot, changes
 from portal.web import audit
 from portal.web.act_once import Attempt, begin, is_lost
-
-_TRIES = 3
 
 
 class Step(StrEnum):
@@ -88,14 +83,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """One person signing one form in one role."""
+    """One person signing one form in one role; `is_fresh`: they signed in recently enough to sign in it."""
 
-    care: Care
     form: ConsentForm
     person: Person
     role: SignerRole
     operation: Operation
     progress: Progress
+    is_fresh: bool
 
     @property
     def mark(self) -> str:
@@ -158,11 +153,6 @@ class Signing:
         return any(same_name(self.progress.typed, name) for name in (self.expected_name, self.person.name))
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether the person signed in recently enough to sign in this role."""
-        return self.care.is_fresh(signing_max_age(self.role))
-
-    @property
     def attempt(self) -> Attempt:
         """The signature as it is sent."""
         progress = self.progress
@@ -174,41 +164,6 @@ class Signing:
             progress.reading_mode,
         )
         return Attempt(self.person.sub, self.operation, sent)
-
-    def send(self) -> ConsentForm:
-        """Sign; if someone else has signed meanwhile, retry on the new version as long as its text is the same."""
-        signing = self
-        for is_last in (False,) * (_TRIES - 1) + (True,):
-            progress = signing.progress
-            try:
-                return sign_consent(
-                    signing.care,
-                    signing.form.id,
-                    role=signing.role,
-                    signature=progress.typed,
-                    acknowledged=progress.acknowledged,
-                    content_hash=progress.api_hash,
-                    stamp=progress.stamp,
-                    language=progress.language,
-                    screen_language=progress.screen_language,
-                    reading_mode=ReadingMode(progress.reading_mode) if progress.reading_mode else None,
-                    operation=signing.attempt.key,
-                )
-            except errors.Conflict:
-                newer = signing.rebase(get_consent(signing.care, signing.form.id))
-                if is_last or newer is None:
-                    raise
-                signing = newer
-        raise AssertionError("unreachable")
-
-    def is_shown_by(self, form: ConsentForm) -> bool:
-        """Whether the form, just read, shows this signature."""
-        return has_signed(form, self.person, self.role)
-
-    def read_if_signed(self) -> ConsentForm | None:
-        """The form, if the record shows the signature."""
-        form = get_consent(self.care, self.form.id)
-        return form if self.is_shown_by(form) else None
 
     def keep(self, **values: object) -> Signing:
         """A copy with these values, saved in the operation."""
@@ -243,13 +198,13 @@ class Signing:
         return replace(self, progress=progress)
 
 
-def resume(care: Care, form: ConsentForm, person: Person, role: SignerRole) -> Signing:
+def resume(form: ConsentForm, person: Person, role: SignerRole, *, is_fresh: bool) -> Signing:
     """Start or resume this person's signing of the form, just read; its operation may already be sent or done."""
     purpose, beginning = f"sign:{form.id}:{role}", _data(Progress.of(form))
     operation, was_lost = begin(person.sub, purpose, beginning, keeps_receipt=True)
     if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose, beginning)
-    signing = Signing(care, form, person, role, operation, msgspec.convert(operation.data, Progress))
+    signing = Signing(form, person, role, operation, msgspec.convert(operation.data, Progress), is_fresh)
     if operation.state is not State.OPEN:
         return signing
     if not signing.progress.is_of(form):

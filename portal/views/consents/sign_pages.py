@@ -1,0 +1,200 @@
+"""The pages of signing: one for each step, all steps on one for staff, and one for each way in which it fails."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, g, url_for
+
+from portal.i18n.gettext import _
+from portal.i18n.locale import language
+from portal.services.client import Care
+from portal.services.records.consents import ConsentForm
+from portal.views.consents.declarations import Declaration
+from portal.views.consents.embryos import embryo_names
+from portal.views.consents.missing import unseen_words
+from portal.views.consents.queue import place_in_list, with_queue
+from portal.views.consents.show import show_refusal
+from portal.views.consents.signature import CannotSign, NotSigned, SignatureUnconfirmed, StalePage, StartOver
+from portal.views.consents.signing import Signing, Step
+from portal.views.consents.worklist import Place
+from portal.web import audit
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+
+
+class StepPage(Page):
+    """A step; `is_stale` says that the submitted page was from another visit."""
+
+    signing: Signing
+    form: ConsentForm
+    step_number: int
+    is_stale: bool
+
+
+class ReadPage(StepPage, template="consents/sign/read.html"):
+    """The form to read, with what has changed since it was shown."""
+
+    embryos: list[str]
+    is_refused: bool
+
+
+class StatementsPage(StepPage, template="consents/sign/statements.html"):
+    """The statements to acknowledge."""
+
+    is_refused: bool
+
+
+class CountersignPage(Page, template="consents/sign/countersign.html"):
+    """The single page for staff: the form to read, the sentence to declare, the name to type.
+
+    `mark` is the checkbox's value; `faults` are errors by field; `is_stale` says that the submitted page was from another
+    visit, `is_undone` that a signature certainly didn't arrive. `unseen` tells a witness who hasn't signed yet.
+    """
+
+    signing: Signing
+    form: ConsentForm
+    embryos: list[str]
+    declaration: Declaration
+    mark: str
+    faults: list[tuple[str, str]]
+    unseen: str
+    is_stale: bool
+    is_undone: bool
+    place: Place | None
+
+
+class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
+    """The last step, if a fresh sign-in is needed."""
+
+
+class NamePage(StepPage, template="consents/sign/name.html"):
+    """The last step: what will be signed, and the name; `is_undone`: a signature certainly didn't arrive."""
+
+    embryos: list[str]
+    is_refused: bool
+    is_undone: bool
+
+
+class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
+    """The response was lost; `is_readable` says that the record was read and doesn't show the signature.
+
+    `again` is the address to check again, in the same list.
+    """
+
+    signing: Signing
+    form: ConsentForm
+    is_readable: bool
+    again: str
+
+
+def register(bp: Blueprint) -> None:
+    """Answer what is raised in place of a signature."""
+    bp.register_error_handler(CannotSign, _cannot_sign)
+    bp.register_error_handler(StalePage, _stale)
+    bp.register_error_handler(StartOver, lambda error: _to_steps(error.form))
+    bp.register_error_handler(NotSigned, _not_signed)
+    bp.register_error_handler(SignatureUnconfirmed, _unconfirmed)
+
+
+def _cannot_sign(error: CannotSign) -> Response:
+    """The receipt if the person has signed; else the form with the reason why it can't be signed."""
+    if not error.refusal:
+        return to_receipt(error.form)
+    audit.note("consent.sign", "refused", kind="consent", id_=error.form.id)
+    return show_refusal(error.care, error.form, g.person, error.refusal)
+
+
+def _to_steps(form: ConsentForm) -> Response:
+    return redirect_to(with_queue(url_for("consents.sign.show", consent_id=form.id)))
+
+
+def to_receipt(form: ConsentForm) -> Response:
+    """To what the person has signed."""
+    return redirect_to(with_queue(url_for("consents.receipt", consent_id=form.id)))
+
+
+def _not_signed(error: NotSigned) -> Response:
+    return show_step(error.care, error.signing, Step.NAME, status=503, is_undone=True)
+
+
+def _stale(error: StalePage) -> Response:
+    is_stale = not error.signing.changes
+    return show_step(error.care, error.signing, Step.READ, status=409, is_stale=is_stale)
+
+
+def _unconfirmed(error: SignatureUnconfirmed) -> Response:
+    """Say that the response is missing, and what the clinic's record shows now."""
+    form = error.signing.form
+    again = with_queue(url_for("consents.sign.show", consent_id=form.id))
+    page = UnconfirmedPage(signing=error.signing, form=form, is_readable=error.is_readable, again=again)
+    return render(page, status=error.status)
+
+
+def show_step(
+    care: Care,
+    signing: Signing,
+    step: Step,
+    *,
+    status: int = 200,
+    is_refused: bool = False,
+    is_stale: bool = False,
+    is_undone: bool = False,
+) -> Response:
+    """Show a step; `is_refused` says that its input was incomplete."""
+    if signing.declaration:
+        page = _countersign_page(care, signing, is_refused=is_refused, is_stale=is_stale, is_undone=is_undone)
+        return render(page, status=status)
+    form, number = signing.form, signing.steps.index(step) + 1
+    match step:
+        case Step.READ:
+            page = ReadPage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_refused=is_refused and signing.asks_reading_mode,
+                embryos=embryo_names(care, form),
+            )
+        case Step.STATEMENTS:
+            page = StatementsPage(
+                signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
+            )
+        case Step.NAME if not signing.is_fresh:
+            page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+        case Step.NAME:
+            page = NamePage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_refused=is_refused,
+                is_undone=is_undone,
+                embryos=embryo_names(care, form),
+            )
+    return render(page, status=status)
+
+
+def _countersign_page(
+    care: Care, signing: Signing, *, is_refused: bool, is_stale: bool, is_undone: bool
+) -> CountersignPage:
+    declaration = signing.declaration
+    assert declaration
+    faults: list[tuple[str, str]] = []
+    if is_refused and signing.asks_reading_mode and not signing.progress.reading_mode:
+        faults.append(("reading-mode", _("Choose how you read the form.")))
+    if is_refused and not signing.progress.declared:
+        faults.append(("declaration", _("Tick this to go on. If it isn’t true, leave the form unsigned.")))
+    if is_refused and not signing.is_name_right:
+        name = _("Type your name as it appears on the form: %(name)s", name=signing.expected_name)
+        faults.append(("signature", name))
+    return CountersignPage(
+        signing=signing,
+        form=signing.form,
+        embryos=embryo_names(care, signing.form),
+        declaration=declaration,
+        mark=declaration.shown_in(language()),
+        faults=faults,
+        unseen=unseen_words(signing.form, signing.role),
+        is_stale=is_stale,
+        is_undone=is_undone,
+        place=place_in_list(care, g.person, signing.form),
+    )

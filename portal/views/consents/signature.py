@@ -1,0 +1,143 @@
+"""A signature, given once. What is raised in its place has a page of its own (portal.views.consents.sign_pages)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portal.context import context
+from portal.services.client import Care
+from portal.services.consents import get_consent, sign_consent, signing_max_age
+from portal.services.errors import Conflict, Refused, Unavailable
+from portal.services.records.consents import ConsentForm, ReadingMode
+from portal.services.rules.signing import has_signed, open_role
+from portal.state.operations import State
+from portal.state.session_records import Person
+from portal.views.consents.eligibility import why_not_sign
+from portal.views.consents.signing import Signing, resume
+from portal.web.act_once import Reopened, Unconfirmed, act_once
+from portal.web.refusals import refusal_message
+
+_RETRIES = 2
+"""How often others may sign at the same moment."""
+
+
+@dataclass(eq=False)
+class CannotSign(Exception):
+    """The person can't sign the form, and why; or has signed it."""
+
+    care: Care
+    form: ConsentForm
+    refusal: str = ""
+
+
+@dataclass(eq=False)
+class StalePage(Exception):
+    """The submitted page was from another visit, or shows another text."""
+
+    care: Care
+    signing: Signing
+
+
+@dataclass(eq=False)
+class StartOver(Exception):
+    """The steps have to be shown again as they are now."""
+
+    form: ConsentForm
+
+
+@dataclass(eq=False)
+class NotSigned(Exception):
+    """The signature certainly didn't arrive."""
+
+    care: Care
+    signing: Signing
+
+
+@dataclass(eq=False)
+class SignatureUnconfirmed(Exception):
+    """A signature was sent, and nothing says whether it arrived; `is_readable`: the record doesn't show it."""
+
+    signing: Signing
+    is_readable: bool
+    status: int
+
+
+def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) -> Signing:
+    """Read the form and return the person's open signing of it; `mark` is the submitted page's.
+
+    Raises `CannotSign`, `SignatureUnconfirmed` and `StalePage`.
+    """
+    form = get_consent(care, consent_id)
+    role = open_role(form, person)
+    if role is None:
+        raise CannotSign(care, form, "" if has_signed(form, person) else why_not_sign(form, person))
+    signing = resume(form, person, role, is_fresh=care.is_fresh(signing_max_age(role)))
+    if signing.operation.state is State.DONE:
+        raise CannotSign(care, form)
+    if signing.operation.state is not State.OPEN:
+        raise SignatureUnconfirmed(signing, is_readable=True, status=200 if mark is None else 202)
+    if mark not in (None, signing.mark):
+        raise StalePage(care, signing)
+    return signing
+
+
+def sign_once(care: Care, signing: Signing) -> None:
+    """Sign, unless an earlier post did. Raises the errors of this module."""
+    try:
+        act_once(
+            signing.attempt,
+            lambda _key: _send(care, signing),
+            shows=lambda form: has_signed(form, signing.person, signing.role),
+            look=lambda: _read_if_signed(care, signing),
+            event="consent.sign",
+            kind="consent",
+            id_=signing.form.id,
+            limit=context().settings.limit_signing,
+        )
+    except (Reopened, Conflict) as error:
+        raise StartOver(signing.form) from error
+    except Unconfirmed as error:
+        raise SignatureUnconfirmed(signing, error.is_readable, error.status) from error
+    except Unavailable as error:
+        raise NotSigned(care, signing) from error
+    except Refused as error:
+        form = get_consent(care, signing.form.id)
+        if error.code == "ContentChanged" and open_role(form, signing.person):
+            raise StartOver(form) from error
+        is_signed = has_signed(form, signing.person)
+        raise CannotSign(care, form, "" if is_signed else refusal_message(error.code)) from error
+
+
+def _send(care: Care, signing: Signing) -> ConsentForm:
+    """Sign; if someone else has signed meanwhile, sign the new version as long as its text is the same."""
+    for _retry in range(_RETRIES):
+        try:
+            return _sign(care, signing)
+        except Conflict:
+            newer = signing.rebase(get_consent(care, signing.form.id))
+            if newer is None:
+                raise
+            signing = newer
+    return _sign(care, signing)
+
+
+def _sign(care: Care, signing: Signing) -> ConsentForm:
+    progress = signing.progress
+    return sign_consent(
+        care,
+        signing.form.id,
+        role=signing.role,
+        signature=progress.typed,
+        acknowledged=progress.acknowledged,
+        content_hash=progress.api_hash,
+        stamp=progress.stamp,
+        language=progress.language,
+        screen_language=progress.screen_language,
+        reading_mode=ReadingMode(progress.reading_mode) if progress.reading_mode else None,
+        operation=signing.attempt.key,
+    )
+
+
+def _read_if_signed(care: Care, signing: Signing) -> ConsentForm | None:
+    form = get_consent(care, signing.form.id)
+    return form if has_signed(form, signing.person, signing.role) else None
