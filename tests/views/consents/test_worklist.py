@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cache
@@ -16,6 +16,7 @@ from portal.config.tenants import Side
 from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.decoding import Page as Records
 from portal.services.errors import Invalid
+from portal.services.exchanges import ConsentQuery
 from portal.services.listed import Count
 from portal.services.records.consents import ConsentForm, ConsentKind, ConsentStatus, Signer
 from portal.views import consents as consents_views
@@ -208,11 +209,10 @@ class Clinic:
         self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
         self.narrows, self.strict = narrows, strict
 
-    def read(
-        self, _endpoint: object, _shape: object, *, query: Mapping[str, Any], **_: object
-    ) -> Records[ConsentForm]:
-        found = [form for form in self.forms if str(form.status) == query["Status"]]
-        asked = [query.get(name) for name in ("WaitsFor", "DueFrom", "DueTo")]
+    def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> Records[ConsentForm]:
+        found = [form for form in self.forms if str(form.status) == query.status]
+        due = [day.isoformat() if day else None for day in (query.due_from, query.due_to)]
+        asked = [query.waits_for, *due]
         if self.strict and any(asked):
             raise Invalid
         if self.narrows:
@@ -224,7 +224,7 @@ class Clinic:
             found = [
                 f for f in found if not last or (f.procedure_date and f.procedure_date.isoformat() <= last)
             ]
-        skip, limit = query["SkipCount"], query["MaxResultCount"]
+        skip, limit = query.skip_count, query.max_result_count
         return Records(items=tuple(found[skip : skip + limit]), total_count=len(found))
 
     def heads(self) -> dict[ConsentStatus, Records[ConsentForm]]:
