@@ -17,6 +17,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
+from copy import copy
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -26,6 +27,7 @@ from redis import Redis, RedisError
 from requests import PreparedRequest, Request, Response, Session
 from requests_cache import CacheMixin, RedisCache, SerializerPipeline
 from requests_cache.backends.base import DictStorage
+from requests_cache.backends.redis import RedisDict
 from requests_cache.policy.directives import CacheDirectives
 from requests_cache.serializers.pipeline import Stage
 from requests_cache.serializers.preconf import json_preconf_stage
@@ -61,6 +63,9 @@ class ReferenceCache:
         self._vault, self._clock, self._sealer = vault, clock, Sealer(secret_keys, "cache")
         timeouts = {"socket_timeout": 1, "socket_connect_timeout": 1}
         self.copies = Memory() if url == "memory:" else _Redis.from_url(url, **timeouts)
+        # Copied for each read: to make one anew would cost more than the rest of a read.
+        self._backend = RedisCache("reference", connection=cast("Any", self.copies))
+        self._backend.redirects = DictStorage()
 
     def get(self, care: Care, endpoint: Endpoint[T, Any], query: Query) -> Reference[T]:
         """Return the data, fresh from the cache or the API; if the API fails, an older copy with its time.
@@ -78,9 +83,7 @@ class ReferenceCache:
 
     def move_on(self, care: Care) -> None:
         """Invalidate the copies that this write may have changed: the person's, and for staff the whole clinic's."""
-        until = (
-            self._clock() + STALE.total_seconds() + 3600
-        )  # outlives the copies: "no generation" is a valid key
+        until = self._clock() + STALE.total_seconds() + 3600  # until no copy is left: see _session
         try:
             for name in self._generations(care)[care.by_patient :]:
                 update(self._vault.store, name, lambda _record: (os.urandom(9), until))
@@ -92,6 +95,7 @@ class ReferenceCache:
         names, url = self._generations(care), care.address(endpoint, query, {})
         fresh = endpoint.kept or timedelta()
         held = self._vault.store.get_many(names)
+        # No generation is a valid part of a key too.
         generations = (held[name].value.hex() if name in held else "" for name in names)
         reader = "\0".join((*care.partition, *generations, care.language, url))
         key = hashlib.sha256(reader.encode()).hexdigest()
@@ -104,13 +108,11 @@ class ReferenceCache:
             dumps=partial(self._sealer.seal, bound_to=key.encode()),
             loads=partial(self._sealer.open, bound_to=key.encode()),
         )
-        backend = RedisCache(
-            "reference",
-            connection=cast("Any", copies),
-            serializer=SerializerPipeline([json_preconf_stage, json, sealed], is_binary=True),
-            ttl_offset=int((STALE - fresh).total_seconds()),
-        )
-        backend.redirects = DictStorage()
+        backend = copy(self._backend)
+        backend.responses = responses = copy(cast("RedisDict", backend.responses))
+        responses.connection = cast("Any", copies)
+        responses.serializer = SerializerPipeline([json_preconf_stage, json, sealed], is_binary=True)
+        responses.ttl_offset = int((STALE - fresh).total_seconds())
         may_be_kept = partial(_may_be_kept, fresh=fresh)
         session = _Session(backend=backend, expire_after=fresh, key_fn=key_fn, filter_fn=may_be_kept)
         session.care, session.endpoint, session.query, session.fresh = care, endpoint, query, fresh
