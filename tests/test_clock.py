@@ -9,7 +9,7 @@ import pytest
 
 from portal.clock import LEEWAY, age, lasts
 from portal.services.capabilities import SECONDS, Capabilities
-from portal.services.endpoints import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock

@@ -25,9 +25,8 @@ from werkzeug.routing import RoutingException
 from portal.app import create_app
 from portal.config.settings import Settings
 from portal.demo.stack import portal_environment, tenants_file
-from portal.services import endpoints
 from portal.services.api import Endpoint
-from portal.services.endpoints import ALL, WEBHOOKS
+from portal.services.endpoints import ALL, ROWS, WEBHOOKS
 from tests.support.stack import plan
 from tools.definitions import ROOT, Module, Name, modules, reach, resolve, sources, tree
 
@@ -64,7 +63,7 @@ class Row:
 
 def constants() -> dict[str, Endpoint]:
     """Each endpoint that the portal calls, by the name of its constant."""
-    return {name: value for name, value in vars(endpoints).items() if isinstance(value, Endpoint)}
+    return {name: endpoint for endpoint, (_module, name) in ROWS.items()}
 
 
 @cache
@@ -92,9 +91,10 @@ def rows() -> tuple[Row, ...]:
 def functions_of(constant: str) -> tuple[Name, ...]:
     """The functions of `portal.services` that name this constant, or have a helper that does."""
     found: list[Name] = []
+    row = next(place for place in ROWS.values() if place[1] == constant)
     for module in modules().values():
         if module.name.startswith("portal.services.") and module.name not in _MACHINERY:
-            naming = _users(module, ("portal.services.endpoints", constant))
+            naming = _users(module, row)
             for name in naming:
                 public = _users(module, (module.name, name)) if name.startswith("_") else [name]
                 found += [(module.name, one) for one in public]
@@ -242,8 +242,8 @@ def written() -> str:
     lines = [
         "# Services",
         "",
-        "One module for each resource of the care API, one function for each call. Only an `Endpoint` of",
-        "`endpoints.py` can be called, and only from here. Pages call these functions.",
+        "One module for each resource of the care API, one function for each call. Only an `Endpoint` that one",
+        "of them declares can be called, and only from here. Pages call these functions.",
         "",
         "## Endpoints, pages and tests",
         "",

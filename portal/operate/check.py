@@ -29,7 +29,7 @@ from portal.connect.dialects.load import load_dialects
 from portal.operate.findings import Finding, clock_of, get
 from portal.operate.identity_check import check_identity
 from portal.printing.credentials import CannotSeal, read_credentials
-from portal.services.endpoints import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS
 from portal.signin.discovery import Provider
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import Names

@@ -119,7 +119,7 @@ class Group:
         kept: timedelta | None = None,
     ) -> Endpoint[AnswerT, Any]:
         """Declare a read."""
-        return Endpoint("GET", template, self.name, answer, query, self.module, shows, page, kept)
+        return _declared(Endpoint("GET", template, self.name, answer, query, self.module, shows, page, kept))
 
     @overload
     def post(
@@ -138,7 +138,7 @@ class Group:
         max_age: int | None = None,
     ) -> Endpoint[AnswerT, Any]:
         """Declare an act that creates or does something."""
-        return Endpoint("POST", template, self.name, answer, body, self.module, max_age=max_age)
+        return _declared(Endpoint("POST", template, self.name, answer, body, self.module, max_age=max_age))
 
     def put(
         self,
@@ -150,13 +150,36 @@ class Group:
         if_known: frozenset[str] = frozenset(),
     ) -> Endpoint[AnswerT, RequestT]:
         """Declare an act that changes a record."""
-        return Endpoint(
-            "PUT", template, self.name, answer, body, self.module, without=without, if_known=if_known
+        return _declared(
+            Endpoint(
+                "PUT", template, self.name, answer, body, self.module, without=without, if_known=if_known
+            )
         )
 
     def delete(self, template: str, *, max_age: int) -> Endpoint[object, None]:
         """Declare an act that removes a record."""
-        return Endpoint("DELETE", template, self.name, object, None, self.module, max_age=max_age)
+        return _declared(Endpoint("DELETE", template, self.name, object, None, self.module, max_age=max_age))
+
+
+_rows: set[AnyEndpoint] = set()
+_read_groups: set[str] = set()
+
+
+def _declared(endpoint: Endpoint[AnswerT, RequestT]) -> Endpoint[AnswerT, RequestT]:
+    _rows.add(endpoint)
+    if endpoint.is_safe:
+        _read_groups.add(endpoint.group)
+    return endpoint
+
+
+def is_declared(endpoint: AnyEndpoint) -> bool:
+    """Whether a row stands for it; the portal calls nothing else."""
+    return endpoint in _rows
+
+
+def has_read(group: str) -> bool:
+    """Whether a group has a read."""
+    return group in _read_groups
 
 
 class PageQuery(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):

@@ -2,7 +2,7 @@
 
 Only this module deals with HTTP: it adds the person's token, enforces the time limits, turns responses into records
 (`portal.services.decoding`) and failures into a `CareError`. It only calls the endpoints of the care API specification §4
-that are meant for the portal, because it only accepts an `Endpoint` that stands in `portal.services.endpoints`.
+that are meant for the portal, because it only accepts an `Endpoint` that a resource's module declares.
 """
 
 from __future__ import annotations
@@ -23,8 +23,17 @@ from portal.parse import byte_count
 from portal.services import decoding, retry
 from portal.services.adapter import PLAIN, Adapter
 from portal.services.addresses import path_text, query_text
-from portal.services.api import AnswerT, AnyEndpoint, Content, Endpoint, Query, Reference, RequestT
-from portal.services.endpoints import ALL
+from portal.services.api import (
+    AnswerT,
+    AnyEndpoint,
+    Content,
+    Endpoint,
+    Query,
+    Reference,
+    RequestT,
+    has_read,
+    is_declared,
+)
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -267,8 +276,11 @@ class Care:
             raise Unavailable(error.reason) from error
 
     def _admitted(self, endpoint: AnyEndpoint) -> Breaker:
-        """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't."""
-        breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
+        """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't.
+
+        A group without a read has none: reads serve as its probes, an act must not.
+        """
+        breaker = self.breakers.of(self.base_url, endpoint.group) if has_read(endpoint.group) else NEVER
         try:
             breaker.admit(is_read=endpoint.is_safe)
         except Open as error:
@@ -284,7 +296,7 @@ class Care:
         headers: list[tuple[str, str]],
         max_bytes: int,
     ) -> Call:
-        if endpoint not in _ALLOWED:
+        if not is_declared(endpoint):
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
         limits = self.limits()
         if payload is not None:
@@ -380,11 +392,6 @@ class Care:
         """Log which member of which endpoint's response can't be decoded; never its value."""
         reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
-
-
-_ALLOWED = frozenset(ALL)
-_READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
-"""The groups with a read that can serve as a probe. Only they have a circuit breaker: an act must not be a probe."""
 
 
 def written(endpoint: AnyEndpoint, body: object) -> object:

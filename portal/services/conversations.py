@@ -6,19 +6,150 @@ There is no endpoint to read a single conversation, send a message or mark one a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import (
-    ARCHIVE_CONVERSATIONS,
-    ARCHIVE_MESSAGE,
-    LIST_CONVERSATIONS,
-    RESTORE_MESSAGE,
-)
+from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.errors import NotFound
-from portal.services.exchanges import ConversationQuery, ConversationsToArchive
 from portal.services.paging import CAP, requested_page
-from portal.services.records.conversations import Conversation, Message
+
+
+class MessageSide(Choice):
+    """Inbound is to the clinic, Outbound from it."""
+
+    INBOUND = "Inbound"
+    OUTBOUND = "Outbound"
+
+
+class Channel(Choice):
+    """The channel of a message."""
+
+    PORTAL = "Portal"
+    EMAIL = "Email"
+    SMS = "Sms"
+    PHONE = "Phone"
+
+
+class Participant(Record, frozen=True, kw_only=True):
+    """A participant in a conversation; `id` is their `sub`."""
+
+    id: Id | None = None
+    name: str = ""
+    role: str = ""
+
+
+class PossibleSender(Record, frozen=True, kw_only=True):
+    """A patient who may have written a conversation whose sender isn't surely known; for staff."""
+
+    id: Id | None = None
+    name: str = ""
+
+
+class ReplyAddress(Record, frozen=True, kw_only=True):
+    """Where to reply by e-mail or text, because the API accepts no messages."""
+
+    email: str | None = None
+    sms: str | None = None
+
+
+class Attachment(Record, frozen=True, kw_only=True):
+    """A file attached to a message."""
+
+    file_id: Id
+    name: str = ""
+    media_type: str = ""
+    size: Whole | None = None
+
+
+class Message(Timed, frozen=True, kw_only=True):
+    """One message; `is_archived` is each person's own choice.
+
+    `sender_verified` is False if an e-mail's sender may be forged, None if the API doesn't say.
+    """
+
+    id: Id
+    conversation_id: Id | None = None
+    sender_id: Id | None = None
+    sender_name: str = ""
+    sender_verified: bool | None = None
+    side: MessageSide | None = None
+    channel: Channel | None = None
+    body: str = ""
+    sent_at: datetime | None = None
+    read_at: datetime | None = None
+    is_archived: bool = False
+    attachments: tuple[Attachment, ...] = ()
+
+
+class Conversation(Timed, frozen=True, kw_only=True):
+    """A thread with its newest messages (50 at most)."""
+
+    id: Id
+    subject: str = ""
+    patient_id: Id | None = None
+    prospect_id: Id | None = None
+    episode_id: Id | None = None
+    channel: Channel | None = None
+    participants: tuple[Participant, ...] = ()
+    possible_senders: tuple[PossibleSender, ...] = ()
+    reply_address: ReplyAddress = ReplyAddress()
+    is_archived: bool = False
+    unread_count: Whole = 0
+    last_message_at: datetime | None = None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def in_order(self) -> tuple[Message, ...]:
+        """The messages, oldest first; those without a time come first."""
+        return tuple(sorted(self.messages, key=lambda message: _seconds(message.sent_at)))
+
+    @property
+    def newest_id(self) -> str:
+        """The newest message's id, archived or not; empty if there is none."""
+        return self.in_order[-1].id if self.messages else ""
+
+    @property
+    def latest(self) -> Message | None:
+        """The newest message that isn't archived, or None."""
+        return next((m for m in reversed(self.in_order) if not m.is_archived), None)
+
+
+def _seconds(at: datetime | None) -> float:
+    return float("-inf") if at is None else at.timestamp()
+
+
+class ArchivedCount(Record, frozen=True, kw_only=True):
+    """How many conversations were archived."""
+
+    archived_count: Whole | None = None
+
+
+class ConversationQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
+    """Which conversations are asked for."""
+
+    sorting: str | None = None
+    include_archived: bool = False
+
+
+class ConversationsToArchive(Record, frozen=True, kw_only=True):
+    """What is sent to archive conversations."""
+
+    conversation_ids: tuple[Id, ...]
+
+
+_messages = Group("Messaging")
+RESTORE_MESSAGE = _messages.post("/api/app/messaging/restore-message/{messageId}", Message)
+ARCHIVE_MESSAGE = _messages.post("/api/app/messaging/archive-message/{messageId}", Message)
+LIST_CONVERSATIONS = _messages.get(
+    "/api/messaging/getconversations",
+    Page[Conversation],
+    ConversationQuery,
+    shows="conversation",
+    page="/conversations",
+)
+ARCHIVE_CONVERSATIONS = _messages.post("/api/messaging/archive", ArchivedCount, ConversationsToArchive)
+
 
 _PIECE = 50
 # How many conversations are read at a time; each comes with up to 50 messages.

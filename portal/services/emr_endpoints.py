@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from portal.services.api import Group
 from portal.services.client import Care
-from portal.services.endpoints import DELETE_EMR_ENDPOINT
+from portal.services.sign_in_age import FRESH
+
+DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete("/api/emr-integration/endpoints/{id}", max_age=FRESH)
 
 
 def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:

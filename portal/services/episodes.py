@@ -6,17 +6,272 @@ No endpoint lists them: an episode is found by an id in another record.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime
 
+from msgspec import structs
 from msgspec.structs import replace
 
+from portal.config.modules import Module
+from portal.services.api import Group
+from portal.services.cases import CareStatus, Case
 from portal.services.client import Care
-from portal.services.endpoints import READ_EPISODE
-from portal.services.modules import without
-from portal.services.pgt_results import known_only
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
+from portal.services.consents.forms import (
+    TREATMENT_RESTS_ON,
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+)
+from portal.services.conversations import (
+    Conversation,
+)
+from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
+from portal.services.directories import Documents
+from portal.services.notifications import (
+    Notification,
+    Severity,
+)
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtBrief, known_only
+from portal.services.protocols import Protocol
+from portal.services.relationships import Relationship
+from portal.services.storage import EmbryoStorage
+
+
+class EpisodeStage(Choice):
+    """The part of a treatment cycle that an episode is in."""
+
+    PLANNED = "Planned"
+    BASELINE = "Baseline"
+    STIMULATION = "Stimulation"
+    TRIGGER = "Trigger"
+    RETRIEVAL = "Retrieval"
+    FERTILISATION = "Fertilisation"
+    CULTURE = "Culture"
+    BIOPSY = "Biopsy"
+    FREEZE = "Freeze"
+    TRANSFER = "Transfer"
+    LUTEAL_SUPPORT = "LutealSupport"
+    PREGNANCY_TEST = "PregnancyTest"
+    EARLY_SCAN = "EarlyScan"
+    ENDED = "Ended"
+
+
+class Outcome(Choice):
+    """How an episode ended."""
+
+    PREGNANCY = "Pregnancy"
+    NO_PREGNANCY = "NoPregnancy"
+    NO_TRANSFER = "NoTransfer"
+    CANCELLED = "Cancelled"
+    COMPLETED = "Completed"
+    ENTERED_IN_ERROR = "EnteredInError"
+
+
+class ConsentBrief(Record, frozen=True, kw_only=True):
+    """A consent form in an episode's list."""
+
+    id: Id
+    title: str = ""
+    kind: ConsentKind | None = None
+    status: ConsentStatus | None = None
+
+
+class Follicles(Record, frozen=True, kw_only=True):
+    """The follicles of each ovary, by diameter in millimetres."""
+
+    left: tuple[Measure, ...] = ()
+    right: tuple[Measure, ...] = ()
+
+
+class HormoneUnits(Record, frozen=True, kw_only=True):
+    """The units of a day's hormones, where the laboratory named them."""
+
+    e2: str | None = None
+    lh: str | None = None
+    p4: str | None = None
+
+
+class MonitoringDay(Record, frozen=True, kw_only=True):
+    """A day of monitoring: follicles and lining in millimetres; hormones, where `unit` is oestradiol's.
+
+    An API may send no `units`. A value without its unit means nothing: `readable` leaves it out for patients.
+    """
+
+    date: date
+    cycle_day: Day | None = None
+    follicles: Follicles = Follicles()
+    endometrium_mm: Measure | None = None
+    endometrium_pattern: str | None = None
+    e2: Measure | None = None
+    lh: Measure | None = None
+    p4: Measure | None = None
+    unit: str = ""
+    units: HormoneUnits = HormoneUnits()
+    verified: bool = False
+
+    @property
+    def e2_unit(self) -> str:
+        """Oestradiol's unit, or empty."""
+        return self.units.e2 or self.unit
+
+    @property
+    def readable(self) -> MonitoringDay:
+        """The day without the hormones whose unit isn't given."""
+        return structs.replace(
+            self,
+            e2=self.e2 if self.e2_unit else None,
+            lh=self.lh if self.units.lh else None,
+            p4=self.p4 if self.units.p4 else None,
+        )
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """All follicles of both ovaries, the largest first."""
+        return tuple(sorted((*self.follicles.left, *self.follicles.right), reverse=True))
+
+    @property
+    def largest(self) -> float | None:
+        """The leading follicle, or None."""
+        return next(iter(self.sizes), None)
+
+    @property
+    def cohorts(self) -> tuple[int, int, int, int]:
+        """The numbers of follicles under 10 mm, from 10, from 14, and from 17 mm; halves are rounded down."""
+        from_10, from_14, from_17 = (self.count_from(edge) for edge in (10, 14, 17))
+        return len(self.sizes) - from_10, from_10 - from_14, from_14 - from_17, from_17
+
+    def count_from(self, millimetres: float) -> int:
+        """The number of follicles of at least that size."""
+        return sum(size >= millimetres for size in self.sizes)
+
+
+class TimelineEvent(Timed, frozen=True, kw_only=True):
+    """An event in an episode; only verified ones are certain."""
+
+    id: Id
+    kind: str = ""
+    stage: EpisodeStage | None = None
+    title: str = ""
+    note: str | None = None
+    occurred_at: datetime | None = None
+    verified: bool = False
+
+
+class Appointment(Timed, frozen=True, kw_only=True):
+    """An appointment; `time_zone` is the location's IANA name."""
+
+    id: Id
+    start: datetime
+    end: datetime | None = None
+    kind: str = ""
+    physician_id: Id | None = None
+    time_zone: str | None = None
+    location: str | None = None
+    status: str = ""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
+
+    @property
+    def is_tentative(self) -> bool:
+        """Whether the clinic hasn't confirmed it yet."""
+        return self.status.casefold() in ("tentative", "proposed", "pending")
+
+
+class CareTeamMember(Record, frozen=True, kw_only=True):
+    """A member of an episode's care team."""
+
+    physician_id: Id | None = None
+    name: str = ""
+    role: str = ""
+
+
+class Alert(Timed, frozen=True, kw_only=True):
+    """A warning, shown until the given time; `creation_time` is when it was written, if the API says so."""
+
+    severity: Severity = Severity.INFO
+    text: str = ""
+    until: datetime | None = None
+    creation_time: datetime | None = None
+
+
+class Episode(Timed, frozen=True, kw_only=True):
+    """One treatment cycle and everything in it; most other records are found through it."""
+
+    id: Id
+    status: CareStatus
+    patient: Patient
+    number: str = ""
+    type: str = ""
+    stage: EpisodeStage | None = None
+    outcome: Outcome | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    partner: Patient | None = None
+    relationships: tuple[Relationship, ...] = ()
+    case: Case | None = None
+    protocol: Protocol | None = None
+    embryos: tuple[EmbryoStorage, ...] = ()
+    pgt_results: tuple[PgtBrief, ...] = ()
+    consent_forms: tuple[ConsentBrief, ...] = ()
+    monitoring: tuple[MonitoringDay, ...] = ()
+    timeline: tuple[TimelineEvent, ...] = ()
+    appointments: tuple[Appointment, ...] = ()
+    care_team: tuple[CareTeamMember, ...] = ()
+    documents: Documents = Documents()
+    conversation_ids: tuple[Id, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+
+    @property
+    def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
+        """The forms that a transfer has to wait for, as far as the episode lists them."""
+        return tuple(
+            form
+            for form in self.consent_forms
+            if form.kind in (ConsentKind.TREATMENT, ConsentKind.LEGAL_PARENTHOOD)
+            and form.status in (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+        )
+
+    @property
+    def withdrawn(self) -> tuple[ConsentBrief, ...]:
+        """The forms that a treatment under way rests on and that were withdrawn or declined.
+
+        A treatment form that was signed anew is no longer told; storage and parenthood are one form for each person, so that
+        another's doesn't stand for theirs.
+        """
+        if self.is_ended:
+            return ()
+        forms = self.consent_forms
+        anew = any(f.kind == ConsentKind.TREATMENT and f.status == ConsentStatus.SIGNED for f in forms)
+        rests_on = TREATMENT_RESTS_ON - ({ConsentKind.TREATMENT} if anew else set())
+        return tuple(form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it is completed, cancelled or entered in error."""
+        return self.status in (CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)
+
+    def patient_of(self, sub: str) -> Patient | None:
+        """The record of `sub` in this episode, as patient or partner, or None."""
+        people = (p for p in (self.patient, self.partner) if p is not None)
+        return next((p for p in people if p.is_me(sub)), None)
+
+    def upcoming(self, now: datetime) -> tuple[Appointment, ...]:
+        """Appointments that aren't over or cancelled, the next one first."""
+        ahead = (a for a in self.appointments if (a.end or a.start) > now and not a.is_cancelled)
+        return tuple(sorted(ahead, key=lambda appointment: appointment.start))
+
+    def alerts_at(self, now: datetime) -> tuple[Alert, ...]:
+        """The alerts that still apply."""
+        return tuple(a for a in self.alerts if a.until is None or a.until > now)
+
+
+READ_EPISODE = Group("PatientPortal").get(
+    "/api/patient-portal/episodes/{episodeId}", Episode, shows="episode"
+)
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:
@@ -24,7 +279,7 @@ def get_episode(care: Care, episode_id: str) -> Episode:
 
     GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
     """
-    episode = without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
+    episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))
@@ -44,3 +299,19 @@ def episode_ids(
         *(n.entity_id for n in notifications if n.is_about("Episode")),
     )
     return tuple(dict.fromkeys(episode_id for episode_id in mentioned if episode_id))
+
+
+def _without(episode: Episode, off: AbstractSet[Module]) -> Episode:
+    """The episode as if the clinic's system had nothing of these modules: what isn't there is shown nowhere."""
+    if not off:
+        return episode
+    embryos = () if Module.STORAGE in off else episode.embryos
+    if Module.RESULTS in off:
+        embryos = tuple(replace(embryo, pgt_result_id=None) for embryo in embryos)
+    return replace(
+        episode,
+        embryos=embryos,
+        protocol=None if Module.MEDICINES in off else episode.protocol,
+        monitoring=() if Module.CHARTS in off else episode.monitoring,
+        pgt_results=() if Module.RESULTS in off else episode.pgt_results,
+    )

@@ -8,14 +8,39 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from portal.services.api import Content
+import msgspec
+
+from portal.services.api import Content, Group
 from portal.services.client import Care
-from portal.services.endpoints import READ_FILE_CONTENT
+from portal.services.decoding import Id, Timed, Whole
 from portal.services.errors import BadResponse, Unavailable
-from portal.services.exchanges import FileQuery
+
+
+class File(Timed, frozen=True, kw_only=True):
+    """A document's name, media type and size in bytes; its content is read by its id."""
+
+    id: Id
+    name: str = ""
+    directory_id: Id | None = None
+    media_type: str = ""
+    size: Whole | None = None
+    creation_time: datetime | None = None
+
+
+class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which file is asked for."""
+
+    id: Id
+
+
+READ_FILE_CONTENT = Group("File management").get(
+    "/api/file-management/file-descriptor/content", bytes, FileQuery, shows="file"
+)
+
 
 LARGEST_WRAPPED = 64 * 1024 * 1024
 """The maximum size in bytes of base64 in a JSON string, which is read at once; other files are streamed."""

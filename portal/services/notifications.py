@@ -3,19 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import (
-    LIST_NOTIFICATIONS,
-    READ_NOTIFICATION_SETTINGS,
-    UPDATE_NOTIFICATION_SETTINGS,
-    UPDATE_NOTIFICATIONS,
-)
-from portal.services.exchanges import NotificationQuery, NotificationsRead
+from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.paging import read_every_page, requested_page
 from portal.services.read_back import read_back
-from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
+
+
+class Severity(Choice):
+    """The severity of a notification or an alert."""
+
+    INFO = "Info"
+    SUCCESS = "Success"
+    WARNING = "Warning"
+    URGENT = "Urgent"
+
+
+class Notification(Timed, frozen=True, kw_only=True):
+    """A notification, and the record that it is about (`entity_type`, `entity_id`)."""
+
+    id: Id
+    type: str = ""
+    title: str = ""
+    body: str = ""
+    severity: Severity = Severity.INFO
+    is_read: bool = False
+    read_at: datetime | None = None
+    entity_type: str | None = None
+    entity_id: Id | None = None
+    data: dict[str, object] = msgspec.field(default_factory=dict[str, object])
+    creation_time: datetime | None = None
+
+    def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
+        """Whether it is about a record of that type (ignoring case), and with that id if given."""
+        same_type = (self.entity_type or "").casefold() == entity_type.casefold()
+        return same_type and (entity_id is None or self.entity_id == entity_id)
+
+    def datum(self, name: str) -> str | None:
+        """A string or number in `data`, as a string; None if missing."""
+        value = self.data.get(name)
+        return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+class NotificationChoice(Record, frozen=True, kw_only=True):
+    """The channels of one type of notification; a `locked` one can't be switched off."""
+
+    type: str
+    email: bool = False
+    sms: bool = False
+    push: bool = False
+    in_app: bool = False
+    locked: bool = False
+
+
+class QuietHours(Record, frozen=True, kw_only=True):
+    """The times (HH:MM in `time_zone`) between which nothing is sent that can wait."""
+
+    start: str = ""
+    end: str = ""
+    time_zone: str | None = None
+
+
+class NotificationSettings(Record, frozen=True, kw_only=True):
+    """A person's choices: channels by type, quiet hours, language."""
+
+    items: tuple[NotificationChoice, ...] = ()
+    quiet_hours: QuietHours | None = None
+    language: str | None = None
+    concurrency_stamp: str | None = None
+
+
+class NotificationCounts(Record, frozen=True, kw_only=True):
+    """The result of marking notifications: how many changed, how many are unread now."""
+
+    updated_count: Whole | None = None
+    unread_count: Whole | None = None
+
+
+class NotificationQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
+    """Which notifications are asked for."""
+
+    is_read: bool | None = None
+    type: str | None = None
+
+
+class NotificationsRead(Record, frozen=True, kw_only=True):
+    """What is sent to set notifications read or unread: those of `ids`, or all."""
+
+    is_read: bool
+    ids: tuple[Id, ...] | UnsetType = UNSET
+    all: bool | UnsetType = UNSET
+
+
+_notifications = Group("Notification")
+_NOTIFICATION = "/api/app/notification"
+LIST_NOTIFICATIONS = _notifications.get(
+    _NOTIFICATION, Page[Notification], NotificationQuery, shows="notification", page="/notifications"
+)
+UPDATE_NOTIFICATIONS = _notifications.put(_NOTIFICATION, NotificationCounts, NotificationsRead)
+READ_NOTIFICATION_SETTINGS = _notifications.get(
+    f"{_NOTIFICATION}/settings", NotificationSettings, shows=None, page="/notifications/settings"
+)
+UPDATE_NOTIFICATION_SETTINGS = _notifications.put(
+    f"{_NOTIFICATION}/settings", NotificationSettings, NotificationSettings
+)
+
 
 MANY = 100
 """From here on pages say "99+"."""

@@ -16,19 +16,15 @@ from portal.config.modules import Module
 from portal.folding import folded
 from portal.services.client import Care
 from portal.services.consents import list_consents
-from portal.services.conversations import list_conversations
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.decoding import Page
-from portal.services.episodes import get_episode
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import gather, gather_all, known
-from portal.services.notifications import list_notifications
-from portal.services.protocols import list_protocols
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation, MessageSide
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.protocols import Protocol
+from portal.services.notifications import Notification, list_notifications
+from portal.services.patients import Patient
+from portal.services.protocols import Protocol, list_protocols
 
 T = TypeVar("T")
 

@@ -8,12 +8,81 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from portal.config.modules import Module
+from portal.services.api import Group
+from portal.services.audited import Audited
 from portal.services.client import Care
-from portal.services.endpoints import BOOK_WINDOW, MERGE_PROSPECTS
-from portal.services.exchanges import BookingRequest, MergeChoices
-from portal.services.records.prospects import Booking, Prospect
+from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.sign_in_age import FRESH
+
+
+class ProspectStatus(Choice):
+    """The status of an enquiry."""
+
+    NEW = "New"
+    CONTACTED = "Contacted"
+    QUALIFIED = "Qualified"
+    WINDOW_BOOKED = "WindowBooked"
+    CONVERTED = "Converted"
+    LOST = "Lost"
+    MERGED = "Merged"
+
+
+class Prospect(Audited, frozen=True, kw_only=True):
+    """A person who enquired about treatment."""
+
+    id: Id
+    first_name: str = ""
+    last_name: str = ""
+    email: str | None = None
+    phone_number: str | None = None
+    source: str = ""
+    status: ProspectStatus | None = None
+    interest: str | None = None
+    patient_id: Id | None = None
+    merged_into_id: Id | None = None
+
+    @property
+    def full_name(self) -> str:
+        """First and last name, as far as known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+
+class Booking(Timed, frozen=True, kw_only=True):
+    """A prospect's booking."""
+
+    booking_id: Id
+    prospect_id: Id | None = None
+    physician_id: Id | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    status: str = ""
+
+
+class MergeChoices(Record, frozen=True, kw_only=True):
+    """What is sent to merge two enquiries: for each member whose value stays, the id of its record."""
+
+    field_choices: dict[str, str] | UnsetType = UNSET
+
+
+class BookingRequest(Record, frozen=True, kw_only=True):
+    """What is sent to book a window."""
+
+    physician_id: Id
+    location_id: Id | None
+    start: datetime
+    end: datetime
+    time_zone: str
+    appointment_type: str
+
+
+_prospects = Group("Prospect", Module.BOOKING)
+MERGE_PROSPECTS = _prospects.post(
+    "/api/prospect/records/{id}/merge/{mergeId}", Prospect, MergeChoices, max_age=FRESH
+)
+BOOK_WINDOW = _prospects.post("/api/prospect/records/{id}/book-window", Booking, BookingRequest)
 
 
 def merge_prospects(

@@ -2,13 +2,183 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from portal.config.modules import Module
+from portal.dates import days_after
+from portal.services.api import Group, SearchQuery
+from portal.services.audited import AUDIT_MEMBERS
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
-from portal.services.exchanges import ProtocolQuery
+from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
 from portal.services.paging import requested_page
 from portal.services.read_back import read_back
-from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
+
+
+class ProtocolType(Choice):
+    """The kind of treatment plan."""
+
+    ANTAGONIST = "Antagonist"
+    LONG_AGONIST = "LongAgonist"
+    SHORT_FLARE = "ShortFlare"
+    PPOS = "Ppos"
+    MILD_STIMULATION = "MildStimulation"
+    NATURAL_CYCLE = "NaturalCycle"
+    FET_NATURAL = "FetNatural"
+    FET_MEDICATED = "FetMedicated"
+    IUI = "Iui"
+    EGG_FREEZING = "EggFreezing"
+    DONOR_CYCLE = "DonorCycle"
+
+
+class ProtocolStatus(Choice):
+    """The status of a protocol; Completed and Cancelled are final."""
+
+    DRAFT = "Draft"
+    ACTIVE = "Active"
+    ON_HOLD = "OnHold"
+    COMPLETED = "Completed"
+    CANCELLED = "Cancelled"
+
+
+PROTOCOL_MOVES: Mapping[ProtocolStatus, tuple[ProtocolStatus, ...]] = {
+    ProtocolStatus.DRAFT: (ProtocolStatus.ACTIVE, ProtocolStatus.CANCELLED),
+    ProtocolStatus.ACTIVE: (ProtocolStatus.ON_HOLD, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED),
+    ProtocolStatus.ON_HOLD: (ProtocolStatus.ACTIVE, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED),
+    ProtocolStatus.COMPLETED: (),
+    ProtocolStatus.CANCELLED: (),
+}
+
+
+class Medication(Record, frozen=True, kw_only=True):
+    """A row of a plan: a medicine from `start_day` to `end_day` or `last_dose_day` (inclusive), or until `stop_rule` applies.
+
+    `times` are hours of a day (HH:MM), each a dose; `time` is the first. `every_days` is 2 for every second day. An API
+    may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `records/doses.py`.
+    """
+
+    drug: str
+    start_day: Day
+    id: Id | None = None
+    drug_class: str = ""
+    dose: Measure | None = None
+    unit: str = ""
+    route: str = ""
+    end_day: Day | None = None
+    last_dose_day: Day | None = None
+    stop_rule: str | None = None
+    time: str | None = None
+    times: tuple[str, ...] = ()
+    every_days: Day | None = None
+    is_trigger: bool | None = None
+    instructions: str | None = None
+
+    @property
+    def triggers(self) -> bool:
+        """Whether it is the injection that triggers ovulation; by its class if the API doesn't say."""
+        return "trigger" in self.drug_class.casefold() if self.is_trigger is None else self.is_trigger
+
+    @property
+    def hours(self) -> tuple[str | None, ...]:
+        """The hours of its doses on a day; None for one whose hour isn't given."""
+        return tuple(dict.fromkeys(self.times)) or (self.time or None,)
+
+    @property
+    def is_until_trigger(self) -> bool:
+        """Whether its stop rule is the trigger."""
+        return is_until_trigger(self.stop_rule or "")
+
+    @property
+    def ends_with_trigger(self) -> bool:
+        """Whether the trigger ends it: its rule says so, or nothing says when it ends and it belongs to stimulation."""
+        if self.is_until_trigger:
+            return True
+        is_open = self.end_day is None and self.last_dose_day is None and not self.stop_rule
+        return is_open and bool(_STIMULATION.search(self.drug_class.casefold()))
+
+
+def is_until_trigger(stop_rule: str) -> bool:
+    """Whether this rule for stopping is the trigger."""
+    return bool(_TRIGGER.search(stop_rule.casefold()))
+
+
+_TRIGGER = re.compile("trigger|desencaden|تفجير")
+_STIMULATION = re.compile("gonadotrop|agonist|ppos")
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """A monitoring check on a day of the protocol, such as a scan."""
+
+    day: Day
+    kind: str = ""
+    note: str | None = None
+
+
+class ProtocolDraft(Timed, frozen=True, kw_only=True):
+    """A new protocol: a plan for a patient, or without one a template of the clinic."""
+
+    name: str
+    status: ProtocolStatus
+    type: ProtocolType | None = None
+    description: str | None = None
+    patient_id: Id | None = None
+    episode_id: Id | None = None
+    physician_id: Id | None = None
+    start_date: date | None = None
+    medications: tuple[Medication, ...] = ()
+    monitoring: tuple[Check, ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the patient is following it now."""
+        return self.status == ProtocolStatus.ACTIVE
+
+
+class Protocol(ProtocolDraft, frozen=True, kw_only=True):
+    """A treatment plan; its day 1 is `start_date`."""
+
+    id: Id
+    creation_time: datetime | None = None
+    creator_id: Id | None = None
+    last_modification_time: datetime | None = None
+    last_modifier_id: Id | None = None
+    concurrency_stamp: str | None = None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it is completed or cancelled, and can no longer be changed."""
+        return self.status in (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
+
+    @property
+    def next_statuses(self) -> tuple[ProtocolStatus, ...]:
+        """The statuses that it may change to."""
+        return PROTOCOL_MOVES.get(self.status, ())
+
+    def day_on(self, today: date) -> int | None:
+        """The day of the protocol on `today` (0 or less before it starts); None without a start date."""
+        return None if self.start_date is None else (today - self.start_date).days + 1
+
+    def date_of(self, day: int) -> date | None:
+        """The date of a day of the protocol; None without a start date."""
+        return None if self.start_date is None else days_after(self.start_date, day - 1)
+
+
+class ProtocolQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
+    """Which protocols are asked for."""
+
+    sorting: str | None = None
+    status: ProtocolStatus | None = None
+
+
+_protocols = Group("FertilityProtocol", Module.MEDICINES)
+_PROTOCOLS = "/api/care/fertility-protocols"
+LIST_PROTOCOLS = _protocols.get(
+    _PROTOCOLS, Page[Protocol], ProtocolQuery, shows="protocol", page="/protocols"
+)
+CREATE_PROTOCOL = _protocols.post(_PROTOCOLS, Protocol, ProtocolDraft)
+READ_PROTOCOL = _protocols.get(f"{_PROTOCOLS}/{{id}}", Protocol, shows="protocol")
+UPDATE_PROTOCOL = _protocols.put(f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=AUDIT_MEMBERS)
 
 
 def list_protocols(

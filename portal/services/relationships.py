@@ -2,8 +2,46 @@
 
 from __future__ import annotations
 
+from datetime import date
+
+from portal.services.api import Group
 from portal.services.client import Care
-from portal.services.endpoints import DELETE_RELATIONSHIP
+from portal.services.decoding import Choice, Id, Record
+from portal.services.sign_in_age import FRESH
+
+
+class RelationshipType(Choice):
+    """The type of a relationship to a patient."""
+
+    PARTNER = "Partner"
+    SPOUSE = "Spouse"
+    EGG_DONOR = "EggDonor"
+    SPERM_DONOR = "SpermDonor"
+    EMBRYO_DONOR = "EmbryoDonor"
+    GESTATIONAL_CARRIER = "GestationalCarrier"
+    INTENDED_PARENT = "IntendedParent"
+    EMERGENCY_CONTACT = "EmergencyContact"
+    PROXY = "Proxy"
+
+
+class Relationship(Record, frozen=True, kw_only=True):
+    """Another person in a patient's care, and whether the treatment is shared with them."""
+
+    id: Id
+    patient_id: Id | None = None
+    related_patient_id: Id | None = None
+    related_name: str = ""
+    type: RelationshipType | None = None
+    is_portal_shared: bool = False
+    start_date: date | None = None
+    end_date: date | None = None
+
+    def is_ended(self, today: date) -> bool:
+        """Whether it has ended: nothing is shared any more, and only signed records still name the person."""
+        return self.end_date is not None and self.end_date <= today
+
+
+DELETE_RELATIONSHIP = Group("PatientRelationship").delete("/api/care/relationships/{id}", max_age=FRESH)
 
 
 def delete_relationship(care: Care, relationship_id: str) -> None:

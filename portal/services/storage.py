@@ -2,13 +2,172 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import date, datetime
 
+from msgspec import UNSET, UnsetType
+
+from portal.config.modules import Module
+from portal.services.api import Group
+from portal.services.audited import Audited
 from portal.services.client import Care
-from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
-from portal.services.exchanges import EmbryoChange
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.decoding import Choice, Day, Id, Record
 from portal.services.sign_in_age import FRESH
+
+
+class EmbryoStatus(Choice):
+    """The status of an embryo; Transferred, Discarded, Donated and ShippedOut are final."""
+
+    STORED = "Stored"
+    RESERVED = "Reserved"
+    ON_HOLD = "OnHold"
+    THAWED = "Thawed"
+    TRANSFERRED = "Transferred"
+    DISCARDED = "Discarded"
+    DONATED = "Donated"
+    SHIPPED_OUT = "ShippedOut"
+
+
+class Disposition(Choice):
+    """What the patient and partner have decided for their embryo."""
+
+    UNDECIDED = "Undecided"
+    CONTINUE_STORAGE = "ContinueStorage"
+    DISCARD = "Discard"
+    DONATE_RESEARCH = "DonateResearch"
+    DONATE_PATIENT = "DonatePatient"
+    TRANSPORT = "Transport"
+
+
+FINAL_WISHES = (
+    Disposition.DISCARD,
+    Disposition.DONATE_RESEARCH,
+    Disposition.DONATE_PATIENT,
+    Disposition.TRANSPORT,
+)
+"""Dispositions that end an embryo's storage; only a signed form can set them."""
+
+_BY_THE_PATIENT = ("Consent withdrawn", "Consent ended", "Decision taken back")
+"""The API's reasons for a hold that only a new signed form ends; staff can't enter them (docs/assumptions.md)."""
+
+_LEAVING_STORAGE = (
+    EmbryoStatus.THAWED,
+    EmbryoStatus.DISCARDED,
+    EmbryoStatus.DONATED,
+    EmbryoStatus.SHIPPED_OUT,
+)
+
+
+EMBRYO_MOVES: Mapping[EmbryoStatus, tuple[EmbryoStatus, ...]] = {
+    EmbryoStatus.STORED: (EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD, *_LEAVING_STORAGE),
+    EmbryoStatus.RESERVED: (EmbryoStatus.STORED, EmbryoStatus.ON_HOLD, *_LEAVING_STORAGE),
+    EmbryoStatus.ON_HOLD: (EmbryoStatus.STORED, EmbryoStatus.RESERVED),
+    EmbryoStatus.THAWED: (EmbryoStatus.TRANSFERRED, EmbryoStatus.DISCARDED, EmbryoStatus.STORED),
+    EmbryoStatus.TRANSFERRED: (),
+    EmbryoStatus.DISCARDED: (),
+    EmbryoStatus.DONATED: (),
+    EmbryoStatus.SHIPPED_OUT: (),
+}
+
+
+class StorageLocation(Record, frozen=True, kw_only=True):
+    """An embryo's storage location; shown only to staff."""
+
+    facility: str = ""
+    tank: str = ""
+    canister: str = ""
+    cane: str = ""
+    position: str = ""
+
+
+class EmbryoStorage(Audited, frozen=True, kw_only=True):
+    """A stored embryo; consent, payment (`storage_expires_at`) and the statutory limit have separate end dates."""
+
+    id: Id
+    embryo_code: str
+    status: EmbryoStatus
+    patient_id: Id | None = None
+    episode_id: Id | None = None
+    day: Day | None = None
+    grade: str = ""
+    grading_system: str = ""
+    cryopreserved_at: datetime | None = None
+    method: str = ""
+    location: StorageLocation | None = None
+    hold_reason: str | None = None
+    pgt_result_id: Id | None = None
+    consent_form_id: Id | None = None
+    storage_consented_until: date | None = None
+    storage_expires_at: datetime | None = None
+    statutory_limit: date | None = None
+    disposition: Disposition = Disposition.UNDECIDED
+    notes: str | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether it is transferred, discarded, donated or shipped out, and so no longer at the clinic."""
+        return self.status.known and not self.next_statuses
+
+    @property
+    def is_in_storage(self) -> bool:
+        """Whether it is frozen at the clinic, including reserved and on hold."""
+        return self.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD)
+
+    @property
+    def is_on_hold(self) -> bool:
+        """Whether it is on hold: nothing may be done with it until the hold ends."""
+        return self.status == EmbryoStatus.ON_HOLD
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is on hold, or was stopped by the patient or partner after thawing."""
+        return self.is_on_hold or bool(self.hold_reason)
+
+    @property
+    def is_held_by_patient(self) -> bool:
+        """Whether withdrawn consent or a revoked decision stopped it, which only a new signed form ends."""
+        return self.is_stopped and self.hold_reason in _BY_THE_PATIENT
+
+    @property
+    def is_slowly_frozen(self) -> bool:
+        """Whether it is thawed to be used; vitrified embryos, and those of an unknown method, are warmed."""
+        return "slow" in self.method.casefold()
+
+    @property
+    def has_final_wish(self) -> bool:
+        """Whether a signed form has decided to end its storage."""
+        return self.disposition in FINAL_WISHES
+
+    @property
+    def next_statuses(self) -> tuple[EmbryoStatus, ...]:
+        """The statuses that it may change to."""
+        return EMBRYO_MOVES.get(self.status, ())
+
+    @staticmethod
+    def is_irreversible(status: EmbryoStatus) -> bool:
+        """Whether a change to `status` is irreversible: the final ones, and thawing."""
+        return status == EmbryoStatus.THAWED or EmbryoStorage.is_final(status)
+
+    @staticmethod
+    def is_final(status: EmbryoStatus) -> bool:
+        """Whether `status` is final: no other status can follow it."""
+        return EMBRYO_MOVES.get(status) == ()
+
+
+class EmbryoChange(Record, frozen=True, kw_only=True):
+    """What is sent to change an embryo's storage: a patient's choice names `disposition` alone."""
+
+    disposition: Disposition
+    concurrency_stamp: str | None
+    status: EmbryoStatus | UnsetType = UNSET
+    location: StorageLocation | UnsetType | None = UNSET
+    storage_expires_at: datetime | UnsetType | None = UNSET
+    notes: str | UnsetType | None = UNSET
+
+
+UPDATE_EMBRYO_STORAGE = Group("EmbryoStorage", Module.STORAGE).put(
+    "/api/care/embryo-storage/{id}", EmbryoStorage, EmbryoChange
+)
 
 
 def update_embryo_storage(

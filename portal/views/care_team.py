@@ -24,11 +24,10 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
 from portal.parse import line, record_id, week_monday
 from portal.services.client import Care
+from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
 from portal.services.gather import gather
-from portal.services.physicians import list_physicians
-from portal.services.records.episodes import CareTeamMember
-from portal.services.records.physicians import Physician
+from portal.services.physicians import Physician, list_physicians
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import read_episodes, remembered
 from portal.web import audit

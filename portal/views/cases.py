@@ -8,12 +8,11 @@ from flask import Blueprint, Response, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.cases import update_case
+from portal.services.cases import CareStatus, Case, update_case
 from portal.services.client import Care
+from portal.services.episodes import Episode
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
-from portal.services.records.cases import CareStatus, Case
-from portal.services.records.episodes import Episode
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit, labels

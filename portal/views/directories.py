@@ -10,11 +10,9 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.client import Care
-from portal.services.directories import move_directory
-from portal.services.episodes import get_episode
+from portal.services.directories import Directory, Documents, move_directory
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import Conflict, NotFound, Refused
-from portal.services.records.documents import Directory, Documents
-from portal.services.records.episodes import Episode
 from portal.state.session_records import Person
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit

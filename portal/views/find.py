@@ -18,14 +18,14 @@ from portal.folding import folded
 from portal.i18n.gettext import _, ngettext
 from portal.parse import line
 from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.listed import Count
+from portal.services.notifications import Notification
 from portal.services.people import FoundPerson, find_people, happened_at
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.notifications import Notification
-from portal.services.records.protocols import Protocol
+from portal.services.protocols import Protocol
 from portal.state.session_records import Person
 from portal.views.consents.labels import state_word
 from portal.views.episodes.view import EpisodeView

@@ -17,16 +17,14 @@ from portal.i18n.gettext import _
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.consents import list_consents, list_open_consents, list_withdrawn
-from portal.services.conversations import list_conversations
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import Conversation, list_conversations
+from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.listed import Listed
-from portal.services.notifications import list_notifications, unread_among
-from portal.services.records.consents import ConsentForm, ConsentStatus
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification, Severity
-from portal.services.records.storage import EmbryoStorage
+from portal.services.notifications import Notification, Severity, list_notifications, unread_among
+from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.views import help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt

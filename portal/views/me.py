@@ -9,12 +9,11 @@ from flask import Blueprint, Response, url_for
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
+from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound, Unavailable
 from portal.services.gather import gather
-from portal.services.patients import update_patient
-from portal.services.records.episodes import Episode
-from portal.services.records.patients import Patient
-from portal.services.records.relationships import Relationship
+from portal.services.patients import Patient, update_patient
+from portal.services.relationships import Relationship
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
 from portal.views.patients import (

@@ -16,8 +16,13 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.errors import Conflict, Invalid
-from portal.services.notifications import get_settings, update_settings
-from portal.services.records.notifications import NotificationChoice, NotificationSettings, QuietHours
+from portal.services.notifications import (
+    NotificationChoice,
+    NotificationSettings,
+    QuietHours,
+    get_settings,
+    update_settings,
+)
 from portal.state.session_records import Person
 from portal.views.notifications import kind_words
 from portal.web import unsent

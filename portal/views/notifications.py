@@ -18,14 +18,19 @@ from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.consents import list_consents
-from portal.services.conversations import list_conversations
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, list_conversations
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
-from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
+from portal.services.notifications import (
+    Notification,
+    NotificationCounts,
+    count_unread,
+    list_notifications,
+    set_all_read,
+    set_read,
+)
 from portal.services.paging import read_every_page
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.notifications import Notification, NotificationCounts
 from portal.state.session_records import Person
 from portal.web import audit, bell
 from portal.web.filters import day as long_day

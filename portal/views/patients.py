@@ -16,10 +16,9 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.parse import calendar_date
 from portal.services.client import Care
-from portal.services.patients import update_patient
-from portal.services.records.conversations import Channel
-from portal.services.records.episodes import Episode
-from portal.services.records.patients import Address, EmergencyContact, Patient
+from portal.services.conversations import Channel
+from portal.services.episodes import Episode
+from portal.services.patients import Address, EmergencyContact, Patient, update_patient
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit

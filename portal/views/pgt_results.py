@@ -16,9 +16,8 @@ from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.errors import NotFound
 from portal.services.gather import gather, known
-from portal.services.pgt_results import get_pgt_result
-from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtCall, PgtResult, PgtType, get_pgt_result
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.web import audit, labels, seen_results

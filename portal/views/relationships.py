@@ -11,12 +11,11 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents
+from portal.services.consents.forms import ConsentForm
+from portal.services.episodes import Episode
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather, known
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
-from portal.services.records.relationships import Relationship
-from portal.services.relationships import delete_relationship
+from portal.services.relationships import Relationship, delete_relationship
 from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded

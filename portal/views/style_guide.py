@@ -14,8 +14,8 @@ from wtforms.fields import choices
 
 from portal.context import context
 from portal.i18n.locale import is_rtl
-from portal.services.records.episodes import Follicles, MonitoringDay
-from portal.services.records.protocols import Check, Medication
+from portal.services.episodes import Follicles, MonitoringDay
+from portal.services.protocols import Check, Medication
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid
 from portal.web.drawings.storage import DatedBar, storage_chart

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from portal.services.client import Care
-from portal.services.conversations import list_conversations
+from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
-from portal.services.records.conversations import Conversation, Message, MessageSide
 from portal.views.danger_words import danger_words, marked
 from portal.web.plain_text import plain_text
 

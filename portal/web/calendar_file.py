@@ -13,7 +13,7 @@ from flask import Response, make_response
 
 from portal.dates import in_zone, later
 from portal.i18n.gettext import _
-from portal.services.records.episodes import Appointment
+from portal.services.episodes import Appointment
 from portal.web.visit_times import place_time, visit_time
 
 _USUAL_LENGTH = timedelta(minutes=30)

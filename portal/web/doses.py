@@ -19,8 +19,8 @@ from portal.config.medicines import product_of
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
-from portal.services.records.doses import Course, Dose, Standing, courses, is_at_night, minutes
-from portal.services.records.protocols import Medication, Protocol
+from portal.services.protocols import Medication, Protocol
+from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_night, minutes
 from portal.web import labels
 from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone

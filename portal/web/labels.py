@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable
 
 from portal.i18n.gettext import _, for_each_language
+from portal.services.cases import CareStatus
+from portal.services.conversations import Channel
 from portal.services.decoding import Choice
-from portal.services.records.cases import CareStatus
-from portal.services.records.conversations import Channel
-from portal.services.records.episodes import EpisodeStage, Outcome
-from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtCall, PgtStatus
-from portal.services.records.protocols import ProtocolType
-from portal.services.records.relationships import RelationshipType
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.services.episodes import EpisodeStage, Outcome
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtCall, PgtStatus
+from portal.services.protocols import ProtocolType
+from portal.services.relationships import RelationshipType
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.web.explanations import is_staff
 
 

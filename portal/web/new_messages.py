@@ -12,7 +12,7 @@ import msgspec
 
 from portal.clock import age
 from portal.context import context
-from portal.services.records.conversations import Conversation
+from portal.services.conversations import Conversation
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from portal.i18n.gettext import _
-from portal.services.records.doses import minutes
-from portal.services.records.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
-from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.services.protocols import Protocol, ProtocolStatus
+from portal.services.rules.doses import minutes
+from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
 from portal.state.session_records import Person
 from portal.web import seen_plans
 from portal.web.doses import PlanWords, amount

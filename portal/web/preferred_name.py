@@ -6,7 +6,7 @@ A patient's record is read on few pages; the name that it gives is kept in the s
 from __future__ import annotations
 
 from portal.context import session
-from portal.services.records.patients import Patient
+from portal.services.patients import Patient
 from portal.state.session_records import Person
 
 _CALLED = "called"

@@ -12,8 +12,8 @@ from datetime import datetime
 import msgspec
 from msgspec import structs
 
-from portal.services.records.plan_changes import PlanSeen, seen
-from portal.services.records.protocols import Protocol
+from portal.services.protocols import Protocol
+from portal.services.rules.plan_changes import PlanSeen, seen
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import structs
 
-from portal.services.records.episodes import PgtBrief
-from portal.services.records.pgt_results import PgtResult
+from portal.services.pgt_results import PgtBrief, PgtResult
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 

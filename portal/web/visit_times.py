@@ -16,7 +16,7 @@ from portal.config.tenants import time_zones
 from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
-from portal.services.records.episodes import Appointment
+from portal.services.episodes import Appointment
 from portal.web.filters import day, in_a_row, local
 
 

@@ -73,7 +73,7 @@ def code() -> str:
     files = [
         path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".html")
     ]
-    own = {"exchanges.py", "needs.py"}
+    own = {"needs.py"}
     return "\n".join(
         path.read_text(encoding="utf-8")
         for path in files

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from portal.services.endpoints import READ_EPISODE, READ_FILE_CONTENT, READ_PGT_RESULT
-from portal.services.records.pgt_results import (
+from portal.services.episodes import READ_EPISODE
+from portal.services.files import READ_FILE_CONTENT
+from portal.services.pgt_results import (
+    READ_PGT_RESULT,
     Abnormality,
     PgtCall,
     PgtResult,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     Clause,
     ConsentDraft,
     ConsentForm,

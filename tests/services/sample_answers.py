@@ -6,13 +6,13 @@ import importlib
 import json
 import pkgutil
 
-from portal.services import records
+from portal import services
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import decode
-from portal.services.records.consents import ConsentForm
 
 RECORD_TYPES = [
     value
-    for module in pkgutil.iter_modules(records.__path__, f"{records.__name__}.")
+    for module in pkgutil.walk_packages(services.__path__, f"{services.__name__}.")
     for value in vars(importlib.import_module(module.name)).values()
     if isinstance(value, type)
 ]

@@ -11,7 +11,8 @@ import pytest
 
 from portal.services.api import Endpoint
 from portal.services.client import Care
-from portal.services.endpoints import READ_CONSENT, SIGN_CONSENT, WEBHOOKS
+from portal.services.consents import READ_CONSENT, SIGN_CONSENT
+from portal.services.endpoints import WEBHOOKS
 from portal.services.errors import NotFound, Unavailable
 from tests.support.care import untyped
 from tests.support.upstream import Make, ok

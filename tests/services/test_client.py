@@ -13,10 +13,11 @@ import pytest
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
-from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, READ_FILE_CONTENT, SIGN_CONSENT
+from portal.services.consents import READ_CONSENT, SIGN_CONSENT
 from portal.services.errors import CareError, CircuitOpen, NotFound, StepUpNeeded, TokenRefused, Unavailable
-from portal.services.exchanges import FileQuery
+from portal.services.files import READ_FILE_CONTENT, FileQuery
 from portal.services.gather import gather
+from portal.services.prospects import MERGE_PROSPECTS
 from tests.support.care import Bearer, untyped
 from tests.support.upstream import Make, ok
 

@@ -6,11 +6,7 @@ import msgspec
 import pytest
 
 from portal.services import consents
-from portal.services.records.consents import (
-    ConsentForm,
-    ConsentKind,
-    ConsentStatus,
-)
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus
 from tests.services.consent_forms import DRAFT, whole
 
 EXISTING = ConsentForm(

@@ -8,14 +8,10 @@ import msgspec
 import pytest
 
 from portal.services import consents
-from portal.services import endpoints as at
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
+from portal.services.consents.forms import ConsentStatus, SignerRole, ToldBy
 from portal.services.errors import BadResponse, Invalid
-from portal.services.records.consents import (
-    ConsentStatus,
-    SignerRole,
-    ToldBy,
-)
-from portal.services.records.storage import Disposition
+from portal.services.storage import Disposition
 from tests.services.consent_forms import DRAFT, FORM, MADE
 
 
@@ -56,7 +52,7 @@ def test_a_list_is_requested_with_its_filters(care):
         due_to=date(2026, 11, 30),
     )
     assert page.total == 41
-    assert care.calls[0].endpoint == at.LIST_CONSENTS
+    assert care.calls[0].endpoint == LIST_CONSENTS
     assert care.calls[0].query == {
         "SkipCount": 40,
         "MaxResultCount": 20,
@@ -126,7 +122,7 @@ def test_all_forms_are_read_page_by_page(care):
 def test_one_form_is_read_whole(care):
     care.answers.append({**FORM, "body": [{"id": 1, "heading": "H", "text": "T"}]})
     assert consents.get_consent(care, "c-1").body[0].heading == "H"
-    assert care.calls[0].endpoint == at.READ_CONSENT
+    assert care.calls[0].endpoint == READ_CONSENT
     assert care.calls[0].ids == {"id": "c-1"}
 
 
@@ -149,7 +145,7 @@ def test_signing_sends_what_was_shown_and_typed(care):
     care.answers.append({**FORM, "status": "PartiallySigned"})
     assert sign(care).status is ConsentStatus.PARTIALLY_SIGNED
     (call,) = care.calls
-    assert (call.endpoint, call.ids, call.operation) == (at.SIGN_CONSENT, {"id": "c-1"}, "op-1")
+    assert (call.endpoint, call.ids, call.operation) == (SIGN_CONSENT, {"id": "c-1"}, "op-1")
     assert call.body == {
         "signerRole": "Patient",
         "method": "TypedName",
@@ -164,7 +160,7 @@ def test_signing_sends_what_was_shown_and_typed(care):
 def test_after_an_empty_answer_to_signing_the_form_is_read(care):
     care.answers.extend([None, {**FORM, "status": "Signed"}])
     assert sign(care).is_signed
-    assert [c.endpoint for c in care.calls] == [at.SIGN_CONSENT, at.READ_CONSENT]
+    assert [c.endpoint for c in care.calls] == [SIGN_CONSENT, READ_CONSENT]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +179,7 @@ def test_revoking_ends_with_the_revoked_form(care, answers):
     care.answers.extend(answers)
     form = consents.revoke_consent(care, "c-1", reason="Changed our minds", stamp="s1", operation="op-2")
     assert form.is_revoked
-    assert care.calls[0].endpoint == at.REVOKE_CONSENT
+    assert care.calls[0].endpoint == REVOKE_CONSENT
     assert care.calls[0].body == {"reason": "Changed our minds", "concurrencyStamp": "s1"}
     assert care.calls[0].operation == "op-2"
 

@@ -7,16 +7,16 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
+from portal.services.audited import AUDIT_MEMBERS
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
 from portal.services.decoding import Choice, Page, decode, encode, fields_of
-from portal.services.records.base import AUDIT_MEMBERS
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtStatus
-from portal.services.records.prospects import Booking
-from portal.services.records.protocols import ProtocolDraft, ProtocolStatus
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.notifications import Notification
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtStatus
+from portal.services.prospects import Booking
+from portal.services.protocols import ProtocolDraft, ProtocolStatus
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, form, listed
 
 # lists

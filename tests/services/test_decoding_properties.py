@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.services.consents.forms import Clause, ConsentForm, ConsentStatus, Signature, Signer, SignerRole
+from portal.services.conversations import Conversation
 from portal.services.decoding import Page, Record, decode, encode
+from portal.services.episodes import Episode
 from portal.services.errors import BadResponse
-from portal.services.records.consents import Clause, ConsentForm, ConsentStatus, Signature, Signer, SignerRole
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtResult
-from portal.services.records.physicians import Physician
-from portal.services.records.protocols import Protocol
+from portal.services.notifications import Notification
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtResult
+from portal.services.physicians import Physician
+from portal.services.protocols import Protocol
 from tests.services.sample_answers import RECORD_TYPES
 
 RECORDS = [ConsentForm, Conversation, Episode, Notification, Patient, PgtResult, Physician, Protocol]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from portal.services import (
-    conversations,
-    endpoints,
-    notifications,
-)
+from portal.services import conversations, notifications
+from portal.services.conversations import ARCHIVE_MESSAGE, LIST_CONVERSATIONS, RESTORE_MESSAGE
 from portal.services.errors import NotFound
-from portal.services.records.notifications import Notification, NotificationSettings
+from portal.services.notifications import Notification, NotificationSettings
 from tests.services.calls import only_call
 
 # conversations
@@ -21,7 +18,7 @@ def test_conversations_are_listed(care):
     care.answers.append({"items": [{"id": 1, "messages": None}]})
     assert conversations.list_conversations(care, text="scan", include_archived=True).items[0].id == "1"
     assert only_call(care).query["IncludeArchived"] is True
-    assert only_call(care).endpoint == endpoints.LIST_CONVERSATIONS
+    assert only_call(care).endpoint == LIST_CONVERSATIONS
 
 
 def test_a_conversation_is_found_by_paging_through_the_list(care):
@@ -50,8 +47,8 @@ def test_the_search_for_a_conversation_is_bounded(care):
 @pytest.mark.parametrize(
     ("act", "endpoint"),
     [
-        (conversations.archive_message, endpoints.ARCHIVE_MESSAGE),
-        (conversations.restore_message, endpoints.RESTORE_MESSAGE),
+        (conversations.archive_message, ARCHIVE_MESSAGE),
+        (conversations.restore_message, RESTORE_MESSAGE),
     ],
 )
 @pytest.mark.parametrize("answer", [{"id": "m"}, None])

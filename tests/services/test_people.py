@@ -10,13 +10,13 @@ import pytest
 
 from portal.services import people
 from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, Participant
 from portal.services.decoding import Page
 from portal.services.errors import CareError, NotOffered, Unavailable
+from portal.services.notifications import Notification
 from portal.services.people import find_people, group_people
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation, Participant
-from portal.services.records.notifications import Notification
-from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.services.protocols import Protocol, ProtocolStatus
 from tests.support.builders import consent
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)

@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services.decoding import decode
-from portal.services.endpoints import READ_PGT_RESULT
 from portal.services.episodes import get_episode
 from portal.services.errors import BadResponse
-from portal.services.pgt_results import get_pgt_result, without_sex
-from portal.services.records.pgt_results import PgtCall, PgtResult
+from portal.services.pgt_results import READ_PGT_RESULT, PgtCall, PgtResult, get_pgt_result, without_sex
 
 GIVEAWAYS = [
     "sex: F", "son", "45,X", "XY", "Monosomy X", "Turner", "boy", "46,XX", "46, XY", "46XX", "47,XXY,+21", "45,X0",

@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 import msgspec
 import pytest
 
-from portal.services.records.plan_changes import Kind, PlanSeen, changed, seen
-from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.rules.plan_changes import Kind, PlanSeen, changed, seen
 
 BEGINS = date(2026, 11, 16)
 DAY_8 = BEGINS + timedelta(days=7)

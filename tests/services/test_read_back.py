@@ -11,6 +11,7 @@ import pytest
 
 from portal import services
 from portal.services import consents, notifications, protocols
+from portal.services.consents.forms import ConsentDraft, ConsentKind, SignerRole, SigningOrder
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -23,9 +24,8 @@ from portal.services.errors import (
     Refused,
     Unavailable,
 )
-from portal.services.records.consents import ConsentDraft, ConsentKind, SignerRole, SigningOrder
-from portal.services.records.notifications import NotificationSettings
-from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.services.notifications import NotificationSettings
+from portal.services.protocols import Protocol, ProtocolStatus
 
 ACTS: dict[str, Callable[[Any], object]] = {
     "create_consent": lambda care: consents.create_consent(

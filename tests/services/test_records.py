@@ -7,29 +7,18 @@ from typing import Any
 
 import pytest
 
-from portal.services.records.cases import CARE_MOVES, CareStatus, Case
-from portal.services.records.consents import (
-    ConsentStatus,
-    Signer,
-    SignerRole,
-    SigningOrder,
-)
-from portal.services.records.conversations import Conversation, Message
-from portal.services.records.documents import DEEPEST, Directory, Documents, File
-from portal.services.records.episodes import (
-    Alert,
-    Appointment,
-    Episode,
-    Follicles,
-    HormoneUnits,
-    MonitoringDay,
-)
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus
-from portal.services.records.physicians import WorkingHours
-from portal.services.records.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus
-from portal.services.records.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
+from portal.services.cases import CARE_MOVES, CareStatus, Case
+from portal.services.consents.forms import ConsentStatus, Signer, SignerRole, SigningOrder
+from portal.services.conversations import Conversation, Message
+from portal.services.directories import DEEPEST, Directory, Documents
+from portal.services.episodes import Alert, Appointment, Episode, Follicles, HormoneUnits, MonitoringDay
+from portal.services.files import File
+from portal.services.notifications import Notification
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtCall, PgtResult, PgtStatus
+from portal.services.physicians import WorkingHours
+from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus
+from portal.services.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent
 
 NOW = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)

@@ -11,7 +11,6 @@ from portal.services import (
     cases,
     directories,
     emr_endpoints,
-    endpoints,
     episodes,
     patients,
     physicians,
@@ -20,13 +19,22 @@ from portal.services import (
     relationships,
     storage,
 )
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import ConsentForm, ConsentStatus
-from portal.services.records.conversations import Conversation
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.protocols import Medication, ProtocolDraft, ProtocolStatus
-from portal.services.records.storage import Disposition, EmbryoStatus, StorageLocation
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import Conversation
+from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
+from portal.services.notifications import Notification
+from portal.services.patients import UPDATE_PATIENT, Patient
+from portal.services.protocols import (
+    LIST_PROTOCOLS,
+    READ_PROTOCOL,
+    UPDATE_PROTOCOL,
+    Medication,
+    ProtocolDraft,
+    ProtocolStatus,
+)
+from portal.services.relationships import DELETE_RELATIONSHIP
+from portal.services.storage import Disposition, EmbryoStatus, StorageLocation
 from tests.services.calls import EMBRYO, SLOT, only_call
 
 PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStamp": "s1", "creatorId": "9"}
@@ -38,7 +46,7 @@ def test_protocols_are_listed_and_read(care):
     care.answers.extend([{"totalCount": 1, "items": [PROTOCOL]}, PROTOCOL])
     assert protocols.list_protocols(care, text="anta", sorting="name").items[0].name == "Antagonist"
     assert protocols.get_protocol(care, "p").id == "p"
-    assert [c.endpoint for c in care.calls] == [endpoints.LIST_PROTOCOLS, endpoints.READ_PROTOCOL]
+    assert [c.endpoint for c in care.calls] == [LIST_PROTOCOLS, READ_PROTOCOL]
     assert care.calls[0].query["Filter"] == "anta"
 
 
@@ -62,7 +70,7 @@ def test_updating_a_protocol_sends_its_stamp_and_returns_the_new_state(care, ans
     saved = protocols.update_protocol(care, "p", protocol=replace(read, status=ProtocolStatus.ACTIVE))
     assert saved.status is ProtocolStatus.ACTIVE
     sent = care.calls[1]
-    assert (sent.endpoint, sent.ids) == (endpoints.UPDATE_PROTOCOL, {"id": "p"})
+    assert (sent.endpoint, sent.ids) == (UPDATE_PROTOCOL, {"id": "p"})
     assert (sent.body["status"], sent.body["concurrencyStamp"]) == ("Active", "s1")
     assert not {"id", "creatorId", "creationTime"} & set(sent.body)
 
@@ -76,7 +84,7 @@ def test_a_patients_record_is_sent_whole(care, answer):
     patient = Patient(id="1", first_name="Amelia", email="new@example.org", concurrency_stamp="s")
     saved = patients.update_patient(care, "1", patient=patient)
     assert (saved and saved.email) == (answer and "new@example.org")
-    assert only_call(care).endpoint == endpoints.UPDATE_PATIENT
+    assert only_call(care).endpoint == UPDATE_PATIENT
     assert only_call(care).body["firstName"] == "Amelia"
     assert only_call(care).body["concurrencyStamp"] == "s"
     assert "id" not in only_call(care).body
@@ -102,8 +110,8 @@ def test_a_case_is_updated(care, answer):
 @pytest.mark.parametrize(
     ("delete", "endpoint"),
     [
-        (relationships.delete_relationship, endpoints.DELETE_RELATIONSHIP),
-        (emr_endpoints.delete_emr_endpoint, endpoints.DELETE_EMR_ENDPOINT),
+        (relationships.delete_relationship, DELETE_RELATIONSHIP),
+        (emr_endpoints.delete_emr_endpoint, DELETE_EMR_ENDPOINT),
     ],
 )
 @pytest.mark.parametrize("answer", [None, {"id": "1"}, True])

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from portal.services import endpoints
+from portal.services.api import AnyEndpoint
+from portal.services.consents import LIST_CONSENTS
+from portal.services.endpoints import ALL, WEBHOOKS
+from portal.services.episodes import READ_EPISODE
+from portal.services.prospects import MERGE_PROSPECTS
 
 SPECIFICATION = """
 | ConsentForm | GET | /api/care/consent-forms | list consent forms |
@@ -47,28 +51,28 @@ def rows() -> list[tuple[str, str, str]]:
     return [(method.strip(), path.strip(), group.strip()) for _, group, method, path, *_ in lines]
 
 
-def as_rows(some: tuple[endpoints.Endpoint, ...]) -> list[tuple[str, str, str]]:
+def as_rows(some: tuple[AnyEndpoint, ...]) -> list[tuple[str, str, str]]:
     return [(e.method, e.template, e.group) for e in some]
 
 
 def test_the_endpoints_are_in_the_specifications_order():
-    assert as_rows(endpoints.ALL) == [row for row in rows() if row[2] != "Webhook"], (
-        "portal/services/endpoints.py differs from SPECIFICATION in this file"
+    assert as_rows(ALL) == [row for row in rows() if row[2] != "Webhook"], (
+        "the rows of portal/services differ from SPECIFICATION in this file"
     )
-    assert len(endpoints.ALL) == len(set(endpoints.ALL))
+    assert len(ALL) == len(set(ALL))
 
 
 def test_webhooks_are_listed_but_never_called():
-    assert as_rows(endpoints.WEBHOOKS) == [row for row in rows() if row[2] == "Webhook"]
-    assert not set(endpoints.WEBHOOKS) & set(endpoints.ALL)
+    assert as_rows(WEBHOOKS) == [row for row in rows() if row[2] == "Webhook"]
+    assert not set(WEBHOOKS) & set(ALL)
 
 
 @pytest.mark.parametrize(
     ("endpoint", "ids"),
     [
-        (endpoints.LIST_CONSENTS, ()),
-        (endpoints.READ_EPISODE, ("episodeId",)),
-        (endpoints.MERGE_PROSPECTS, ("id", "mergeId")),
+        (LIST_CONSENTS, ()),
+        (READ_EPISODE, ("episodeId",)),
+        (MERGE_PROSPECTS, ("id", "mergeId")),
     ],
 )
 def test_an_endpoint_knows_the_ids_in_its_path(endpoint, ids):
@@ -77,5 +81,5 @@ def test_an_endpoint_knows_the_ids_in_its_path(endpoint, ids):
 
 
 def test_only_reads_are_safe():
-    assert {e.method for e in endpoints.ALL if e.is_safe} == {"GET"}
-    assert {e.method for e in endpoints.ALL if not e.is_safe} == {"POST", "PUT", "DELETE"}
+    assert {e.method for e in ALL if e.is_safe} == {"GET"}
+    assert {e.method for e in ALL if not e.is_safe} == {"POST", "PUT", "DELETE"}

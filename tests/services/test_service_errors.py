@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services import endpoints as at
 from portal.services import errors, failures
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
+from portal.services.conversations import ARCHIVE_MESSAGE
+from portal.services.episodes import READ_EPISODE
 from portal.services.failures import from_answer, retry_seconds
+from portal.services.files import READ_FILE_CONTENT
+from portal.services.patients import UPDATE_PATIENT
+from portal.services.physicians import LIST_PHYSICIANS
+from portal.services.prospects import BOOK_WINDOW, MERGE_PROSPECTS
+from portal.services.relationships import DELETE_RELATIONSHIP
 
 CANARY = "Amelia Hart 07700 900123"
 
@@ -27,7 +34,7 @@ def abp(code=None, faults=(), **others):
     return json.dumps({"error": {**error, **others}}).encode()
 
 
-def answer(status, body=b"", media_type="application/json", endpoint=at.READ_CONSENT, retry_after=None):
+def answer(status, body=b"", media_type="application/json", endpoint=READ_CONSENT, retry_after=None):
     return from_answer(status, body, media_type, endpoint=endpoint, retry_after=retry_after)
 
 
@@ -79,7 +86,7 @@ def test_an_error_without_a_readable_body_is_classified_by_its_status(status, er
     ],
 )
 def test_a_403_with_a_code_is_a_rule_that_refused(body, code):
-    error = answer(403, body, endpoint=at.SIGN_CONSENT)
+    error = answer(403, body, endpoint=SIGN_CONSENT)
     assert isinstance(error, errors.Refused)
     assert error.code == code
 
@@ -103,7 +110,7 @@ def test_a_403_without_a_rules_code_is_a_missing_permission(body):
 
 @pytest.mark.parametrize("code", ["ClientelePortal:ConcurrencyConflict", "Volo.Abp:DbConcurrencyConflict"])
 def test_a_403_about_the_stamp_is_a_conflict(code):
-    assert type(answer(403, abp(code), endpoint=at.UPDATE_PATIENT)) is errors.Conflict
+    assert type(answer(403, abp(code), endpoint=UPDATE_PATIENT)) is errors.Conflict
 
 
 @pytest.mark.parametrize(
@@ -120,35 +127,35 @@ def test_a_403_about_the_stamp_is_a_conflict(code):
 )
 @pytest.mark.parametrize("status", [400, 422])
 def test_invalid_members_have_the_portals_names(status, body, fields):
-    error = answer(status, body, endpoint=at.UPDATE_PATIENT)
+    error = answer(status, body, endpoint=UPDATE_PATIENT)
     assert isinstance(error, errors.Invalid)
     assert dict(error.fields) == {name: ["invalid"] for name in fields}
 
 
-@pytest.mark.parametrize("endpoint", [at.READ_CONSENT, at.READ_FILE_CONTENT, at.DELETE_RELATIONSHIP])
+@pytest.mark.parametrize("endpoint", [READ_CONSENT, READ_FILE_CONTENT, DELETE_RELATIONSHIP])
 def test_a_400_for_a_call_that_sends_only_an_id_is_not_found(endpoint):
     assert type(answer(400, abp(), endpoint=endpoint)) is errors.NotFound
 
 
 @pytest.mark.parametrize(
     ("endpoint", "member"),
-    [(at.SIGN_CONSENT, "id"), (at.ARCHIVE_MESSAGE, "messageId"), (at.MERGE_PROSPECTS, "MergeId")],
+    [(SIGN_CONSENT, "id"), (ARCHIVE_MESSAGE, "messageId"), (MERGE_PROSPECTS, "MergeId")],
 )
 def test_a_400_that_names_only_the_id_is_not_found(endpoint, member):
     assert type(answer(400, abp(faults=[[member]]), endpoint=endpoint)) is errors.NotFound
 
 
 def test_a_400_for_a_list_is_an_invalid_request():
-    assert type(answer(400, abp(faults=[["Sorting"]]), endpoint=at.LIST_CONSENTS)) is errors.Invalid
+    assert type(answer(400, abp(faults=[["Sorting"]]), endpoint=LIST_CONSENTS)) is errors.Invalid
 
 
 @pytest.mark.parametrize(
     ("endpoint", "about_record"),
     [
-        (at.LIST_PHYSICIANS, False),
-        (at.LIST_CONSENTS, False),
-        (at.UPDATE_PATIENT, True),
-        (at.READ_EPISODE, True),
+        (LIST_PHYSICIANS, False),
+        (LIST_CONSENTS, False),
+        (UPDATE_PATIENT, True),
+        (READ_EPISODE, True),
     ],
 )
 def test_a_501_is_about_the_record_when_the_address_names_one(endpoint, about_record):
@@ -166,12 +173,12 @@ def test_retry_after_is_kept_in_seconds(status):
 @pytest.mark.parametrize(
     ("status", "endpoint", "known"),
     [
-        (500, at.READ_CONSENT, True),
-        (500, at.SIGN_CONSENT, False),
-        (503, at.SIGN_CONSENT, False),
-        (504, at.BOOK_WINDOW, False),
-        (408, at.BOOK_WINDOW, False),
-        (429, at.BOOK_WINDOW, True),
+        (500, READ_CONSENT, True),
+        (500, SIGN_CONSENT, False),
+        (503, SIGN_CONSENT, False),
+        (504, BOOK_WINDOW, False),
+        (408, BOOK_WINDOW, False),
+        (429, BOOK_WINDOW, True),
     ],
 )
 def test_a_change_that_failed_in_transit_has_an_unknown_outcome(status, endpoint, known):
@@ -202,7 +209,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(header, seconds):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 429, 500, 501, 503])
-@pytest.mark.parametrize("endpoint", [at.READ_CONSENT, at.UPDATE_PATIENT, at.LIST_CONSENTS])
+@pytest.mark.parametrize("endpoint", [READ_CONSENT, UPDATE_PATIENT, LIST_CONSENTS])
 @pytest.mark.asvs("16.5.1")
 def test_no_error_contains_the_apis_own_text(status, endpoint):
     for body in (abp("ClientelePortal:Rule", faults=[["title"]]), abp(faults=[["title"]]), CANARY.encode()):
@@ -224,7 +231,7 @@ json_values = st.recursive(
 
 @given(st.integers(100, 999), st.binary() | json_values.map(lambda v: json.dumps(v).encode()), st.text())
 def test_any_answer_becomes_some_error(status, body, retry_after):
-    for endpoint in (at.READ_CONSENT, at.SIGN_CONSENT, at.LIST_PHYSICIANS):
+    for endpoint in (READ_CONSENT, SIGN_CONSENT, LIST_PHYSICIANS):
         error = from_answer(status, body, "application/json", endpoint=endpoint, retry_after=retry_after)
         assert isinstance(error, errors.CareError)
 
@@ -248,5 +255,5 @@ def test_a_body_nested_too_deeply_counts_as_none():
 )
 def test_a_challenge_for_a_fresh_sign_in_has_the_allowed_age(challenge, age):
     assert failures.step_up_age(challenge) == age
-    error = from_answer(401, b"", "application/json", endpoint=at.SIGN_CONSENT, challenge=challenge)
+    error = from_answer(401, b"", "application/json", endpoint=SIGN_CONSENT, challenge=challenge)
     assert isinstance(error, errors.TokenRefused if age is None else errors.StepUpNeeded)

@@ -7,10 +7,10 @@ import json
 import msgspec
 import pytest
 
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page, Record, decode
 from portal.services.errors import BadResponse
-from portal.services.records.consents import ConsentForm
-from portal.services.records.notifications import Notification
+from portal.services.notifications import Notification
 from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, listed
 
 

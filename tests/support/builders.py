@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from portal.config.tenants import Side
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     Clause,
     ConsentForm,
     ConsentStatus,

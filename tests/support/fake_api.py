@@ -24,8 +24,10 @@ from msgspec import inspect
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 from portal.services.api import AnyEndpoint
+from portal.services.consents import LIST_CONSENTS
 from portal.services.decoding import Page
-from portal.services.endpoints import ALL, LIST_CONSENTS, LIST_NOTIFICATIONS
+from portal.services.endpoints import ALL
+from portal.services.notifications import LIST_NOTIFICATIONS
 
 NOW = datetime(2026, 11, 24, 20, tzinfo=UTC)
 """The moment from which sample instants are counted."""

@@ -11,7 +11,7 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.http import transport
-from portal.services.records.notifications import Notification, NotificationCounts
+from portal.services.notifications import Notification, NotificationCounts
 from portal.views import notifications
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Form, Page, Visitor

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus
+from portal.services.pgt_results import PgtCall, PgtResult, PgtStatus
 from portal.web import seen_results
 from tests.support.builders import person
 from tests.support.stack import CareService, PortalThread
@@ -58,7 +58,7 @@ def test_episode_and_result_link_to_each_other(grace: Visitor) -> None:
 def test_a_test_that_the_country_does_not_allow_is_not_described(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, country: str, is_told: bool
 ) -> None:
-    from portal.services.records.pgt_results import PgtResult, PgtStatus, PgtType
+    from portal.services.pgt_results import PgtResult, PgtStatus, PgtType
     from portal.views import pgt_results as view
 
     result = PgtResult(id="r", embryo_code="GO-1", status=PgtStatus.RELEASED, test_type=PgtType.PGT_P)

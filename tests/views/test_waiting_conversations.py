@@ -8,7 +8,7 @@ from time import perf_counter
 import pytest
 
 from portal.services import decoding
-from portal.services.records.conversations import Conversation, Message, MessageSide
+from portal.services.conversations import Conversation, Message, MessageSide
 from portal.views import waiting_conversations
 from portal.views.danger_words import danger_words, marked
 from portal.views.waiting_conversations import waiting_since

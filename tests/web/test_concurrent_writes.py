@@ -14,7 +14,10 @@ from flask import Flask, g
 
 from portal.config.tenants import Side
 from portal.services.capabilities import Capabilities
-from portal.services.endpoints import LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS
+from portal.services.consents import LIST_CONSENTS
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.protocols import LIST_PROTOCOLS
 from portal.state.session_records import Person
 from portal.store import open_store
 from portal.store.vault import Vault

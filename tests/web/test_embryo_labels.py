@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.web.labels import embryo_status_name, embryo_status_term, grade_in_words
 
 

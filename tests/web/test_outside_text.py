@@ -22,7 +22,7 @@ import portal
 from portal import folding, parse, telephone
 from portal.i18n import collation
 from portal.services import failures, pgt_results
-from portal.services.records.conversations import ReplyAddress
+from portal.services.conversations import ReplyAddress
 from portal.signin import flow
 from portal.views import danger_words, find, notifications, open_by_id
 from portal.views.consents import draft, snapshot, worklist
@@ -135,8 +135,8 @@ _WHOLE = (
         "views/protocols/plan.py",
         "views/protocols/rows.py",
         "views/protocols/stops.py",
-        "services/records/doses.py",
-        "services/records/protocols.py",
+        "services/rules/doses.py",
+        "services/protocols.py",
     ),
 )
 OTHERS = {

@@ -15,7 +15,7 @@ from babel import Locale
 from flask import Flask, g
 from msgspec.structs import replace
 
-from portal.services.records.episodes import Appointment
+from portal.services.episodes import Appointment
 from portal.views.episodes import view
 from portal.web.calendar_file import appointments_calendar
 from portal.web.visit_times import visit_time

@@ -13,9 +13,9 @@ from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
+from portal.services.episodes import Episode
 from tools.bench.answers import EPISODE, answers
 from tools.bench.measures import Row, Size, _cost, _ratio, in_turns
 from tools.bench.servers import PAGE, Bench

@@ -17,11 +17,14 @@ from portal.connect.dialects.forms import write_instant
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code
 from portal.connect.dialects.writing import SORTING
-from portal.services import endpoints
 from portal.services.client import Care
-from portal.services.records.consents import ConsentForm
-from portal.services.records.notifications import Notification
-from portal.services.records.physicians import Physician
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.files import READ_FILE_CONTENT
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.physicians import LIST_PHYSICIANS, Physician
+from portal.services.protocols import LIST_PROTOCOLS
 
 MOST_CALLS = 240
 _LIKELY: Mapping[str, tuple[str, ...]] = {
@@ -135,17 +138,17 @@ def ask_parameters(
     `truth` how it writes times, and true and false."""
     _ask_forms(care, visits, learned, names)
     good = {one.endpoint: one for one in visits if one.is_good and not one.id}
-    if news := good.get(endpoints.LIST_NOTIFICATIONS):
+    if news := good.get(LIST_NOTIFICATIONS):
         there = _List(care, news, learned)
         every = there.rows() or []
         for ours, member in (("IsRead", "isRead"), ("Type", "type")):
             _ask_filter(care, there, every, ours, (Notification, member), names, learned)
-    if people := good.get(endpoints.LIST_PHYSICIANS):
+    if people := good.get(LIST_PHYSICIANS):
         there = _List(care, people, learned)
         every = there.rows() or []
         _ask_filter(care, there, every, "LocationId", (Physician, "locationId"), names, learned)
         _ask_span(care, there, every, names, learned, instants)
-    if talks := good.get(endpoints.LIST_CONVERSATIONS):
+    if talks := good.get(LIST_CONVERSATIONS):
         _ask_archived(care, _List(care, talks, learned), names, learned, truth or (True, False))
     _ask_file(care, visits, learned, names)
 
@@ -154,7 +157,7 @@ def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Map
     listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
     if not listed:
         return
-    first = next((one for one in listed if one.endpoint is endpoints.LIST_CONSENTS), listed[0])
+    first = next((one for one in listed if one.endpoint is LIST_CONSENTS), listed[0])
     there = _List(care, first, learned)
     every = there.rows() or []
     if len(every) < 4:
@@ -167,13 +170,13 @@ def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Map
         if rules_of(care).largest_page is None:
             learned.largest_page = _largest_page(there, limit)
     _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
-    if first.endpoint is endpoints.LIST_CONSENTS:
+    if first.endpoint is LIST_CONSENTS:
         for ours, member in _BY_MEMBER.items():
             _ask_filter(care, there, every, ours, (ConsentForm, member), names, learned)
     _ask_sorting(care, there, every, names, learned)
 
 
-_ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
+_ASKED = (LIST_CONSENTS, LIST_PROTOCOLS)
 
 
 def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
@@ -290,7 +293,7 @@ def _ask_archived(
 
 def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
     """What the parameter is called that says which file is wanted, where the usual name isn't understood."""
-    read = [one for one in visits if one.endpoint is endpoints.READ_FILE_CONTENT]
+    read = [one for one in visits if one.endpoint is READ_FILE_CONTENT]
     if not read:
         learned.untried.append("id")
         return

@@ -8,7 +8,7 @@ from functools import cache
 from zoneinfo import available_timezones
 
 from portal import parse
-from portal.services.records.physicians import WorkingHours
+from portal.services.physicians import WorkingHours
 
 _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
 _COMPACT = re.compile(

@@ -15,10 +15,11 @@ from portal.connect.conform.forms import form_of
 from portal.connect.conform.losses import loss_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
 from portal.services import decoding
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentForm, TextGap
 from portal.services.decoding import Page
-from portal.services.endpoints import ALL, LIST_CONSENTS, READ_CONSENT
+from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
-from portal.services.records.consents import ConsentForm, TextGap
 from portal.services.uses import use_of
 
 SOMETIMES = frozenset(

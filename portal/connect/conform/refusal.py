@@ -9,13 +9,13 @@ from typing import cast
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.walk import call, json_of, rules_of
 from portal.connect.dialects.naming import words
-from portal.services import endpoints
 from portal.services.client import Care
+from portal.services.consents import READ_CONSENT
 
 
 def ask_refusal(care: Care, learned: Learned) -> None:
     """Request a record that doesn't exist, and learn the status and form of the error."""
-    refused = call(care, endpoints.READ_CONSENT, ids={"id": str(uuid.uuid4())})
+    refused = call(care, READ_CONSENT, ids={"id": str(uuid.uuid4())})
     learned.calls += 1
     rules = rules_of(care)
     if refused.status in (410, 422) and refused.status not in rules.errors.statuses:

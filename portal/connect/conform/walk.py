@@ -14,11 +14,20 @@ from portal.connect.answers.shape import UNREAD, members_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
-from portal.services import decoding, endpoints
+from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
 from portal.services.client import Care
+from portal.services.conversations import ARCHIVE_MESSAGE, LIST_CONVERSATIONS, RESTORE_MESSAGE
 from portal.services.decoding import Page
+from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
+from portal.services.files import READ_FILE_CONTENT
+from portal.services.notifications import (
+    LIST_NOTIFICATIONS,
+    READ_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATIONS,
+)
 
 LIST_SIZE = 25
 _MOST_OF_A_KIND = 5
@@ -57,7 +66,7 @@ class Visit:
 
 
 _PAGE: Query = {"SkipCount": 0, "MaxResultCount": LIST_SIZE}
-_READS = tuple(one for one in endpoints.ALL if one.is_safe)
+_READS = tuple(one for one in ALL if one.is_safe)
 LISTS = tuple(one for one in _READS if not one.names_record and not one.id_in_query)
 """The reads that need no id."""
 _ITEMS = tuple(one for one in _READS if one.names_record)
@@ -80,27 +89,27 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
                 visit = call(care, endpoint, ids={endpoint.ids[0]: id_})
                 ids.learn(visit)
                 yield visit
-    for id_ in ids.of(endpoints.READ_FILE_CONTENT.shows)[:2]:
-        yield call(care, endpoints.READ_FILE_CONTENT, query={"id": id_})
+    for id_ in ids.of(READ_FILE_CONTENT.shows)[:2]:
+        yield call(care, READ_FILE_CONTENT, query={"id": id_})
 
 
 def act(care: Care) -> Iterator[Visit]:
     """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
     message and restore it."""
-    settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS)
+    settings = call(care, READ_NOTIFICATION_SETTINGS)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
-        yield call(care, endpoints.UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
-    news = call(care, endpoints.LIST_NOTIFICATIONS, query=_PAGE)
+        yield call(care, UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
+    news = call(care, LIST_NOTIFICATIONS, query=_PAGE)
     for one in records(news)[:1]:
         was_read = bool(one.get("isRead"))
         for is_read in (not was_read, was_read):
             sent = {"ids": [one.get("id")], "isRead": is_read}
-            yield call(care, endpoints.UPDATE_NOTIFICATIONS, into=object, sent=sent)
-    talks = call(care, endpoints.LIST_CONVERSATIONS, query=_PAGE)
+            yield call(care, UPDATE_NOTIFICATIONS, into=object, sent=sent)
+    talks = call(care, LIST_CONVERSATIONS, query=_PAGE)
     for talk in records(talks)[:1]:
         for message in _records_in(talk.get("messages"))[:1]:
-            for endpoint in (endpoints.ARCHIVE_MESSAGE, endpoints.RESTORE_MESSAGE):
+            for endpoint in (ARCHIVE_MESSAGE, RESTORE_MESSAGE):
                 yield call(care, endpoint, into=object, ids={"messageId": str(message.get("id"))}, sent={})
 
 

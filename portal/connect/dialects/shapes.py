@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec import inspect
 
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Choice, Page
 from portal.services.endpoints import ALL
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import ConsentBrief, PgtBrief
-from portal.services.records.pgt_results import PgtResult
+from portal.services.episodes import ConsentBrief
+from portal.services.pgt_results import PgtBrief, PgtResult
 
 
 @dataclass(frozen=True, slots=True)

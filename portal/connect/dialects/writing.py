@@ -17,7 +17,7 @@ from portal.connect.dialects.shapes import Member, family, members_of, record_of
 from portal.services.api import AnyEndpoint, Query
 from portal.services.decoding import Choice
 from portal.services.endpoints import ALL
-from portal.services.records.prospects import Prospect
+from portal.services.prospects import Prospect
 
 
 class Writing:

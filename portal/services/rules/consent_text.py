@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import rfc8785
 
+from portal.services.consents.forms import Clause, ConsentDraft, ConsentForm, Statement
 from portal.services.decoding import fields_of
-from portal.services.records.consents import Clause, ConsentDraft, ConsentForm, Statement
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:

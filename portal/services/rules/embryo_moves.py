@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
-from portal.services.records.episodes import Episode
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
+from portal.services.episodes import Episode
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 
 WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
     EmbryoStatus.DISCARDED: (Disposition.DISCARD,),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import CLINIC_ROLES, EMBRYO_KINDS, ConsentForm, ConsentKind
-from portal.services.records.episodes import Episode
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import CLINIC_ROLES, EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.episodes import Episode
 from portal.services.rules.signing import Obstacle, end_of
 from portal.state.session_records import Person
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portal.folding import folded
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     CLINIC_ROLES,
     COUPLE_KINDS,
     ONE_PERSON_KINDS,

@@ -19,8 +19,8 @@ from portal.context import Context, context
 from portal.i18n.locale import language
 from portal.services import errors
 from portal.services.adapter import PLAIN
+from portal.services.episodes import Appointment
 from portal.services.errors import CareError, NotFound, NotOffered
-from portal.services.records.episodes import Appointment
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State

@@ -9,8 +9,7 @@ from flask import g
 
 from portal.services.client import Care
 from portal.services.errors import CareError, NotSignedIn
-from portal.services.prospects import book_window
-from portal.services.records.prospects import Booking
+from portal.services.prospects import Booking, book_window
 from portal.state.operations import Operation
 from portal.views.booking.windows import Window, read_week
 from portal.web.act_once import Attempt, Done, act_once

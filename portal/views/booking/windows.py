@@ -21,8 +21,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.parse import calendar_date, time_of_day
 from portal.services.client import Care
-from portal.services.physicians import list_physicians
-from portal.services.records.physicians import Physician
+from portal.services.physicians import Physician, list_physicians
 from portal.web.filters import now, today
 
 LENGTH = timedelta(minutes=30)

@@ -10,10 +10,10 @@ from portal.config.tenants import Side
 from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
+from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.listed import Listed
-from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.services.rules.consent_text import content_hash
 from portal.state.session_records import Person
 from portal.views.consents import create, ending, labels, languages, pdf, revoke, sign, worklist

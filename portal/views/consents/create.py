@@ -21,12 +21,11 @@ from portal.services.consents import (
     get_consent,
     list_consents,
 )
-from portal.services.episodes import get_episode
+from portal.services.consents.forms import ConsentForm
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
 from portal.services.gather import gather, known
 from portal.services.listed import Listed
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
 from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.consents import lawful

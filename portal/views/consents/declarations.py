@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from portal.i18n.gettext import _
-from portal.services.records.consents import SignerRole
+from portal.services.consents.forms import SignerRole
 
 
 @dataclass(frozen=True, slots=True)

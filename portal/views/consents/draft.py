@@ -14,7 +14,7 @@ from werkzeug.datastructures import MultiDict
 from portal.config.consent_templates import Template
 from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, calendar_date, line
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     CLINIC_ROLES,
     COUPLE_KINDS,
     EMBRYO_KINDS,
@@ -30,10 +30,10 @@ from portal.services.records.consents import (
     SigningOrder,
     Statement,
 )
-from portal.services.records.episodes import Episode
-from portal.services.records.storage import Disposition
+from portal.services.episodes import Episode
 from portal.services.rules.ending import is_carried_out
 from portal.services.rules.signing import missing_party
+from portal.services.storage import Disposition
 from portal.state.session_records import Person
 from portal.views.consents.labels import names_of, role_word, text_gap_words
 from portal.views.consents.people import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portal.i18n.gettext import _, ngettext
-from portal.services.records.consents import ConsentForm, Signature, Signer, SignerRole, TextGap
-from portal.services.records.episodes import Episode
+from portal.services.consents.forms import ConsentForm, Signature, Signer, SignerRole, TextGap
+from portal.services.episodes import Episode
 from portal.services.rules.ending import Ending, ending_of, obstacle_to_ending
 from portal.services.rules.signing import (
     CANCELLED,

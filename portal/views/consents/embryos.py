@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from portal.services.client import Care
-from portal.services.episodes import get_episode
+from portal.services.consents.forms import EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.episodes import Episode, get_episode
 from portal.services.gather import gather, known
-from portal.services.records.consents import EMBRYO_KINDS, ConsentForm, ConsentKind
-from portal.services.records.episodes import Episode
 from portal.web.labels import with_record
 
 

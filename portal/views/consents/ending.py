@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from portal.i18n.gettext import _
-from portal.services.records.consents import ConsentForm, ToldBy
+from portal.services.consents.forms import ConsentForm, ToldBy
 from portal.services.rules.ending import Ending, ending_of
 from portal.state.session_records import Person
 from portal.views.consents.labels import signer_name

@@ -9,8 +9,7 @@ from unicodedata import bidirectional
 from flask import Blueprint
 
 from portal.i18n.gettext import _, for_each_language
-from portal.services.decoding import Choice
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     ConsentForm,
     ConsentKind,
     ConsentStatus,
@@ -19,6 +18,7 @@ from portal.services.records.consents import (
     SigningMethod,
     TextGap,
 )
+from portal.services.decoding import Choice
 from portal.web.filters import in_a_row
 from portal.web.labels import spaced
 

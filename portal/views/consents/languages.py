@@ -9,7 +9,7 @@ from flask import Blueprint, g
 
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
-from portal.services.records.consents import ConsentForm, ReadingMode
+from portal.services.consents.forms import ConsentForm, ReadingMode
 
 
 def register(bp: Blueprint) -> None:

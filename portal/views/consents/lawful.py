@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from portal.config.consent_templates import Template, TemplateClause, Templates
 from portal.config.consent_templates.law import Matter, Rule
 from portal.i18n.gettext import _
-from portal.services.records.consents import CLINIC_ROLES, ONE_PERSON_KINDS, ConsentKind, SignerRole
+from portal.services.consents.forms import CLINIC_ROLES, ONE_PERSON_KINDS, ConsentKind, SignerRole
 from portal.views.consents.draft import NewForm, filled_in
 from portal.views.consents.labels import listed, role_word
 

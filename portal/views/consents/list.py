@@ -10,9 +10,9 @@ from functools import partial
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
 from portal.services.consents import get_consent
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.gather import gather_all, known
 from portal.services.listed import Listed
-from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import names_of, text_gap_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.i18n.gettext import ngettext
-from portal.services.records.consents import ConsentForm, Signer, SignerRole
+from portal.services.consents.forms import ConsentForm, Signer, SignerRole
 from portal.services.rules.signing import others_missing, unseen_by, without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import names_of

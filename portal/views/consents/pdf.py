@@ -12,7 +12,7 @@ from portal.i18n.gettext import _
 from portal.printing import Attached
 from portal.services.client import Care
 from portal.services.consents import get_consent
-from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
+from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.rules.consent_text import content_hash, signed_text
 from portal.state.session_records import Person
 from portal.views.consents.embryos import embryo_names

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     CLINIC_ROLES,
     COUPLE_KINDS,
     ONE_PERSON_KINDS,
@@ -22,9 +22,9 @@ from portal.services.records.consents import (
     Signer,
     SignerRole,
 )
-from portal.services.records.episodes import Episode
-from portal.services.records.patients import Patient
-from portal.services.records.relationships import RelationshipType
+from portal.services.episodes import Episode
+from portal.services.patients import Patient
+from portal.services.relationships import RelationshipType
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
 

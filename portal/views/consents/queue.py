@@ -6,8 +6,8 @@ from flask import request
 
 from portal.parse import whole_number
 from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotSignedIn
-from portal.services.records.consents import ConsentForm
 from portal.state.session_records import Person
 from portal.views.consents.worklist import Place, WorkList, place_of, queue_query, read_work
 

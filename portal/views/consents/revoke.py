@@ -20,7 +20,7 @@ from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import Told, get_consent, revoke_consent
-from portal.services.records.consents import ConsentForm, ToldBy
+from portal.services.consents.forms import ConsentForm, ToldBy
 from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import same_name
 from portal.state.operations import Operation, State

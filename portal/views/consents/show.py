@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 
 from portal.services.client import Care
-from portal.services.records.consents import ConsentForm
+from portal.services.consents.forms import ConsentForm
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import episode_of, names_in

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, g, url_for
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.records.consents import ConsentForm
+from portal.services.consents.forms import ConsentForm
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words

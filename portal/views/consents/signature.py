@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from portal.context import context
 from portal.services.client import Care
 from portal.services.consents import get_consent, sign_consent, signing_max_age
+from portal.services.consents.forms import ConsentForm, ReadingMode
 from portal.services.errors import Conflict, Refused, Unavailable
-from portal.services.records.consents import ConsentForm, ReadingMode
 from portal.services.rules.signing import has_signed, open_role
 from portal.state.operations import State
 from portal.state.session_records import Person

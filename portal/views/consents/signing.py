@@ -15,7 +15,7 @@ import msgspec
 
 from portal.context import context
 from portal.i18n.locale import language
-from portal.services.records.consents import ConsentForm, ReadingMode, SignerRole, Statement
+from portal.services.consents.forms import ConsentForm, ReadingMode, SignerRole, Statement
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import expected_name, open_role, same_name
 from portal.state.operations import Operation, State

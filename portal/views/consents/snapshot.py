@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from portal.i18n.gettext import _
-from portal.services.records.consents import Clause, ConsentForm, Statement
-from portal.services.records.storage import Disposition
+from portal.services.consents.forms import Clause, ConsentForm, Statement
+from portal.services.storage import Disposition
 from portal.web.labels import disposition_name
 
 _MOST_WORDS = 1000

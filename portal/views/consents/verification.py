@@ -7,8 +7,8 @@ from functools import partial
 
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
+from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.gather import gather, gather_all, known
-from portal.services.records.consents import ConsentForm, Signature
 from portal.services.rules.consent_text import content_hash, seal
 from portal.state.session_records import Person
 

@@ -26,11 +26,11 @@ from portal.services.consents import (
     list_open_consents,
     list_undated,
 )
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import Page
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
 from portal.services.listed import Count, Listed
-from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.services.rules.signing import listed_role, without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import kind_word, names_of

@@ -15,6 +15,7 @@ from portal.i18n.gettext import _
 from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.conversations import (
+    Conversation,
     archive_conversations,
     archive_message,
     get_conversation,
@@ -27,9 +28,6 @@ from portal.services.gather import gather
 from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
-from portal.services.records.conversations import (
-    Conversation,
-)
 from portal.state.session_records import Person
 from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page
 from portal.views.conversations.view import (

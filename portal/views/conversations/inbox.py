@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from portal.services import decoding
 from portal.services.client import Care
-from portal.services.conversations import list_conversations
+from portal.services.conversations import Conversation, list_conversations
 from portal.services.listed import Count
 from portal.services.paging import read_every_page
-from portal.services.records.conversations import Conversation
 from portal.views.conversations.view import Row
 from portal.web.pages import Page
 

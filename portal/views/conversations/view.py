@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from urllib.parse import quote
 
 from portal.i18n.gettext import _, ngettext
-from portal.services.records.conversations import (
+from portal.services.conversations import (
     Attachment,
     Channel,
     Conversation,

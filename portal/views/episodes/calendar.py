@@ -8,9 +8,8 @@ from flask import Blueprint, Response, g
 
 from portal.config.tenants import Side
 from portal.services.client import Care
-from portal.services.episodes import get_episode
+from portal.services.episodes import Appointment, get_episode
 from portal.services.errors import NotFound
-from portal.services.records.episodes import Appointment
 from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.calendar_file import appointments_calendar, as_download

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from portal.i18n.gettext import _
-from portal.services.records.documents import Documents, File
+from portal.services.directories import Documents
+from portal.services.files import File
 from portal.web.filters import file_size
 from portal.web.plan_changes import is_before_change
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from portal.i18n.gettext import _
-from portal.services.records.cases import CareStatus
-from portal.services.records.episodes import Episode, EpisodeStage, Outcome
+from portal.services.cases import CareStatus
+from portal.services.episodes import Episode, EpisodeStage, Outcome
 
 ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
 """The stages whose events a patient reads once they are verified."""

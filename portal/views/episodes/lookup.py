@@ -21,17 +21,14 @@ from portal.context import session
 from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.consents import list_consents
-from portal.services.conversations import list_conversations
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import Page
-from portal.services.episodes import episode_ids, get_episode
+from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, Unavailable
 from portal.services.gather import gather, gather_all, known
-from portal.services.notifications import list_notifications
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
+from portal.services.notifications import Notification, list_notifications
+from portal.services.patients import Patient
 from portal.state.session_records import Person
 
 T = TypeVar("T")

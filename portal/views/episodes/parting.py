@@ -8,11 +8,11 @@ from datetime import date
 
 from portal.services.client import Care
 from portal.services.consents import list_consents
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.gather import gather
-from portal.services.records.consents import ConsentForm, ConsentStatus
-from portal.services.records.episodes import ConsentBrief, Episode
-from portal.services.records.relationships import Relationship, RelationshipType
+from portal.services.relationships import Relationship, RelationshipType
 from portal.web.filters import today
 
 _PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)

@@ -12,9 +12,9 @@ from flask import Response, url_for
 from portal.i18n.gettext import _, for_each_language
 from portal.services import decoding
 from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.episodes import Episode
 from portal.services.errors import CareError
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
 from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents.labels import state_word, status_tone, status_word

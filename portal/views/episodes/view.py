@@ -12,8 +12,19 @@ from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
-from portal.services.records.consents import ConsentForm
-from portal.services.records.doses import (
+from portal.services.consents.forms import ConsentForm
+from portal.services.episodes import (
+    Alert,
+    Appointment,
+    ConsentBrief,
+    Episode,
+    EpisodeStage,
+    MonitoringDay,
+    TimelineEvent,
+)
+from portal.services.pgt_results import PgtBrief, PgtCall
+from portal.services.protocols import Protocol, ProtocolType
+from portal.services.rules.doses import (
     NIGHT_ENDS,
     Standing,
     doses_on,
@@ -22,18 +33,6 @@ from portal.services.records.doses import (
     remaining,
     standing,
 )
-from portal.services.records.episodes import (
-    Alert,
-    Appointment,
-    ConsentBrief,
-    Episode,
-    EpisodeStage,
-    MonitoringDay,
-    PgtBrief,
-    TimelineEvent,
-)
-from portal.services.records.pgt_results import PgtCall
-from portal.services.records.protocols import Protocol, ProtocolType
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed

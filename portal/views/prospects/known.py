@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from portal.services.client import Care
-from portal.services.conversations import list_conversations
+from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather, known
-from portal.services.notifications import list_notifications
-from portal.services.records.conversations import Conversation, MessageSide
-from portal.services.records.notifications import Notification
+from portal.services.notifications import Notification, list_notifications
 from portal.web import audit
 
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")

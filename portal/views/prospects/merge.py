@@ -15,8 +15,7 @@ from portal.services.client import Care
 from portal.services.errors import NotFound, Refused
 from portal.services.gather import gather, known
 from portal.services.notifications import list_notifications
-from portal.services.prospects import merge_prospects
-from portal.services.records.prospects import Prospect
+from portal.services.prospects import Prospect, merge_prospects
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.prospects.known import FIELDS, Known, named_in, read_known

@@ -12,8 +12,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import Conflict
-from portal.services.protocols import get_protocol, list_protocols, update_protocol
-from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
 from portal.state.session_records import Person
 from portal.views.protocols import create, edit, labels, schedule, seen
 from portal.views.protocols.history import trigger_faults

@@ -14,11 +14,16 @@ from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.episodes import get_episode
+from portal.services.episodes import Appointment, get_episode
 from portal.services.errors import CareError
-from portal.services.protocols import create_protocol, get_protocol, list_protocols
-from portal.services.records.episodes import Appointment
-from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
+from portal.services.protocols import (
+    Protocol,
+    ProtocolDraft,
+    ProtocolStatus,
+    create_protocol,
+    get_protocol,
+    list_protocols,
+)
 from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.consents.draft import episode_id_of

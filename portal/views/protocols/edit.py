@@ -12,8 +12,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.protocols import get_protocol, update_protocol
-from portal.services.records.protocols import Protocol
+from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.state.session_records import Person
 from portal.views.protocols.changes import Change, Wording, changes
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices

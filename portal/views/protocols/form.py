@@ -18,7 +18,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
-from portal.services.records.protocols import Protocol, ProtocolType
+from portal.services.protocols import Protocol, ProtocolType
 from portal.views.protocols.history import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels

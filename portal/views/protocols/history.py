@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from portal.dates import days_after
 from portal.i18n.gettext import _
-from portal.services.records.doses import courses, horizon, minutes
-from portal.services.records.protocols import Protocol
+from portal.services.protocols import Protocol
+from portal.services.rules.doses import courses, horizon, minutes
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow, day_in
 from portal.web.doses import amount

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from portal.i18n.gettext import _
-from portal.services.records.protocols import ProtocolStatus
+from portal.services.protocols import ProtocolStatus
 from portal.state.session_records import Person
 from portal.web.labels import spaced
 

@@ -18,14 +18,7 @@ from msgspec.structs import replace
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, whole_number
-from portal.services.records.protocols import (
-    Check,
-    Medication,
-    Protocol,
-    ProtocolDraft,
-    ProtocolStatus,
-    ProtocolType,
-)
+from portal.services.protocols import Check, Medication, Protocol, ProtocolDraft, ProtocolStatus, ProtocolType
 from portal.views.protocols.rows import (
     CHECK_COLUMNS,
     LONG,

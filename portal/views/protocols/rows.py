@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from portal.i18n.gettext import _
 from portal.i18n.number_words import in_words
 from portal.parse import dose, paragraphs, two_readings, whole_number
-from portal.services.records.protocols import Check, Medication, is_until_trigger
+from portal.services.protocols import Check, Medication, is_until_trigger
 from portal.web.doses import dose_number
 from portal.web.filters import in_a_row
 

@@ -16,8 +16,9 @@ from portal.dates import in_zone, later
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
-from portal.services.protocols import get_protocol
-from portal.services.records.doses import (
+from portal.services.patients import Patient
+from portal.services.protocols import Check, Protocol, get_protocol
+from portal.services.rules.doses import (
     Course,
     Dose,
     Standing,
@@ -28,8 +29,6 @@ from portal.services.records.doses import (
     minutes,
     standing,
 )
-from portal.services.records.patients import Patient
-from portal.services.records.protocols import Check, Protocol
 from portal.state.session_records import Person
 from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view, read_whose

@@ -15,9 +15,9 @@ from portal.config.dose_ranges import DoseRange, range_of
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import dose
-from portal.services.records.doses import Course, courses, horizon, minutes
-from portal.services.records.episodes import Appointment, Episode
-from portal.services.records.protocols import Medication
+from portal.services.episodes import Appointment, Episode
+from portal.services.protocols import Medication
+from portal.services.rules.doses import Course, courses, horizon, minutes
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.web.doses import dose_number

@@ -11,14 +11,13 @@ from markupsafe import Markup
 from portal.dates import days_after
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
-from portal.services.episodes import get_episode
+from portal.services.episodes import Appointment, ConsentBrief, Episode, get_episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
+from portal.services.patients import Patient
 from portal.services.physicians import list_physicians
-from portal.services.records.doses import Standing, standing
-from portal.services.records.episodes import Appointment, ConsentBrief, Episode
-from portal.services.records.patients import Patient
-from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
+from portal.services.protocols import Check, Medication, Protocol, ProtocolStatus
+from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
 from portal.views.protocols.labels import ENDS, may_write
 from portal.views.protocols.stops import collection_of

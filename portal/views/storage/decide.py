@@ -14,12 +14,11 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents
+from portal.services.consents.forms import ConsentForm
 from portal.services.errors import NotFound
 from portal.services.gather import gather, known
-from portal.services.records.consents import ConsentForm
-from portal.services.records.storage import Disposition, EmbryoStorage
 from portal.services.rules.embryo_moves import names_embryo
-from portal.services.storage import choose_disposition
+from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
 from portal.state.session_records import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels

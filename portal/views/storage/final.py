@@ -7,9 +7,9 @@ from flask import request
 
 from portal.i18n.gettext import _
 from portal.parse import line
-from portal.services.records.consents import ConsentForm, Signature
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.rules.embryo_moves import second_signatures
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.storage.first_steps import FirstStep
 from portal.views.storage.moves import Moves
 from portal.views.storage.view import EmbryoView

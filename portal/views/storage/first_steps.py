@@ -18,7 +18,7 @@ from flask import g, url_for
 
 from portal.context import context
 from portal.i18n.gettext import catalogue_of
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.storage.form import values_of
 from portal.views.storage.view import EmbryoView

@@ -10,8 +10,7 @@ from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.client import Care
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage, StorageLocation
-from portal.services.storage import update_embryo_storage
+from portal.services.storage import EmbryoStatus, EmbryoStorage, StorageLocation, update_embryo_storage
 from portal.views.storage.moves import Moves, move_name, reason
 from portal.views.storage.view import LOCATION, paid_until
 from portal.web.forms import Fields, Values, a_date, choice, text

@@ -10,8 +10,8 @@ from flask import Blueprint, Response, g, request, url_for
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
 from portal.services.sign_in_age import FRESH
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step

@@ -9,12 +9,11 @@ from flask import url_for
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
 from portal.services.consents import all_consents
-from portal.services.episodes import get_episode
+from portal.services.consents.forms import ConsentForm, ConsentKind
+from portal.services.episodes import Episode, get_episode
 from portal.services.gather import gather, gather_all, known
-from portal.services.records.consents import ConsentForm, ConsentKind
-from portal.services.records.episodes import Episode
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.services.rules.embryo_moves import Evidence, Gap, Missing, Move, moves_of, names_embryo
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView

@@ -10,8 +10,8 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
-from portal.services.records.storage import EmbryoStorage
 from portal.services.sign_in_age import FRESH
+from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.views.storage.final import FinalStatusPage, OnStraw, final_page

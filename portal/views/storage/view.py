@@ -13,8 +13,8 @@ from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
-from portal.services.records.episodes import Episode
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.episodes import Episode
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart

@@ -10,7 +10,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from portal.i18n.gettext import _, ngettext
-from portal.services.records.episodes import MonitoringDay
+from portal.services.episodes import MonitoringDay
 from portal.web.drawings.svg import Axis, dot, drawing, element, label, measured, path, round_up, spread
 
 READY_MM = 17

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from portal.i18n.gettext import _, ngettext
-from portal.services.records.doses import courses, horizon
-from portal.services.records.protocols import Check, Medication
+from portal.services.protocols import Check, Medication
+from portal.services.rules.doses import courses, horizon
 from portal.web.drawings.svg import Axis, drawing, element, label, path
 
 _WIDTH = 480.0

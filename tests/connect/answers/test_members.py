@@ -9,10 +9,10 @@ import pytest
 
 from portal.connect.answers.members import RECORDS
 from portal.connect.answers.observer import Answers
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
-from portal.services.endpoints import LIST_CONSENTS, READ_EPISODE
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
+from portal.services.episodes import READ_EPISODE, Episode
 from portal.store import StoreFull, open_store
 from portal.store.sqlite import SqliteStore
 from portal.store.vault import Vault

@@ -14,7 +14,8 @@ from portal.http.transfer import Answer
 from portal.services.adapter import PLAIN
 from portal.services.api import Endpoint
 from portal.services.client import Care
-from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS
+from portal.services.consents import LIST_CONSENTS
+from portal.services.physicians import LIST_PHYSICIANS
 
 NAMES = {"procedureDate": "dueDate", "status": "state", "patientId": "subjectRef"}
 

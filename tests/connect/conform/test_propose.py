@@ -12,7 +12,10 @@ from portal.connect.conform.walk import Visit
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.rules import Rules
 from portal.services.api import AnyEndpoint
-from portal.services.endpoints import LIST_CONSENTS, LIST_NOTIFICATIONS, LIST_PHYSICIANS, READ_EPISODE
+from portal.services.consents import LIST_CONSENTS
+from portal.services.episodes import READ_EPISODE
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.physicians import LIST_PHYSICIANS
 
 
 def visit(endpoint: AnyEndpoint, answer: object) -> Visit:

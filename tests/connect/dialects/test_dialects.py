@@ -20,23 +20,17 @@ from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import choices, members_of, record_of
 from portal.connect.dialects.writing import SORTING, Writing
+from portal.services.cases import UPDATE_CASE
+from portal.services.consents import LIST_CONSENTS, SIGN_CONSENT
+from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
-from portal.services.endpoints import (
-    ALL,
-    LIST_CONSENTS,
-    LIST_NOTIFICATIONS,
-    LIST_PHYSICIANS,
-    MERGE_PROSPECTS,
-    SIGN_CONSENT,
-    UPDATE_CASE,
-    UPDATE_NOTIFICATIONS,
-)
+from portal.services.endpoints import ALL
+from portal.services.episodes import Episode
 from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused
 from portal.services.failures import from_answer
-from portal.services.records.consents import ConsentForm
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.physicians import Physician
+from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
+from portal.services.physicians import LIST_PHYSICIANS, Physician
+from portal.services.prospects import MERGE_PROSPECTS
 
 RECORDS = sorted(
     {shape for one in ALL if (shape := record_of(one.answer))},

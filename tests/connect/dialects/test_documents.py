@@ -10,9 +10,9 @@ from portal.careservice.domain.rules import Rule
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.tables import KEYS
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
 from portal.services.decoding import Page
-from portal.services.endpoints import LIST_CONSENTS
-from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
 from portal.services.refusal_codes import RULES
 from portal.web.refusals import refusal_message
 

@@ -12,7 +12,7 @@ from portal.config.settings import Settings
 from portal.connect.dialects.file import DialectError
 from portal.connect.dialects.load import load_dialects
 from portal.demo.stack import portal_environment, tenants_file
-from portal.services.endpoints import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS
 from tests.support.stack import plan
 
 

@@ -11,13 +11,13 @@ import pytest
 from msgspec import inspect
 
 from portal.careservice.ids import sample_id
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification, NotificationSettings
-from portal.services.records.pgt_results import PgtResult
-from portal.services.records.physicians import Physician
-from portal.services.records.protocols import Protocol
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation
+from portal.services.episodes import Episode
+from portal.services.notifications import Notification, NotificationSettings
+from portal.services.pgt_results import PgtResult
+from portal.services.physicians import Physician
+from portal.services.protocols import Protocol
 from tests.services.accepted_formats.pages import AMELIAS, GRACE, GRACES, bell_of, sign_in
 from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
 from tests.support.signing import consent

@@ -15,8 +15,7 @@ import pytest
 
 from portal.config.variables import Timeouts
 from portal.services.client import Care
-from portal.services.endpoints import LIST_PHYSICIANS
-from portal.services.exchanges import PhysicianQuery
+from portal.services.physicians import LIST_PHYSICIANS, PhysicianQuery
 from portal.services.reference_cache import ReferenceCache
 from portal.store.sqlite import SqliteStore
 from portal.store.vault import Vault

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from requests import Request
 
-from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, UPDATE_CASE
+from portal.services.cases import UPDATE_CASE
+from portal.services.consents import LIST_CONSENTS
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -16,6 +17,7 @@ from portal.services.errors import (
     NotFound,
     Unavailable,
 )
+from portal.services.physicians import LIST_PHYSICIANS
 from portal.store import StoreDown
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read
 from tests.support.care import untyped

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from portal.services.cases import UPDATE_CASE
 from portal.services.client import Care
-from portal.services.endpoints import UPDATE_CASE
 from portal.services.errors import (
     CareError,
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     Clause,
     ConsentForm,
     ConsentKind,
@@ -21,8 +21,8 @@ from portal.services.records.consents import (
     SigningMethod,
     Statement,
 )
-from portal.services.records.storage import Disposition
 from portal.services.rules import consent_text
+from portal.services.storage import Disposition
 from tests.services.consent_forms import CLAUSES, HASH, whole
 
 CANONICAL = (

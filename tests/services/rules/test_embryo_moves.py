@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
-from portal.services.records.episodes import Episode
-from portal.services.records.patients import Patient
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
+from portal.services.episodes import Episode
+from portal.services.patients import Patient
 from portal.services.rules.embryo_moves import Evidence, Gap, Move, moves_of
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 
 GRACE = Patient(id="grace", user_id="grace-account", first_name="Grace", last_name="Okafor")
 JOSEPH = Patient(id="joseph", first_name="Joseph", last_name="Okafor")

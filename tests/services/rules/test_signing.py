@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.services.records.consents import Signature, SignerRole
+from portal.services.consents.forms import Signature, SignerRole
 from portal.services.rules.signing import has_signed
 from tests.support.builders import consent, person
 

@@ -11,7 +11,7 @@ from flask_babel import Babel
 from portal.careservice.domain.rules import Rule
 from portal.config.consent_templates import load
 from portal.config.tenants import Side
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     Clause,
     ConsentForm,
     ConsentKind,

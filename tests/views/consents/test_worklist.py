@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from portal.config.tenants import Side
 from portal.services.consents import OPEN_STATUSES, list_open_consents
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer
+from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import Page as Records
 from portal.services.errors import Invalid
-from portal.services.exchanges import ConsentQuery
 from portal.services.listed import Count
-from portal.services.records.consents import ConsentForm, ConsentKind, ConsentStatus, Signer
 from portal.views import consents as consents_views
 from portal.views.consents import worklist
 from portal.views.consents.worklist import WorkList, place_of, short_name, work_of

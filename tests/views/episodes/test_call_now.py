@@ -9,9 +9,9 @@ import pytest
 from msgspec import structs
 
 from portal.config.tenants import Side
-from portal.services.records.cases import CareStatus
-from portal.services.records.episodes import Episode, EpisodeStage
-from portal.services.records.patients import Patient
+from portal.services.cases import CareStatus
+from portal.services.episodes import Episode, EpisodeStage
+from portal.services.patients import Patient
 from portal.views.episodes import view
 from portal.web import clinic_contact
 from tests.careservice.api.calls import AMELIA_EPISODE

@@ -12,18 +12,11 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
 from portal.services import decoding
-from portal.services.records.cases import CareStatus
-from portal.services.records.consents import ConsentKind, ConsentStatus
-from portal.services.records.episodes import (
-    Alert,
-    ConsentBrief,
-    Episode,
-    EpisodeStage,
-    Outcome,
-    TimelineEvent,
-)
-from portal.services.records.notifications import Notification, Severity
-from portal.services.records.patients import Patient
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentKind, ConsentStatus
+from portal.services.episodes import Alert, ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
+from portal.services.notifications import Notification, Severity
+from portal.services.patients import Patient
 from portal.views import home
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.records.cases import CareStatus
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
-from portal.services.records.patients import Patient
-from portal.services.records.relationships import Relationship, RelationshipType
+from portal.services.cases import CareStatus
+from portal.services.episodes import Episode
+from portal.services.notifications import Notification
+from portal.services.patients import Patient
+from portal.services.relationships import Relationship, RelationshipType
 from portal.views.episodes import parting
 from portal.views.home import is_pressing
 from tests.careservice.api.calls import AMELIA_EPISODE

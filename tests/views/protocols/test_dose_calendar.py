@@ -15,11 +15,11 @@ from flask import g
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from portal.services.records.cases import CareStatus
-from portal.services.records.doses import Standing, courses, doses_of_day, doses_on, minutes, standing
-from portal.services.records.episodes import Episode, Outcome
-from portal.services.records.patients import Patient
-from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.cases import CareStatus
+from portal.services.episodes import Episode, Outcome
+from portal.services.patients import Patient
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.rules.doses import Standing, courses, doses_of_day, doses_on, minutes, standing
 from portal.views.episodes import view
 from portal.views.episodes.view import EpisodeView
 from portal.views.protocols.schedule import calendar_of, days

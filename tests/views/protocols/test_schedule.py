@@ -13,7 +13,7 @@ import pytest
 from pypdf import PdfReader
 
 from portal.careservice.ids import sample_id
-from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.views.protocols.schedule import calendar_of
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor

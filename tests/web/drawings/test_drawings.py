@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from portal.services.records.episodes import Follicles, MonitoringDay
-from portal.services.records.protocols import Check, Medication
+from portal.services.episodes import Follicles, MonitoringDay
+from portal.services.protocols import Check, Medication
 from portal.web.drawings.monitoring import monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import bars, medication_grid
 from portal.web.drawings.svg import Axis, element, round_up, spread

@@ -11,21 +11,9 @@ from datetime import UTC, date, datetime
 import msgspec
 from msgspec import UNSET
 
+from portal.services.api import Group
 from portal.services.client import Care
-from portal.services.decoding import Page
-from portal.services.endpoints import (
-    CREATE_CONSENT,
-    LIST_CONSENTS,
-    READ_CONSENT,
-    REVOKE_CONSENT,
-    SIGN_CONSENT,
-)
-from portal.services.errors import Invalid
-from portal.services.exchanges import ConsentQuery, Revoking, Signing
-from portal.services.listed import Listed
-from portal.services.paging import CAP, CHUNK, read_every_page, requested_page
-from portal.services.read_back import read_back
-from portal.services.records.consents import (
+from portal.services.consents.forms import (
     CLINIC_ROLES,
     ONE_PERSON_KINDS,
     TREATMENT_RESTS_ON,
@@ -37,7 +25,22 @@ from portal.services.records.consents import (
     SigningMethod,
     ToldBy,
 )
+from portal.services.consents.requests import ConsentQuery, Revoking, Signing
+from portal.services.decoding import Page
+from portal.services.errors import Invalid
+from portal.services.listed import Listed
+from portal.services.paging import CAP, CHUNK, read_every_page, requested_page
+from portal.services.read_back import read_back
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
+
+_consents = Group("ConsentForm")
+_CONSENTS = "/api/care/consent-forms"
+LIST_CONSENTS = _consents.get(_CONSENTS, Page[ConsentForm], ConsentQuery, shows="consent", page="/consents")
+CREATE_CONSENT = _consents.post(_CONSENTS, ConsentForm, ConsentDraft)
+READ_CONSENT = _consents.get(f"{_CONSENTS}/{{id}}", ConsentForm, shows="consent")
+SIGN_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/sign", ConsentForm, Signing, max_age=FRESH)
+REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revoking, max_age=FRESH)
+
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SOONEST = "procedureDate"

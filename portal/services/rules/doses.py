@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
 
-from portal.services.records.cases import CareStatus
-from portal.services.records.episodes import Episode, Outcome
-from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.cases import CareStatus
+from portal.services.episodes import Episode, Outcome
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _MIDDAY, _DAY = 12 * 60, 24 * 60

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
+from portal.services.audited import Audited
 from portal.services.decoding import Choice, Id, Record, Timed, Whole
-from portal.services.records.base import Audited
-from portal.services.records.storage import Disposition
+from portal.services.storage import Disposition
 
 
 class ConsentStatus(Choice):

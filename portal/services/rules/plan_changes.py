@@ -13,8 +13,8 @@ from enum import Enum, auto
 import msgspec
 from msgspec import structs
 
-from portal.services.records.doses import courses, doses_of_day, horizon
-from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.rules.doses import courses, doses_of_day, horizon
 
 _MOST_DAYS = 180
 """How far ahead two plans are compared."""
