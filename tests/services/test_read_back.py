@@ -91,7 +91,7 @@ def test_a_refused_act_stays_a_refusal(care: Any, act: str) -> None:
 def test_every_read_after_an_act_goes_through_read_back() -> None:
     unguarded: list[str] = []
     reading: set[str] = set()
-    for path in sorted(Path(services.__path__[0]).glob("*.py")):
+    for path in sorted(Path(services.__path__[0]).rglob("*.py")):
         functions = [
             node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)
         ]

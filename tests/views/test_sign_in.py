@@ -9,8 +9,10 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import pytest
 
+from portal.signin import flow
 from portal.signin.discovery import ProviderDown
 from portal.signin.flow import local_path
+from portal.signin.pushed_requests import push
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Visitor
 
@@ -23,22 +25,17 @@ def test_signing_in_returns_to_the_requested_page(portal: PortalThread) -> None:
 
 @pytest.mark.asvs("10.4.6")
 def test_the_authorization_request_is_pushed_with_pkce_state_and_nonce(
-    portal: PortalThread, service: CareService
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The parameters are pushed; what the browser carries is a handle. The pushed ones hold PKCE with S256."""
     pushed: list[dict[str, str]] = []
-    sign_in = portal.context.sign_in
-    original = type(sign_in)._push
 
-    def spy(self: Any, client: Any, tenant: Any, metadata: Any, location: str) -> str:
+    def spy(session: Any, tenant: Any, provider: Any, location: str) -> str:
         pushed.append({name: values[0] for name, values in parse_qs(urlsplit(location).query).items()})
-        return original(self, client, tenant, metadata, location)
+        return push(session, tenant, provider, location)
 
-    type(sign_in)._push = spy
-    try:
-        page = portal.visitor().request("GET", "/sign-in", follow=False, status=303)
-    finally:
-        type(sign_in)._push = original
+    monkeypatch.setattr(flow, "push", spy)
+    page = portal.visitor().request("GET", "/sign-in", follow=False, status=303)
     query = parse_qs(urlsplit(page.headers["Location"]).query)
     assert set(query) == {"client_id", "request_uri"}
     assert pushed[0]["code_challenge_method"] == "S256"

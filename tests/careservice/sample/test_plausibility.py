@@ -32,8 +32,9 @@ from portal.careservice.domain.pgt_results import PgtResult
 from portal.careservice.domain.protocols import FertilityProtocol, Medication
 from portal.careservice.identity.tables import Tenant
 from portal.careservice.sample import people, records
-from portal.config.contact import Contact, read_contact
+from portal.config.contact import Contact
 from portal.config.dose_ranges import range_of, usual_ranges
+from portal.config.table import Source, read_table
 from portal.demo.stack import tenants_file
 from tests.support.stack import plan
 
@@ -93,9 +94,8 @@ def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _contacts(folder: Path) -> dict[str, Contact]:
     found: dict[str, Contact] = {}
     for table in tomllib.loads(tenants_file(plan(folder)))["tenants"].values():
-        contact, faults = read_contact(table["contact"], "contact", table["country"])
-        assert contact is not None, faults
-        found[table["tenant_id"]] = contact
+        source = Source({}, folder, table, table["contact"])
+        found[table["tenant_id"]] = read_table(Contact, table["contact"], source, "a contact")
     return found
 
 
