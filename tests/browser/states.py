@@ -17,6 +17,8 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
 from portal.printing import CannotPrint
+from portal.signin.errors import NotFresh
+from portal.signin.flow import SignIn
 from portal.web import pdf
 from tests.browser.album import Album, Collector
 from tests.browser.stage import Stage, answers_lost
@@ -313,6 +315,19 @@ def errors(stage: Stage) -> None:
             for path in pages:
                 visitor.get(path, status=None)
     _hurried(stage)
+    _not_fresh(stage)
+
+
+def _not_fresh(stage: Stage) -> None:
+    """An identity server that doesn't say when somebody signed in, or doesn't ask for the password again."""
+    for is_dated in (True, False):
+
+        def finish(*_: Any, is_dated: bool = is_dated, **__: Any) -> None:
+            raise NotFresh("not fresh", is_dated=is_dated)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SignIn, "finish", finish)
+            stage.person("amelia").get("/sign-in/callback?state=x&code=y", status=400)
 
 
 _PATIENTS = (
