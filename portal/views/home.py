@@ -54,8 +54,8 @@ _NEAR_DAYS = 60
 _WITHDRAWN_WEEKS = 8
 """For how long staff's home names a form that was withdrawn: about as long as a treatment is under way. The page says it."""
 _MOST_OPENED = 5
-_MOST, _MOST_AT_WORK, _MOST_FORMS = 3, 6, 12
-"""How many messages and notifications home shows to patients and to staff, and how many forms."""
+_MOST_AT_WORK, _MOST_FORMS = 6, 12
+"""How many messages and notifications staff's home shows, and how many forms that wait."""
 
 
 @bp.get("/")
@@ -145,14 +145,16 @@ class NeedsPage(Page, template="home/needs.html"):
     is_done: bool = False
     is_part: bool = True
     is_new: bool = False
+    most: int = 3
+    """How many messages and notifications it shows."""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
             "consent": [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else [],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
-            "conversation": _ids(self.messages, _MOST),
-            "notification": _ids(self.news, _MOST),
+            "conversation": _ids(self.messages, self.most),
+            "notification": _ids(self.news, self.most),
         }
 
 
@@ -313,13 +315,15 @@ class WorklistPage(Page, template="home/worklist.html"):
     waiting_rows: list[Row] = field(default_factory=list[Row])
     first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
     is_messages_first: bool = False
+    most: int = _MOST_AT_WORK
+    """How many forms, messages and notifications its lists show."""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
-            "consent": [*_ids(self.withdrawn, _MOST_AT_WORK), *(row.form.id for row in self.home_rows)],
-            "conversation": _ids(_talks_of(self.messages), _MOST_AT_WORK),
-            "notification": _ids(self.news, _MOST_AT_WORK),
+            "consent": [*_ids(self.withdrawn, self.most), *(row.form.id for row in self.home_rows)],
+            "conversation": _ids(_talks_of(self.messages), self.most),
+            "notification": _ids(self.news, self.most),
         }
 
 

@@ -138,7 +138,7 @@ def look_up(care: Care, id_: str) -> str | Answer:
     for (kind, _read), answer in zip(tries, answers, strict=True):
         address = None if isinstance(answer, CareError) else address_of(kind, id_)
         if address:
-            audit.note(f"{kind}.read", "done", kind=kind, id_=id_)
+            audit.shown(f"{kind}.read", kind, id_)
             return address
     if any(not isinstance(a, NotFound | NotAllowed | NotOffered | Refused) for a in answers):
         return Answer(

@@ -107,13 +107,10 @@ def note(
     `declared` names the sentence that was declared, and its language. `reason` says in the portal's words why a sign-in
     failed. `also` names other people who took part, by pseudonym.
 
-    An address may name any id, so that one of another shape is recorded under a pseudonym. What a GET has done with a
-    record is to show it.
+    An address may name any id, so that one of another shape is recorded under a pseudonym. That an answer shows a record
+    is recorded by `shown`.
     """
-    if kind and id_ and outcome == "done" and request.method in ("GET", "HEAD"):
-        shown(event, kind, id_)
-    else:
-        _record(event, outcome, person or g.get("person"), kind, id_, declared, also, reason=reason)
+    _record(event, outcome, person or g.get("person"), kind, id_, declared, also, reason=reason)
 
 
 def pseudonym_of(sub: str) -> str:

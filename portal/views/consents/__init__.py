@@ -148,7 +148,7 @@ def _show_work(work: Work, may_create: bool) -> Response:
 def show(care: Care, person: Person, consent_id: str) -> Response:
     """Show the form, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
-    audit.note("consent.read", "done", kind="consent", id_=form.id)
+    audit.shown("consent.read", "consent", form.id)
     return show_form(care, form, person, place_in_list(care, person, form))
 
 
@@ -162,7 +162,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     form = read
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
-    audit.note("consent.receipt", "done", kind="consent", id_=form.id)
+    audit.shown("consent.receipt", "consent", form.id)
     page = ReceiptPage(
         form=form,
         own_hash=content_hash(form),

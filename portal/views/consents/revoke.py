@@ -192,7 +192,7 @@ def withdrawal_step(
     def resolved(care: Care, person: Person, consent_id: str) -> Response:
         form = get_consent(care, consent_id)
         if request.method == "GET":
-            audit.note("consent.read", "done", kind="consent", id_=form.id)
+            audit.shown("consent.read", "consent", form.id)
         if form.is_revoked:
             return _revoked(care, form, person)
         ending = ending_of(form, person)

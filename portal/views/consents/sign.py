@@ -36,7 +36,7 @@ _LONGEST_NAME = 200
 def show(care: Care, person: Person, consent_id: str, step: str = "") -> Response:
     """Show the next step, or an earlier one to review."""
     signing = open_signing(care, person, consent_id, None)
-    audit.note("consent.read", "done", kind="consent", id_=signing.form.id)
+    audit.shown("consent.read", "consent", signing.form.id)
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
     shown = min(wanted, signing.step, key=list(Step).index)
