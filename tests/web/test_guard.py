@@ -262,7 +262,7 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
         capabilities=SimpleNamespace(note_missing=lambda key, endpoint: missing.append((key, endpoint))),
         breakers="breakers",
         answers=SimpleNamespace(of=lambda key: f"answers of {key}"),
-        dialects={"riverside": "dialect"},
+        adapters={"riverside": "dialect"},
     )
     session = SimpleNamespace(record=None if is_by_itself else SimpleNamespace(epoch="e1"))
     monkeypatch.setattr(guard, "context", lambda: the)
@@ -280,7 +280,7 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
     epoch = "" if is_by_itself else "e1"
     assert care.partition == ("https://id.example", "riverside", who.sub, epoch)
     assert (care.by_patient, care.idempotency, care.is_fresh(60)) == (is_by_itself, True, is_by_itself)
-    assert (care.observer, care.dialect) == ("answers of riverside", "dialect")
+    assert (care.observer, care.adapter) == ("answers of riverside", "dialect")
     assert (care.on_read is guard.audit.has_read) is not is_by_itself
     care.on_not_offered("endpoint")  # pyright: ignore[reportArgumentType]
     assert missing == [("riverside", "endpoint")]
