@@ -63,8 +63,15 @@ def post_fork(server, worker):
 
 
 def post_worker_init(worker):
-    from portal.web.headers import FIXED, OVER_TLS  # in the worker alone: the master loads no portal code
+    # In the worker alone: the master loads no portal code.
+    from portal import metrics
+    from portal.views.health import PATHS
+    from portal.web.headers import FIXED, OVER_TLS
+    from portal.web.routing import tenant_of
 
+    metrics.worker_started()
+    worker.on_check, worker.express_paths = metrics.worker, PATHS
+    worker.tenant_of = tenant_of(worker.wsgi)
     worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS
     supervisor.settle(worker)
 

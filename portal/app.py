@@ -34,7 +34,7 @@ from portal.state.operations import Operations
 from portal.state.sessions import Sessions
 from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
-from portal.views import blueprints
+from portal.views import blueprints, health
 from portal.web import (
     audit,
     compression,
@@ -71,7 +71,9 @@ class Portal(Flask):
         self._address = lru_cache(maxsize=4096)(super().url_for)
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request, counted among those under way."""
+        """Answer one request, counted among those under way unless it has a thread of its own."""
+        if environ["PATH_INFO"] in health.PATHS:
+            return super().wsgi_app(environ, start_response)
         metrics.thread_taken()
         try:
             return super().wsgi_app(environ, start_response)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -39,9 +40,41 @@ _REGISTRY = CollectorRegistry()
 
 _requests = Histogram(
     "portal_request_seconds",
-    "Responses by route template, method and status class; seconds until the response was made.",
+    "Responses by route template, method and status class; seconds from the complete request to the response.",
     ["route", "method", "status"],
     buckets=_SECONDS,
+    registry=_REGISTRY,
+)
+_waits = Histogram(
+    "portal_request_wait_seconds",
+    "Seconds that requests waited for a thread.",
+    buckets=_SECONDS,
+    registry=_REGISTRY,
+)
+_waiting = Gauge(
+    "portal_requests_waiting",
+    "Requests waiting for a thread.",
+    multiprocess_mode="livesum",
+    registry=_REGISTRY,
+)
+_connections = Gauge(
+    "portal_connections", "Open connections of clients.", multiprocess_mode="livesum", registry=_REGISTRY
+)
+_memory = Gauge(
+    "portal_worker_resident_bytes",
+    "Resident memory of the worker processes.",
+    multiprocess_mode="livesum",
+    registry=_REGISTRY,
+)
+_files = Gauge(
+    "portal_worker_open_files",
+    "Open file descriptors of the worker process that has most of them.",
+    multiprocess_mode="livemax",
+    registry=_REGISTRY,
+)
+_starts = Counter(
+    "portal_worker_starts_total",
+    "Worker processes that started, also in place of one that ended.",
     registry=_REGISTRY,
 )
 _upstream = Histogram(
@@ -191,6 +224,24 @@ def request(route: str | None, method: str, status: int, seconds: float) -> None
         class_ = _CLASSES[key[2]] if 0 < key[2] < len(_CLASSES) else _CLASSES[0]
         child = _requests_by.setdefault(key, _requests.labels(key[0], key[1], class_))
     child.observe(seconds)
+
+
+def waited(seconds: float) -> None:
+    """Record how long a request waited for a thread."""
+    _waits.observe(seconds)
+
+
+def worker_started() -> None:
+    """Count the start of a worker process."""
+    _starts.inc()
+
+
+def worker(connections: int, waiting: int) -> None:
+    """Record this worker's connections, waiting requests, memory and open files."""
+    _connections.set(connections)
+    _waiting.set(waiting)
+    _memory.set(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+    _files.set(sum(1 for _ in Path("/proc/self/fd").iterdir()))
 
 
 def upstream(group: str, outcome: str, seconds: float) -> None:

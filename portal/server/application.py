@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
+from portal.server.fair_queue import FairQueue
 from portal.server.interfaces import ResponseWriter
 from portal.server.request import Request
 from portal.server.response import InvalidResponse, Response, error_response
@@ -59,6 +60,8 @@ _Job = tuple[ResponseWriter, Request, bytes | None]
 class ThreadPool:
     """As many threads as needed, up to `size`; `is_alive` says whether a connection may be kept after a response.
 
+    The last `reserve` of them are for tenants that occupy none (`portal.server.fair_queue`).
+
     The most recently used idle thread goes first, because its caches and connections to the API are still fresh.
     """
 
@@ -69,13 +72,15 @@ class ThreadPool:
         size: int,
         log: logging.Logger,
         is_alive: Callable[[], bool],
+        *,
+        reserve: int = 0,
     ) -> None:
         self._application = application
         self._pumps = pumps
         self._size = size
         self._log = log
         self._is_alive = is_alive
-        self._jobs: deque[_Job | None] = deque()
+        self._jobs: FairQueue[_Job] = FairQueue(size, reserve)
         self._idle: deque[_Thread] = deque()
         self._threads: list[_Thread] = []
 
@@ -84,9 +89,16 @@ class ThreadPool:
         """The number of requests being handled or waiting for a thread."""
         return len(self._threads) - len(self._idle)
 
-    def submit(self, connection: ResponseWriter, request: Request, body: bytes | None) -> None:
-        """Hand this request to a thread."""
-        self._jobs.append((connection, request, body))
+    @property
+    def waiting(self) -> int:
+        """The number of requests that no thread has taken yet."""
+        return len(self._jobs)
+
+    def submit(
+        self, connection: ResponseWriter, request: Request, body: bytes | None, *, tenant: str = ""
+    ) -> None:
+        """Hand this request to a thread, now or when its tenant has its turn."""
+        self._jobs.put(tenant, (connection, request, body))
         if not self._wake() and len(self._threads) < self._size:
             thread = _Thread(self._jobs, self._idle, self._serve, f"request-{len(self._threads)}")
             self._threads.append(thread)
@@ -95,7 +107,7 @@ class ThreadPool:
     def stop(self, seconds: float) -> None:
         """Stop the threads, waiting at most this many seconds."""
         until = time.monotonic() + seconds
-        self._jobs.extend([None] * len(self._threads))
+        self._jobs.close()
         while self._wake():
             pass
         for thread in self._threads:
@@ -156,7 +168,7 @@ class _Thread(Thread):
     """One of the threads. It takes jobs until there are none, then waits until it is taken off `idle` and woken."""
 
     def __init__(
-        self, jobs: deque[_Job | None], idle: deque[_Thread], serve: Callable[..., None], name: str
+        self, jobs: FairQueue[_Job], idle: deque[_Thread], serve: Callable[..., None], name: str
     ) -> None:
         super().__init__(name=name, daemon=True)
         self._jobs = jobs
@@ -167,19 +179,22 @@ class _Thread(Thread):
 
     def run(self) -> None:
         while True:
-            try:
-                job = self._jobs.popleft()
-            except IndexError:
+            taken = self._jobs.take()
+            if taken is None:
+                if self._jobs.is_closed:
+                    return
                 self._wait()
                 continue
-            if job is None:
-                return
-            self._serve(*job)
-            del job
+            tenant, job = taken
+            try:
+                self._serve(*job)
+            finally:
+                self._jobs.finish(tenant)
+            del job, taken
 
     def _wait(self) -> None:
         self._idle.append(self)
-        if self._jobs:  # a job arrived in the meantime
+        if self._jobs.has_ready or self._jobs.is_closed:  # since the last look
             try:
                 self._idle.remove(self)
             except ValueError:

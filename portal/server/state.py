@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+COMPLETE_AT = "server.complete_at"
+"""The environ's key for the time (`time.monotonic`) at which the request was complete, before it waited for a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:

@@ -34,7 +34,7 @@ from gunicorn.workers.base import Worker as BaseWorker
 from portal.server.application import ThreadPool, location
 from portal.server.connection import Connection
 from portal.server.request import Limits, Request
-from portal.server.state import State, Timeouts
+from portal.server.state import COMPLETE_AT, State, Timeouts
 from portal.server.stream import Pumps
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ _BACKOFF_POLL = 0.005
 _LONGEST_HANDOVER = 20.0
 _CHECK_INTERVAL = 1.0
 _PUMPS = 4
+_EXPRESS_THREADS = 3
 
 
 class Worker(BaseWorker):
@@ -71,6 +72,18 @@ class Worker(BaseWorker):
 
     on_ready: Callable[[], None] = staticmethod(lambda: None)
     """Called when it starts serving. Set in `post_fork`."""
+
+    express_paths: frozenset[str] = frozenset()
+    """Paths answered by a thread of their own, which no page occupies: checks of health, metrics. Set in
+    `post_worker_init`."""
+
+    tenant_of: Callable[[Mapping[str, Any]], str] | None = None
+    """The tenant that a request (its environ) is for; if set, no tenant occupies the last quarter of the threads with more
+    than one request. Set in `post_worker_init`."""
+
+    on_check: Callable[[int, int], None] = staticmethod(lambda *_: None)
+    """Called about once a second with the number of open connections and of requests waiting for a thread. Set in
+    `post_worker_init`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -103,13 +116,10 @@ class Worker(BaseWorker):
         self.poller: selectors.BaseSelector = selectors.DefaultSelector()
         self.poller.register(self.PIPE[0], selectors.EVENT_READ, self._clear_wakeup)
         self._pumps = Pumps(_PUMPS)
-        self._threads = ThreadPool(
-            cast("WSGIApplication", self.wsgi),
-            self._pumps,
-            self.cfg.threads,
-            self.errors,
-            lambda: self.alive,
+        self._threads = self._new_threads(
+            self.cfg.threads, reserve=self.cfg.threads // 4 if self.tenant_of else 0
         )
+        self._express = self._new_threads(_EXPRESS_THREADS)
         for listener in self.sockets:
             listener.setblocking(False)
         self._base_environs = {listener.fileno(): self._base_environ(listener) for listener in self.sockets}
@@ -120,9 +130,14 @@ class Worker(BaseWorker):
             self._run_once(_CHECK_INTERVAL if self._is_accepting else _BACKOFF_POLL)
             if (now := time.monotonic()) >= next_check:
                 next_check = now + _CHECK_INTERVAL
+                self.on_check(len(self._connections), self._threads.waiting)
                 if not self._expire_connections(now):
                     break
         self._shut_down()
+
+    def _new_threads(self, size: int, *, reserve: int = 0) -> ThreadPool:
+        application = cast("WSGIApplication", self.wsgi)
+        return ThreadPool(application, self._pumps, size, self.errors, lambda: self.alive, reserve=reserve)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Handle SIGTERM: stop gracefully; on the second one, at once."""
@@ -152,7 +167,12 @@ class Worker(BaseWorker):
         if connection.is_new and self._awaited:
             self._awaited.popleft()
         connection.mark_busy()
-        self._threads.submit(connection, request, body)
+        request.environ[COMPLETE_AT] = time.monotonic()
+        if request.environ["PATH_INFO"] in self.express_paths:
+            self._express.submit(connection, request, body)
+        else:
+            tenant = self.tenant_of(request.environ) if self.tenant_of else ""
+            self._threads.submit(connection, request, body, tenant=tenant)
 
     def schedule(self, connection: Connection) -> None:
         """Have the loop continue with a connection; threads may call this."""
@@ -335,6 +355,7 @@ class Worker(BaseWorker):
                 for connection in [each for each in self._connections if each.deadline < now]:
                     connection.expire()
         self._threads.stop(max(0.0, until - time.monotonic()))
+        self._express.stop(max(0.0, until - time.monotonic()))
         self._pumps.stop()
         for connection in list(self._connections):
             connection.drop()

@@ -11,6 +11,9 @@ from portal.context import context
 
 bp = Blueprint("health", __name__)
 
+PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+"""The server answers these in threads of their own, so that they don't wait behind pages."""
+
 
 @bp.get("/healthz")
 def healthz() -> Response:

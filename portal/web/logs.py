@@ -1,5 +1,7 @@
 """Logs: one line for each request and each call that failed, as JSON or text.
 
+`ms` counts from when the request had come in completely, so it includes the wait for a thread.
+
 The route's template stands in it, never the address. `request` is the number that the person sees on an error page and
 that every call carries as `X-Correlation-Id`; `upstream` is the API's own number of a call, where it gave another.
 """
@@ -16,6 +18,7 @@ from flask import Flask, Response, g, has_request_context, request
 
 from portal import metrics
 from portal.operate import lines
+from portal.server.state import COMPLETE_AT
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
 
@@ -62,7 +65,10 @@ def _log(response: Response) -> Response:
     tenant = g.get("tenant")
     route = request.url_rule.rule if request.url_rule else None
     now = time.monotonic()
-    seconds = now - g.get("started", now)
+    started: float = g.get("started", now)
+    complete_at: float = request.environ.get(COMPLETE_AT, started)
+    metrics.waited(started - complete_at)
+    seconds = now - complete_at
     metrics.request(route, request.method, response.status_code, seconds)
     logging.getLogger("portal").info(
         "%s",

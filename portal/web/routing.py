@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Callable, Mapping
+from typing import cast
 
 from flask import Flask, abort, current_app, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 
-from portal.context import context
+from portal.context import Context, context
 from portal.http import deadline
 from portal.parse import address_parts
 from portal.web import modules
@@ -57,6 +59,20 @@ def without_sign_in_code(address: str) -> str:
     The code, `state` and `iss` belong into no page and no further address (RFC 9700 §4.2).
     """
     return "/" if address_parts(address).path.rstrip("/") == CALLBACK else address
+
+
+def tenant_of(app: Flask) -> Callable[[Mapping[str, str]], str] | None:
+    """Return what names the clinic of a request by its environ, before the application sees it; None if there is but one."""
+    settings = cast("Context", app.extensions["portal"]).settings
+    if len(settings.tenants.by_key) < 2:
+        return None
+
+    def tenant(environ: Mapping[str, str]) -> str:
+        forwarded = environ.get("HTTP_X_FORWARDED_HOST") if settings.proxy_hops else None
+        found = settings.tenants.at(forwarded or environ.get("HTTP_HOST", ""))
+        return found.key if found else ""
+
+    return tenant
 
 
 def _begin() -> None:

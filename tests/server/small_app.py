@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from portal.server.state import Timeouts
+from portal.server.state import COMPLETE_AT, Timeouts
 from portal.server.worker import Worker
 from portal.web.headers import FIXED
 
@@ -21,6 +21,7 @@ class ImpatientWorker(Worker):
     """The same with short timeouts and little memory, so that tests see their end."""
 
     error_headers = FIXED
+    express_paths = frozenset({"/health"})
     max_buffered = 8 * 1024 * 1024
     timeouts = Timeouts(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, shutdown=0.5)
 
@@ -56,6 +57,9 @@ def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         case "/closed":
             start("200 OK", [])
             return [b"closed" if closed.acquire(timeout=0.5 if environ["QUERY_STRING"] else 5) else b"open"]
+        case "/waited":
+            start("200 OK", [])
+            return [str(time.monotonic() - environ[COMPLETE_AT]).encode()]
         case "/slow":
             time.sleep(0.5)
             return said(environ, start)
