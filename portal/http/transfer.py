@@ -10,6 +10,9 @@ import greenlet
 import pycurl
 
 _MEGABYTE = 1024 * 1024
+_CONNECTION_SECONDS = 40
+_NAME_SECONDS = 15
+"""How long a connection and a host's address are used, so that an upstream that moved is followed within a minute."""
 _LISTS = frozenset({"cache-control", "vary"})
 
 
@@ -128,6 +131,8 @@ def new_handle() -> pycurl.Curl:
     curl.setopt(pycurl.SSL_VERIFYHOST, 2)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.TCP_NODELAY, True)
+    curl.setopt(pycurl.MAXLIFETIME_CONN, _CONNECTION_SECONDS)
+    curl.setopt(pycurl.DNS_CACHE_TIMEOUT, _NAME_SECONDS)
     return curl
 
 
