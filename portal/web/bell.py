@@ -1,7 +1,7 @@
-"""The number at the bell: what this portal last learned, shared by all tabs and workers of a person.
+"""The cached count of a person's unread notifications, shown at the bell and shared by all tabs and workers.
 
-Pages take it from here without a call of their own, every answer of the API that tells it is learned, and the bell
-itself asks the API at most once in 15 seconds a person.
+Pages read it from the cache. It is updated from every API response that contains it, and the bell's own refresh calls the
+API at most once in 15 seconds per person.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FRESH_SECONDS = 15
 
 
 class LastCount(msgspec.Struct, frozen=True):
-    """How many were unread, and when that was learned or last asked (seconds since 1970)."""
+    """The unread count, None if unknown, and when it was last updated or requested (seconds since 1970)."""
 
     count: int | None
     at: float
@@ -27,30 +27,30 @@ KNOWN = LastKnown("bell", LastCount(count=None, at=0.0), seconds=3600)
 
 
 def count(person: Person) -> int | None:
-    """Return how many notifications are unread as far as is known; None when it isn't (the store may be down)."""
+    """Return the cached unread count; None if there is none, or if the store is down."""
     return KNOWN.get(person).count
 
 
 def is_fresh(known: LastCount) -> bool:
-    """Whether it is too early to ask the API again."""
+    """Return whether the count is too recent to call the API again."""
     return age(known.at, context().clock()) < FRESH_SECONDS
 
 
 def learn(person: Person, count: int | None) -> None:
-    """Keep the count from an answer of the API; None, when it gave none, changes nothing."""
+    """Cache the count from an API response; None, if the response has none, changes nothing."""
     if count is None:
         return
 
-    def learned(known: LastCount) -> LastCount | None:
+    def updated(known: LastCount) -> LastCount | None:
         return None if known.count == count and is_fresh(known) else LastCount(count, context().clock())
 
-    KNOWN.update(person, learned)
+    KNOWN.update(person, updated)
 
 
 def claim(person: Person) -> bool:
-    """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
+    """Return whether this request may call the API: only one in 15 seconds may, of all tabs and workers."""
 
-    def asked(known: LastCount) -> LastCount | None:
+    def requested(known: LastCount) -> LastCount | None:
         return None if is_fresh(known) else LastCount(known.count, context().clock())
 
-    return KNOWN.update(person, asked) is not None
+    return KNOWN.update(person, requested) is not None

@@ -1,6 +1,6 @@
-"""Calendar files (RFC 5545): what people take along into the calendars of their own devices.
+"""Calendar files (RFC 5545) for people's own calendars.
 
-Such calendars are shared and shown on lock screens, so no title says anything of a treatment.
+Calendars are shared and shown on lock screens, so no title mentions a treatment.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from portal.web.visit_times import place_time, visit_time
 
 _USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
-"""How long before a visit the calendar reminds."""
+"""How long before an appointment the alarm is shown."""
 
 
 def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at: datetime) -> bytes:
-    """Return the visits as an iCalendar object, each in the zone of its place.
+    """Return the appointments as an iCalendar object, each in the time zone of its place.
 
-    A visit keeps its UID, so that importing the file again moves the entry instead of doubling it.
+    An appointment's UID stays the same, so that importing a newer file updates the entry instead of adding one.
     """
     return serialize(
         (
@@ -48,12 +48,12 @@ def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at
 
 
 def serialize(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
-    """Return events, each by the names of its properties (RFC 5545 §3.8), as an iCalendar object.
+    """Return an iCalendar object with these events, given as dictionaries of their properties (RFC 5545 §3.8).
 
-    What is None is left out; `about` is a part of the object's PRODID. `alarm`, a time before the event begins and what
-    to say then, becomes an alarm that is shown (§3.6.6).
+    Properties that are None are left out. `alarm`, a pair of the time before the event and a text, becomes an alarm that is
+    displayed (§3.6.6). `about` is part of the object's PRODID.
     """
-    import icalendar  # a tenth of a start, for a file that few download
+    import icalendar  # imported late: it takes a tenth of the startup time, and few people download calendars
 
     library = cast("Any", icalendar)
     calendar = library.Calendar()
@@ -66,11 +66,11 @@ def serialize(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
             if value is not None and name != "alarm":
                 event.add(name, value)
         if alarm := properties.get("alarm"):
-            before, said = alarm
+            before, description = alarm
             reminder = library.Alarm()
             reminder.add("action", "DISPLAY")
             reminder.add("trigger", -before)
-            reminder.add("description", said)
+            reminder.add("description", description)
             event.add_component(reminder)
         calendar.add_component(event)
     calendar.add_missing_timezones()
@@ -78,7 +78,7 @@ def serialize(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
 
 
 def as_download(content: bytes, name: str) -> Response:
-    """Answer with an iCalendar object, to be saved under `name` (ASCII)."""
+    """Return a response that saves an iCalendar object as `name` (ASCII)."""
     return make_response(
         content,
         {

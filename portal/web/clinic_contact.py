@@ -1,4 +1,4 @@
-"""How to reach the clinic: which number answers at this hour, and when it is open."""
+"""How to reach the clinic: the number to call now, opening hours, reply time, and when to call at once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from portal.web.filters import clock_time, date_locale, day, local, now
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A number to call now, in E.164; `note` says how long it answers, or when the clinic opens again.
+    """A telephone number to call now (E.164); `note` says until when the clinic is open, or when it opens.
 
-    `other` is the one to try if nobody answers, where it isn't sure which of the two does; else None.
+    `other` is the number to try if nobody answers, on days whose opening hours are uncertain; else None.
     """
 
     number: str
@@ -29,7 +29,7 @@ class Line:
 
 
 def init_app(app: Flask) -> None:
-    """Make it known to templates."""
+    """Register these functions as globals of templates."""
     cast("Any", app.jinja_env).globals.update(
         line_now=line_now,
         opening_hours=opening_hours,
@@ -40,28 +40,28 @@ def init_app(app: Flask) -> None:
 
 
 def line_now() -> Line | None:
-    """The number that answers at this hour; None where the clinic named none."""
+    """Return the number to call now; None if the clinic configured none."""
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     if contact is None:
         return None
-    here = local(now())
-    unsure = None if contact.is_sure(here.date()) else contact.out_of_hours
-    if closes := contact.closes(here):
-        until = clock_time(datetime.combine(here.date(), closes, here.tzinfo))
-        return Line(contact.telephone, False, _("Open until %(time)s.", time=until), unsure)
-    opening = contact.next_opening(here)
+    local_now = local(now())
+    other = None if contact.is_sure(local_now.date()) else contact.out_of_hours
+    if closes := contact.closes(local_now):
+        until = clock_time(datetime.combine(local_now.date(), closes, local_now.tzinfo))
+        return Line(contact.telephone, False, _("Open until %(time)s.", time=until), other)
+    opening = contact.next_opening(local_now)
     note = (
         _("The clinic opens %(day)s at %(time)s.", day=day(opening), time=clock_time(opening))
         if opening
         else ""
     )
     if contact.out_of_hours and opening:
-        return Line(contact.out_of_hours, True, note, contact.telephone if unsure else None)
-    return Line(contact.telephone, False, note, unsure)
+        return Line(contact.out_of_hours, True, note, contact.telephone if other else None)
+    return Line(contact.telephone, False, note, other)
 
 
 def reply_time() -> str:
-    """Within which time the clinic answers messages; empty where it named none."""
+    """Return a sentence with the hours within which the clinic answers messages; empty if it configured none."""
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     if contact is None or contact.reply_hours is None:
         return ""
@@ -73,21 +73,21 @@ def reply_time() -> str:
 
 
 def emergency_number() -> str | None:
-    """The number of the emergency services; None where the clinic named none."""
+    """Return the emergency services' number; None if the clinic configured none."""
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     return contact.emergency if contact else None
 
 
 def call_now_signs() -> list[str]:
-    """The signs on which a patient calls at once: the clinic's in the reader's language, else the portal's own."""
+    """Return the symptoms for which a patient should call at once: the clinic's in this language, else the defaults."""
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     own = contact.call_now.get(language()) if contact else None
-    return list(own) if own else _usual_signs()
+    return list(own) if own else _default_signs()
 
 
 @for_each_language
-def _usual_signs() -> list[str]:
-    """What leaflets for patients commonly name; nobody has reviewed it for a clinic."""
+def _default_signs() -> list[str]:
+    """Symptoms that patient leaflets commonly name; not clinically reviewed."""
     return [
         _("heavy bleeding, such as a soaked pad within an hour"),
         _("severe or growing pain in your belly, or pain on one side or at the tip of a shoulder"),
@@ -102,7 +102,7 @@ def _usual_signs() -> list[str]:
 
 
 def opening_hours(contact: Contact) -> list[str]:
-    """`Mon–Fri 08:00–18:00`, a line for each of the clinic's."""
+    """Return the opening hours, a line such as `Mon–Fri 08:00–18:00` for each entry."""
     return [f"{_days(line)} {_at(line.opens)}–{_at(line.closes)}" for line in contact.hours]
 
 
@@ -112,5 +112,5 @@ def _days(line: Hours) -> str:
 
 
 def _at(hour: time) -> str:
-    """A time of the clinic's clock, on whichever day."""
+    """Return a time of day in the clinic's zone as text."""
     return clock_time(datetime.combine(now().date(), hour, g.tenant.time_zone))

@@ -1,11 +1,11 @@
-"""Tokens against forged forms (OWASP ASVS 5.0 V3.5), made without a record in the store.
+"""Stateless CSRF tokens (OWASP ASVS 5.0 V3.5).
 
-A token is an HMAC over the session's cookie or, for visitors who aren't signed in, over a random cookie of their own:
-so it lives exactly as long as the session, and a public page stores nothing. Each answer masks it anew, so that
-compressing the page tells nothing about it (BREACH). It also says for whom its form was made, so that what was typed
-into a form from an earlier session is given back to that person alone (`portal.web.unsent`).
+A token is an HMAC of the session cookie or, for visitors who aren't signed in, of a random cookie of their own. So it is
+valid as long as the session, and public pages store nothing. It is masked differently in each response, so that the length
+of the compressed page reveals nothing about it (BREACH). It also contains an HMAC of the person, so that text typed into a
+form of an expired session is only given back to its author (`portal.web.unsent`).
 
-Flask-WTF calls `protect` before every request; a view that another server calls is marked by `exempt`.
+Flask-WTF calls `protect` before every request. Views that other servers call are marked with `exempt`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ VISITOR_COOKIE = "__Host-form"
 _EXEMPT = "csrf_exempt"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _TAG = 16
+"""Bytes of each of a token's two HMACs, of the cookie and of the person."""
+
 _LENGTH = 2 * _TAG
 
 
 class Csrf(cast("type[Any]", CSRFProtect)):
-    """Flask-WTF's protection of every unsafe request, with the tokens of this module."""
+    """Flask-WTF's extension, with this module's tokens."""
 
     def init_app(self, app: Flask) -> None:
         parent: Any = super()
@@ -47,12 +49,12 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         app.after_request(_set_cookie)
 
     def exempt(self, view: View) -> View:
-        """Mark a view that takes requests without a token."""
+        """Exempt a view from the check (decorator)."""
         setattr(view, _EXEMPT, True)
         return view
 
     def protect(self, apply_exemptions: bool = False) -> None:
-        """Refuse an unsafe request of another site, or without a token of this browser; raise CSRFError."""
+        """Raise CSRFError for an unsafe request from another site or without a valid token."""
         if request.method in _SAFE or (apply_exemptions and _needs_no_token()):
             return
         if not is_same_origin():
@@ -62,25 +64,25 @@ class Csrf(cast("type[Any]", CSRFProtect)):
 
 
 def field() -> Markup:
-    """Return the hidden input with this answer's token."""
+    """Return the hidden input with this response's token."""
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token())
 
 
 def token() -> str:
-    """Return this answer's token: another text in every answer, and good for all forms of the browser."""
+    """Return this response's token, masked; it is valid for all forms of this browser."""
     if "csrf_token" not in g:
-        here = session()
-        owner = _owner(here.person.issuer, here.person.sub) if here.person else ""
-        bound_to = here.cookie if here.person and here.cookie else _visitor()
+        current = session()
+        owner = _owner(current.person.issuer, current.person.sub) if current.person else ""
+        bound_to = current.cookie if current.person and current.cookie else _visitor_cookie()
         key = _keys()[0]
         g.csrf_token = _masked(_tag(key, "browser", bound_to) + _tag(key, "owner", owner))
     return g.csrf_token
 
 
 def is_same_origin() -> bool:
-    """Whether a page of the portal sent this request.
+    """Return whether a page of the portal sent this request, by Fetch Metadata or else by `Origin`.
 
-    The browser says so itself (Fetch Metadata), or else names the `Origin`; an old one says neither.
+    True if the browser sends neither header, as old ones do.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
@@ -90,33 +92,35 @@ def is_same_origin() -> bool:
 
 
 def is_issued_for(issuer: str, sub: str) -> bool:
-    """Whether the form that was sent was made for this person, in this session or an earlier one."""
-    given = _given()
-    return given is not None and any(
-        hmac.compare_digest(given[_TAG:], _tag(key, "owner", _owner(issuer, sub))) for key in _keys()
+    """Return whether the submitted form's token was issued for this person, in this session or an earlier one."""
+    submitted = _submitted_token()
+    return submitted is not None and any(
+        hmac.compare_digest(submitted[_TAG:], _tag(key, "owner", _owner(issuer, sub))) for key in _keys()
     )
 
 
 def _needs_no_token() -> bool:
-    """Whether the request meets no view (then there is nothing to do), or one that is exempt."""
+    """Return whether the request matches no view, or one that is exempt."""
     return not request.endpoint or hasattr(current_app.view_functions[request.endpoint], _EXEMPT)
 
 
 def _is_of_this_browser() -> bool:
-    given = _given()
-    held = [cookie for name in (COOKIE, VISITOR_COOKIE) if (cookie := request.cookies.get(name))]
-    return given is not None and any(
-        hmac.compare_digest(given[:_TAG], _tag(key, "browser", cookie)) for cookie in held for key in _keys()
+    submitted = _submitted_token()
+    cookies = [cookie for name in (COOKIE, VISITOR_COOKIE) if (cookie := request.cookies.get(name))]
+    return submitted is not None and any(
+        hmac.compare_digest(submitted[:_TAG], _tag(key, "browser", cookie))
+        for cookie in cookies
+        for key in _keys()
     )
 
 
-def _given() -> bytes | None:
-    """The token that was sent, without its mask."""
+def _submitted_token() -> bytes | None:
+    """Return the submitted token without its mask; None if it is missing or malformed."""
     try:
-        sent = base64.b64decode(request.form.get(FIELD, "").encode(), b"-_", validate=True)
+        masked = base64.b64decode(request.form.get(FIELD, "").encode(), b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return _xor(sent[:_LENGTH], sent[_LENGTH:]) if len(sent) == 2 * _LENGTH else None
+    return _xor(masked[:_LENGTH], masked[_LENGTH:]) if len(masked) == 2 * _LENGTH else None
 
 
 def _masked(raw: bytes) -> str:
@@ -124,12 +128,12 @@ def _masked(raw: bytes) -> str:
     return base64.urlsafe_b64encode(mask + _xor(mask, raw)).decode()
 
 
-def _xor(one: bytes, other: bytes) -> bytes:
-    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(_LENGTH)
+def _xor(left: bytes, right: bytes) -> bytes:
+    return (int.from_bytes(left) ^ int.from_bytes(right)).to_bytes(_LENGTH)
 
 
-def _tag(key: bytes, kind: str, what: str) -> bytes:
-    return hmac.digest(key, f"{kind}\0{what}".encode(), "sha256")[:_TAG]
+def _tag(key: bytes, purpose: str, value: str) -> bytes:
+    return hmac.digest(key, f"{purpose}\0{value}".encode(), "sha256")[:_TAG]
 
 
 def _owner(issuer: str, sub: str) -> str:
@@ -137,7 +141,7 @@ def _owner(issuer: str, sub: str) -> str:
 
 
 def _keys() -> tuple[bytes, ...]:
-    """The first makes tokens, every configured one is accepted, which is how keys are rotated."""
+    """Return the keys: new tokens use the first, and all are accepted, so that keys can be rotated."""
     keys: tuple[bytes, ...] | None = g.get("csrf_keys")
     if keys is None:
         keys = g.csrf_keys = tuple(
@@ -146,11 +150,11 @@ def _keys() -> tuple[bytes, ...]:
     return keys
 
 
-def _visitor() -> str:
-    """The cookie of someone who isn't signed in; made when a form first needs one."""
-    held = request.cookies.get(VISITOR_COOKIE, "")
-    if len(held) == 43:
-        return held
+def _visitor_cookie() -> str:
+    """Return the cookie of a visitor who isn't signed in; created when a form first needs one."""
+    cookie = request.cookies.get(VISITOR_COOKIE, "")
+    if len(cookie) == 43:
+        return cookie
     g.visitor_cookie = secrets.token_urlsafe(32)
     return g.visitor_cookie
 

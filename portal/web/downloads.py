@@ -1,4 +1,4 @@
-"""Files on their way to browsers: how many there may be at once."""
+"""Limits on how many files are sent to browsers at the same time."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 
 LONGEST = 3600.0
-"""Seconds after which a file is no longer on its way, whatever became of it."""
+"""Seconds after which a download no longer counts, even if its end was never reported."""
 
 
 class TooManyDownloads(Exception):
-    """So many files are on their way to this person, this address or all together that no other one is begun."""
+    """Too many downloads are under way: for this person, this address or in all."""
 
 
 class Downloads:
-    """The files that one process sends at this moment.
+    """Counts the downloads that this process is sending.
 
-    Each takes memory and connections for as long as its reader likes, so there are bounds: `most` for all together,
-    `by_address` for whoever shares an address, `by_person` for one person.
+    Each occupies memory and connections for as long as the client takes, so their number is limited: `most` in all,
+    `by_address` for one client address, `by_person` for one person.
     """
 
     def __init__(self, *, most: int = 64, by_address: int = 32, by_person: int = 12) -> None:
@@ -29,14 +29,14 @@ class Downloads:
         self._lock = threading.Lock()
 
     def begin(self, person: str, address: str) -> Callable[[], None]:
-        """Count a file that is about to be sent; return what ends that. Raise TooManyDownloads."""
+        """Count a new download and return a function to call when it ends; raise TooManyDownloads at a limit."""
         now = time.monotonic()
         key = object()
         with self._lock:
-            for old in [one for one, (_, _, began) in self._begun.items() if now - began > LONGEST]:
-                del self._begun[old]
-            to_person = sum(one == person for one, _, _ in self._begun.values())
-            to_address = sum(one == address for _, one, _ in self._begun.values())
+            for expired in [other for other, (_, _, began) in self._begun.items() if now - began > LONGEST]:
+                del self._begun[expired]
+            to_person = sum(other == person for other, _, _ in self._begun.values())
+            to_address = sum(other == address for _, other, _ in self._begun.values())
             if (
                 len(self._begun) >= self._most
                 or to_person >= self._by_person
@@ -53,7 +53,7 @@ class Downloads:
 
 
 class Download:
-    """The bytes of one file; `close` lets go of them, and may be called more than once."""
+    """Iterates over a file's bytes; `close` calls each of `ends` once, however often it is called itself."""
 
     def __init__(self, pieces: Iterator[bytes], *ends: Callable[[], object]) -> None:
         self._pieces = pieces

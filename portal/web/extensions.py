@@ -1,4 +1,4 @@
-"""Flask's extensions, made here and bound to the application in `portal.app`."""
+"""Instances of Flask extensions, bound to the application in `portal.app`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from portal.web.csrf import Csrf
 
 
 class CountsInStore(Storage):
-    """Counters of requests in the portal's own store, so that a limit holds for all workers together.
+    """Flask-Limiter storage in the portal's store, so that limits apply to all workers together.
 
-    A window begins with its first request (fixed window). Address and person are not told by the name.
+    A window starts with its first request (fixed window). Record names are keyed hashes, so they don't reveal addresses and
+    persons.
     """
 
     STORAGE_SCHEME = ["portal"]  # noqa: RUF012 (declared so by the base class)
@@ -39,55 +40,55 @@ class CountsInStore(Storage):
 
         try:
             return int(update(context().vault.store, _counter(key), add) or 0)
-        except StoreFull:  # people can still read; anyone over the limit stays over it
+        except StoreFull:  # reading remains possible; whoever is over the limit stays over it
             return self.get(key) + amount
 
     def get(self, key: str) -> int:
-        held = context().vault.store.get(_counter(key))
-        return int(held.value) if held else 0
+        counter = context().vault.store.get(_counter(key))
+        return int(counter.value) if counter else 0
 
     def get_expiry(self, key: str) -> float:
-        held = context().vault.store.get(_counter(key))
-        return held.expires_at if held else context().clock()
+        counter = context().vault.store.get(_counter(key))
+        return counter.expires_at if counter else context().clock()
 
     def check(self) -> bool:
         context().vault.store.ping()
         return True
 
     def reset(self) -> None:
-        """Counters end by themselves with their windows."""
+        """Does nothing: counters expire with their windows."""
 
     def clear(self, key: str) -> None:
         context().vault.store.delete(_counter(key))
 
 
 def address() -> str:
-    """Return whom a limit by address counts: the IPv4 address, or the /64 network that one IPv6 customer has."""
+    """Return the key of limits by address: the IPv4 address, or the IPv6 /64 network, usually one customer's."""
     try:
-        given = ipaddress.ip_address(request.remote_addr or "")
+        client = ipaddress.ip_address(request.remote_addr or "")
     except ValueError:
         return ""
-    return str(ipaddress.ip_network((given, 64), strict=False)) if given.version == 6 else str(given)
+    return str(ipaddress.ip_network((client, 64), strict=False)) if client.version == 6 else str(client)
 
 
 def person_or_address() -> str:
-    """Return whom a limit by person counts: who is signed in here, else the address."""
+    """Return the key of limits by person: the signed-in person at this clinic, else the address."""
     person = session().person
     return f"{g.tenant.key}:{person.sub}" if person else address()
 
 
 def limit_files() -> str:
-    """Return how often one person may open or save files (`PORTAL_LIMIT_FILES`)."""
+    """Return the rate limit for opening and saving files, per person (`PORTAL_LIMIT_FILES`)."""
     return context().settings.limit_files
 
 
 def limit_find() -> str:
-    """Return how often one member of staff may look people up, each pause while typing included (`PORTAL_LIMIT_FIND`)."""
+    """Return the rate limit for staff's searches, per person, including those sent while typing (`PORTAL_LIMIT_FIND`)."""
     return context().settings.limit_find
 
 
 def seconds_to_wait() -> int:
-    """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
+    """Return the seconds until the limit that rejected this request allows another, at least 1."""
     limit = limiter.current_limit
     return max(1, math.ceil(limit.window.reset_time - context().clock())) if limit else 60
 

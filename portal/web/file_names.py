@@ -1,4 +1,4 @@
-"""The names under which browsers save files (RFC 6266), safe on every system and true to what the file is."""
+"""Names under which browsers save files (RFC 6266): safe on every operating system, with the media type's extension."""
 
 from __future__ import annotations
 
@@ -16,51 +16,50 @@ _EXTENSIONS = {
     "image/jpeg": ("jpg", "jpeg"),
     "text/plain": ("txt", "csv"),
 }
-"""The first is given to a name that has none of them."""
+"""The extensions allowed for a media type; the first is added to a name that has none of them."""
 
 _OTHERS = (
     "bin", "doc", "docx", "odt", "rtf", "xls", "xlsx", "ods", "csv", "ppt", "pptx", "odp", "dcm", "heic", "heif",
     "tif", "tiff", "gif", "bmp", "webp", "mp3", "m4a", "wav", "mp4", "mov", "txt", "eml", "ics", "vcf", "json",
     "xml", "zip",
 )  # fmt: skip
-"""What a file of another type may be called: none of them is run when it is opened."""
+"""Extensions allowed for other media types: no system executes such a file when it is opened."""
 
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)(?=\.|$)", re.IGNORECASE)
-"""Names that Windows reads as devices, whatever their extension."""
+"""Names that Windows reserves for devices, with any extension."""
 
 _REFUSED = re.compile(r'[<>:"|?*%;]')
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def file_name(name: str, media_type: str) -> str:
-    """Return a name of at most 150 characters for a file of this type; empty for none.
+    """Return a safe name of at most 150 characters with an extension of the media type; empty if `name` is.
 
-    Without folders, control characters, marks that turn the text around them, and names and signs that systems read as
-    something else. Its extension is one of the type's.
+    Removes folders, control characters, bidirectional marks, and names and characters that are special to some system.
     """
-    return _tied(_cleaned(normalized("NFKC", name[:_LONGEST_GIVEN])), media_type)
+    return _with_extension(_cleaned(normalized("NFKC", name[:_LONGEST_GIVEN])), media_type)
 
 
 def disposition(name: str, media_type: str, *, is_saved: bool) -> str:
-    """Return Content-Disposition with the file's name (RFC 6266), also in ASCII for those who need that."""
-    way, given = "attachment" if is_saved else "inline", file_name(name, media_type)
-    if not given:
-        return way
-    # Without its accents, a name may be another one that needs cleaning.
-    stem, _dot, extension = given.rpartition(".")
+    """Return a Content-Disposition header with the file's name (RFC 6266), and with an ASCII name for old clients."""
+    kind, safe_name = "attachment" if is_saved else "inline", file_name(name, media_type)
+    if not safe_name:
+        return kind
+    # Removing accents can produce characters or a name that must be cleaned again.
+    stem, _dot, extension = safe_name.rpartition(".")
     ascii_stem = _cleaned(normalized("NFKD", stem).encode("ascii", "ignore").decode())
-    plain = _tied(f"{ascii_stem or 'file'}.{extension}", media_type)
-    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(given, safe='')}"
+    ascii_name = _with_extension(f"{ascii_stem or 'file'}.{extension}", media_type)
+    return f"{kind}; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(safe_name, safe='')}"
 
 
 def _cleaned(name: str) -> str:
     base = re.split(r"[/\\]", name)[-1]
-    visible = "".join(one for one in base if unicodedata.category(one) not in _HIDDEN)
+    visible = "".join(character for character in base if unicodedata.category(character) not in _HIDDEN)
     return _REFUSED.sub("_", visible).strip(" .")
 
 
-def _tied(name: str, media_type: str) -> str:
-    """The name with an extension of the type; what stands behind that, such as `.lnk`, is cut off."""
+def _with_extension(name: str, media_type: str) -> str:
+    """Return the name with an extension of the media type; a second extension after it, such as `.lnk`, is removed."""
     if not name:
         return ""
     allowed = _EXTENSIONS.get(media_type, _OTHERS)

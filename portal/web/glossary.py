@@ -1,4 +1,4 @@
-"""The words of a treatment and what they mean, in the language of the page (portal/web/glossary.toml)."""
+"""The glossary of treatment terms, in the page's language (portal/web/glossary.toml)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = Path(__file__).with_name("glossary.toml")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word; `id` is the same in every language."""
+    """A term and its explanation; `id` is the same in every language."""
 
     id: str
     term: str
@@ -22,18 +22,18 @@ class Word:
 
 
 def glossary() -> tuple[Word, ...]:
-    """Return all words, in the order of a treatment."""
+    """Return all terms, in the order in which they occur in a treatment."""
     return tuple(by_language()[language()].values())
 
 
 def word(id_: str) -> Word:
-    """Return one word. KeyError where there is none."""
+    """Return one term; raise KeyError for an unknown id."""
     return by_language()[language()][id_]
 
 
 @cache
 def by_language() -> dict[str, dict[str, Word]]:
-    """Return the words of each language, by their id."""
-    read = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    codes = dict.fromkeys(code for texts in read.values() for code in texts)
-    return {code: {id_: Word(id_, *texts[code]) for id_, texts in read.items()} for code in codes}
+    """Return the terms by language code and id."""
+    texts_by_id = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    codes = dict.fromkeys(code for texts in texts_by_id.values() for code in texts)
+    return {code: {id_: Word(id_, *texts[code]) for id_, texts in texts_by_id.items()} for code in codes}

@@ -1,11 +1,10 @@
-"""What every answer carries, set in one place (OWASP ASVS 5.0 V3; Content Security Policy Level 3).
+"""Security headers of all responses (OWASP ASVS 5.0 V3; Content Security Policy Level 3).
 
-What is the same for all is added around the whole application, so that static files and answers that no handler
-made have it too; the policy, with its nonce, is made for each page of a handler. What only pages heed is left out of
-the rest: with a first visit it would be half a kilobyte for each file.
+Constant headers are added by WSGI middleware around the whole application, so that static files and error responses have
+them too. Those that only matter for pages are left out of other responses, where they would add half a kilobyte per file.
 
-The policy is strict: a nonce for the script, no inline script or style, Trusted Types with htmx's policy
-alone, forms that post here or to the clinic's identity server.
+The Content Security Policy is created for each page with a new nonce. It is strict: nonces for scripts, no inline scripts
+or styles, Trusted Types with only htmx's policy, forms only to the portal or the clinic's identity server.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _PAGE = {
         "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
     )
 }
-"""What a page has besides; no other answer can use a camera."""
+"""Headers of pages only: browsers ignore them for other resources."""
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self'; "
@@ -50,7 +49,7 @@ _POLICY = (
 
 
 def nonce() -> str:
-    """Return this answer's nonce; the same one for scripts and for every htmx element."""
+    """Return this response's CSP nonce, which is also the one that htmx elements need."""
     try:
         return g.nonce
     except AttributeError:
@@ -59,12 +58,12 @@ def nonce() -> str:
 
 
 def init_app(app: Flask) -> None:
-    """Set the headers on every answer, whatever its route and status; call it when static files are served."""
-    app.after_request(_set)
-    app.wsgi_app = _everywhere(app.wsgi_app)  # pyright: ignore[reportAttributeAccessIssue]
+    """Set the headers on every response. Call it after the middleware for static files is installed."""
+    app.after_request(_set_for_request)
+    app.wsgi_app = _with_constant_headers(app.wsgi_app)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _set(response: Response) -> Response:
+def _set_for_request(response: Response) -> Response:
     if response.mimetype == "text/html" and "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
@@ -74,15 +73,16 @@ def _set(response: Response) -> Response:
     return response
 
 
-def _everywhere(inner: WSGIApplication) -> WSGIApplication:
+def _with_constant_headers(inner: WSGIApplication) -> WSGIApplication:
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        wanted = FIXED | OVER_TLS if environ["wsgi.url_scheme"] == "https" else FIXED
+        constant = FIXED | OVER_TLS if environ["wsgi.url_scheme"] == "https" else FIXED
 
         def begin(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
-            given = {name.lower(): value for name, value in headers}
-            all_wanted = wanted | _PAGE if given.get("content-type", "").startswith("text/html") else wanted
-            more = [(name, value) for name, value in all_wanted.items() if name.lower() not in given]
-            return start_response(status, [*headers, *more], *error)
+            present = {name.lower(): value for name, value in headers}
+            is_page = present.get("content-type", "").startswith("text/html")
+            wanted = constant | _PAGE if is_page else constant
+            missing = [(name, value) for name, value in wanted.items() if name.lower() not in present]
+            return start_response(status, [*headers, *missing], *error)
 
         return inner(environ, begin)
 

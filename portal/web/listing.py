@@ -1,4 +1,4 @@
-"""A list whose state is in its address: status, search text, order and page; and the table that shows one page of it.
+"""Lists whose status filter, search text, order and page are in the address, and the table that shows one page.
 
     LISTING = Listing("consents.list", ConsentStatus, orders={"sent": "sentAt"}, usual="-sent")
 
@@ -6,7 +6,7 @@
     found = list_consents(care, skip=query.skip, limit=query.size, sorting=query.sorting, …)
     table = Table(query, found, status_word)
 
-Anything odd in the address falls back to the usual, so that no address of a list is an error.
+Invalid parameters fall back to their defaults, so that no address of a list is an error.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[StatusT]):
-    """What one kind of list can be asked for.
+    """The definition of a list.
 
-    `endpoint` shows it; `orders` are the columns that it can be sorted by, each with its name at the care API; `usual`
-    is the order when none is asked for; `size` the records of a page; `fixed` stands in each of its addresses.
+    `endpoint` is its Flask endpoint; `orders` maps the columns that can be sorted by to their names in the care API; `usual`
+    is the default order; `size` the number of records per page; `fixed` are parameters of all its addresses.
     """
 
     endpoint: str
@@ -44,7 +44,7 @@ class Listing(Generic[StatusT]):
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def read(self, args: Mapping[str, str]) -> ListQuery[StatusT]:
-        """Read `status`, `q`, `sort` (a minus before it: downwards) and `page` of an address."""
+        """Parse the parameters `status`, `q`, `sort` (with a leading minus: descending) and `page`."""
         status = self.statuses(args.get("status") or "none")
         order = args.get("sort", self.usual)
         return ListQuery(
@@ -58,7 +58,7 @@ class Listing(Generic[StatusT]):
 
 @dataclass(frozen=True, slots=True)
 class ListQuery(Generic[StatusT]):
-    """What an address asks a list for; `order` is a column's name, with a minus before it downwards."""
+    """The parsed parameters of a list; `order` is a column's name, with a leading minus if descending."""
 
     listing: Listing[StatusT]
     status: StatusT | None
@@ -68,46 +68,46 @@ class ListQuery(Generic[StatusT]):
 
     @property
     def size(self) -> int:
-        """How many records are on a page."""
+        """The number of records per page."""
         return self.listing.size
 
     @property
     def skip(self) -> int:
-        """How many records come before this page."""
+        """The number of records before this page."""
         return (self.page - 1) * self.size
 
     @property
     def column(self) -> str:
-        """The column that it is sorted by."""
+        """The column that the list is sorted by."""
         return self.order.removeprefix("-")
 
     @property
     def is_descending(self) -> bool:
-        """Whether it is sorted downwards."""
+        """Whether the order is descending."""
         return self.order.startswith("-")
 
     @property
     def sorting(self) -> str:
-        """The order, as the care API names it (care API specification §4, `Sorting`)."""
+        """The order as the care API's parameter `Sorting` (care API specification §4)."""
         return self.listing.orders[self.column] + (" desc" if self.is_descending else "")
 
     @property
     def address(self) -> str:
-        """The address of this query, without parameters that have their default."""
-        query = {
+        """The address of this query, without parameters that have their default value."""
+        parameters = {
             **self.listing.fixed,
             "status": self.status or "",
             "q": self.text,
             "sort": "" if self.order == self.listing.usual else self.order,
             "page": str(self.page) if self.page > 1 else "",
         }
-        given = urlencode({name: value for name, value in query.items() if value})
-        return url_for(self.listing.endpoint) + (f"?{given}" if given else "")
+        query = urlencode({name: value for name, value in parameters.items() if value})
+        return url_for(self.listing.endpoint) + (f"?{query}" if query else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that can be chosen."""
+    """A link to the list with another status filter."""
 
     label: str
     href: str
@@ -116,7 +116,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[StatusT, ItemT]):
-    """A page of a list as a table, with the addresses of everything that can be chosen in it."""
+    """One page of a list as a table, with the addresses of its filters, orders and pages."""
 
     query: ListQuery[StatusT]
     found: Page[ItemT]
@@ -124,12 +124,12 @@ class Table(Generic[StatusT, ItemT]):
 
     @property
     def pages(self) -> int:
-        """How many pages there are, 1 at least."""
+        """The number of pages, at least 1."""
         return max(1, -(-self.found.total // self.query.size))
 
     @property
     def chips(self) -> list[Chip]:
-        """All, and each status."""
+        """The status filters: all, and each status."""
         query = self.query
         return [
             Chip(
@@ -142,25 +142,25 @@ class Table(Generic[StatusT, ItemT]):
 
     @property
     def kept(self) -> dict[str, str]:
-        """What a new search keeps of the address."""
+        """The parameters that a new search keeps, for hidden inputs of the search form."""
         return {**self.query.listing.fixed, "sort": self.query.order} | (
             {"status": str(self.query.status)} if self.query.status else {}
         )
 
     def columns(self, named: Iterable[tuple[str, str]]) -> list[str | dict[str, str | None]]:
-        """The heads for `ui.table`, from pairs of a column's name and its label; one without a name can't be sorted by."""
+        """Return the column headings for `ui.table` from pairs of a column's name, empty if not sortable, and its label."""
         return [
             {"label": label, "href": self._sort_href(name), "sort": self._sort_state(name)} if name else label
             for name, label in named
         ]
 
     def _sort_href(self, column: str) -> str:
-        """The address of the table in this order; the other way round when it is in it already."""
+        """Return the address sorted by this column; descending if it is already sorted by it."""
         order = f"-{column}" if self.query.order == column else column
         return replace(self.query, order=order, page=1).address
 
     def _sort_state(self, column: str) -> str | None:
-        """`ascending`, `descending` or None, for aria-sort."""
+        """Return the column's `aria-sort`: `ascending`, `descending` or None."""
         if column != self.query.column:
             return None
         return "descending" if self.query.is_descending else "ascending"

@@ -1,4 +1,4 @@
-"""Which language a page is in: the person's choice, else their profile's, else the browser's, else the clinic's."""
+"""The language of a page: the one chosen in this browser, else the profile's, else the browser's, else the clinic's first."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from portal.store import StoreDown
 
 NAMES = {"en": "English", "es": "Español", "ar": "العربية"}
 COOKIE = "__Host-language"
-"""What this browser chose, for as long as it is open."""
+"""A session cookie with the language chosen in this browser."""
 
 
 def choose() -> str:
-    """Return one of the clinic's languages for this request."""
+    """Return the language code for this request, one of the clinic's; `en` if the host is no clinic's."""
     tenant = g.get("tenant")
     if tenant is None:
         return "en"
     offered: tuple[str, ...] = tenant.languages
-    for wanted in _wanted():
-        if isinstance(wanted, str) and wanted.replace("_", "-").split("-")[0].lower() in offered:
-            return wanted.replace("_", "-").split("-")[0].lower()
+    for tag in _preferred_tags():
+        if isinstance(tag, str) and tag.replace("_", "-").split("-")[0].lower() in offered:
+            return tag.replace("_", "-").split("-")[0].lower()
     return request.accept_languages.best_match(offered) or offered[0]
 
 
-def _wanted() -> tuple[object, ...]:
-    """What was chosen, then what the profile says (not while the store is down, so that a page can say so)."""
+def _preferred_tags() -> tuple[object, ...]:
+    """Return the language tags of the cookie and the profile; without the profile's while the store is down."""
     person = None
     if not g.get("is_store_down"):
         with suppress(StoreDown):

@@ -1,9 +1,8 @@
-"""Logs: one line for each request and each call that failed, as JSON or text.
+"""Logging: one line for each request and each failed API call, as JSON or text.
 
+A line contains the route's template instead of the address, which may contain personal data. `request` is the request id
+that error pages show and API calls send as `X-Correlation-Id`; `upstream` is the API's own id of a call, if it differs.
 `ms` counts from when the request had come in completely, so it includes the wait for a thread.
-
-The route's template stands in it, never the address. `request` is the number that the person sees on an error page and
-that every call carries as `X-Correlation-Id`; `upstream` is the API's own number of a call, where it gave another.
 """
 
 from __future__ import annotations
@@ -21,10 +20,11 @@ from portal.operate import lines
 from portal.server.state import COMPLETE_AT
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
+_METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
 
 
 class JsonFormatter(logging.Formatter):
-    """A log record as one line of JSON with the request's id."""
+    """Formats a log record as one line of JSON with the request id."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, object] = {
@@ -41,7 +41,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """The same for people."""
+    """Formats a log record as one line of text."""
 
     def format(self, record: logging.LogRecord) -> str:
         request_id = g.get("request_id", "-") if has_request_context() else "-"
@@ -51,7 +51,7 @@ class TextFormatter(logging.Formatter):
 
 
 def init_app(app: Flask, style: str) -> None:
-    """Send the portal's logs to stderr and write one line for each request."""
+    """Send the portal's logs to stderr, as `json` or text, with one line for each request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     logger = logging.getLogger("portal")
@@ -81,6 +81,3 @@ def _log(response: Response) -> Response:
         },
     )
     return response
-
-
-_METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")

@@ -1,7 +1,7 @@
-"""Modules that a clinic has switched off: nothing of them is left, no page, link, record or call of the care API.
+"""Modules that a clinic has switched off: they have no pages, links or records, and cause no calls of the care API.
 
-Each view or blueprint of a module is declared by `part_of`; its addresses then answer 404, and `url_for` refuses to make
-one. The records of a module are taken out of what is read (`portal.services.modules`).
+Views and blueprints are assigned to a module by `part_of` and `whole`. If it is off, their addresses return 404 and
+`url_for` reports links to them. `portal.services.modules` removes its records from API responses.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _MARK = "module"
 
 
 def whole(module: Module, bp: Blueprint) -> Blueprint:
-    """Declare that all of a blueprint, with those registered on it, belongs to the module."""
+    """Assign a blueprint, including those nested in it, to the module."""
     _OF_BLUEPRINT[bp.name] = module
     return bp
 
 
 def part_of(module: Module) -> Callable[[T], T]:
-    """Declare that a view belongs to the module."""
+    """Assign a view to the module (decorator)."""
 
     def mark(view: T) -> T:
         setattr(view, _MARK, module)
@@ -36,37 +36,37 @@ def part_of(module: Module) -> Callable[[T], T]:
 
 
 def off() -> frozenset[Module]:
-    """The modules that this request's clinic has switched off."""
+    """Return the modules that this request's clinic has switched off."""
     tenant = g.get("tenant") if has_app_context() else None
     return getattr(tenant, "modules_off", frozenset[Module]())
 
 
 def has_module(name: str) -> bool:
-    """Whether the clinic uses the module."""
+    """Return whether the clinic uses the module."""
     return Module(name) not in off()
 
 
 def module_at(endpoint: str) -> Module | None:
-    """The module that an endpoint belongs to, or None."""
-    whole_one = _OF_BLUEPRINT.get(endpoint.partition(".")[0])
-    return whole_one or getattr(current_app.view_functions.get(endpoint), _MARK, None)
+    """Return the module that an endpoint belongs to, or None."""
+    of_blueprint = _OF_BLUEPRINT.get(endpoint.partition(".")[0])
+    return of_blueprint or getattr(current_app.view_functions.get(endpoint), _MARK, None)
 
 
 def is_off(endpoint: str) -> bool:
-    """Whether an endpoint belongs to a module that is switched off."""
-    gone = off()
-    return bool(gone) and module_at(endpoint) in gone
+    """Return whether an endpoint belongs to a module that is switched off."""
+    modules_off = off()
+    return bool(modules_off) and module_at(endpoint) in modules_off
 
 
 def init_app(app: Flask) -> None:
-    """Answer 404 for what is switched off, and let nothing link to it."""
+    """Return 404 for endpoints of modules that are off, and report links to them."""
 
     def refuse() -> None:
         if request.endpoint and is_off(request.endpoint):
             abort(404)
 
     def refuse_links(endpoint: str, _values: dict[str, object]) -> None:
-        """In tests a forgotten link is an error; in use it is logged, and leads to the page that says 404."""
+        """A link to a module that is off raises in tests; in production it is logged, and leads to a 404."""
         if is_off(endpoint) and not is_off(request.endpoint or ""):
             if current_app.testing:
                 raise LookupError(f"a link to {endpoint}, whose module is off: ask has_module first")

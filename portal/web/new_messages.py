@@ -1,7 +1,7 @@
-"""Which message is the newest of each conversation: what this portal last learned, shared by all tabs and workers of a person.
+"""The cached id of each conversation's newest message, shared by all of a person's tabs and workers.
 
-Pages that stay open ask here. The API is asked at most once in 15 seconds a person, as for the bell; what is kept are ids
-alone.
+Open pages poll it to learn of new messages. As for the bell, the API is called at most once in 15 seconds per person. Only
+ids are cached.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _FRESH_SECONDS = 15
 
 
 class Newest(msgspec.Struct, frozen=True):
-    """The newest message by conversation, that of the newest conversation first; when the API was last asked.
+    """The newest message's id by conversation id, the latest conversation first; None before the first API response.
 
-    Seconds since 1970; `messages` is None before the first answer.
+    `at` is when the API was last called (seconds since 1970).
     """
 
     messages: dict[str, str] | None
@@ -33,12 +33,12 @@ KNOWN = LastKnown("messages", Newest(messages=None, at=0.0), seconds=3600)
 
 
 def newest_of(conversations: Sequence[Conversation]) -> str:
-    """Return the newest message of the newest conversation, empty where there is none."""
+    """Return the id of the newest message of all; empty if there is none."""
     return next(iter(_by_conversation(conversations).values()), "")
 
 
 def newest(person: Person, conversation_id: str | None = None) -> str | None:
-    """Return the newest message of a conversation, or of all; None when it isn't known."""
+    """Return the cached id of the newest message, of one conversation or of all; None if unknown."""
     messages = KNOWN.get(person).messages
     if messages is None:
         return None
@@ -46,24 +46,26 @@ def newest(person: Person, conversation_id: str | None = None) -> str | None:
 
 
 def learn(person: Person, conversations: Sequence[Conversation]) -> None:
-    """Keep the newest conversations from an answer of the API, in any order."""
-    found = _by_conversation(conversations)
-    KNOWN.update(person, lambda known: None if known.messages == found else Newest(found, known.at))
+    """Cache the newest messages of these conversations (in any order) from an API response."""
+    messages = _by_conversation(conversations)
+    KNOWN.update(person, lambda known: None if known.messages == messages else Newest(messages, known.at))
 
 
 def claim(person: Person) -> bool:
-    """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
+    """Return whether this request may call the API: only one in 15 seconds may, of all tabs and workers."""
 
-    def asked(known: Newest) -> Newest | None:
+    def requested(known: Newest) -> Newest | None:
         now = context().clock()
         return None if age(known.at, now) < _FRESH_SECONDS else Newest(known.messages, now)
 
-    return KNOWN.update(person, asked) is not None
+    return KNOWN.update(person, requested) is not None
 
 
 def _by_conversation(conversations: Sequence[Conversation]) -> dict[str, str]:
     newest_first = sorted(conversations, key=_sent_at, reverse=True)
-    return {one.id: one.newest_id for one in newest_first if one.newest_id}
+    return {
+        conversation.id: conversation.newest_id for conversation in newest_first if conversation.newest_id
+    }
 
 
 def _sent_at(conversation: Conversation) -> float:

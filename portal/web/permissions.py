@@ -1,6 +1,6 @@
-"""Which of the clinic's roles may change what: links that others would only be refused at aren't shown to them.
+"""Which staff roles may do what, so that pages don't show links that the care API would refuse.
 
-The care API decides; these sets are our assumptions (docs/assumptions.md), and say the same as it does.
+The care API decides; these sets are assumptions about its rules (docs/assumptions.md).
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ _ROLES = {
 
 
 def may(person: Person, act: str) -> bool:
-    """Whether a member of staff has a role for this act."""
+    """Return whether the person is staff with a role that allows this act, such as `patient.edit`."""
     return person.is_staff and not _ROLES[act].isdisjoint(person.roles)

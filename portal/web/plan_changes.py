@@ -1,4 +1,4 @@
-"""The notice of what changed in a plan since the person saw it."""
+"""The notice of what changed in a medicine plan since the person last saw it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from portal.web.filters import day, in_a_row, today
 from portal.web.filters import moment as write_moment
 
 _EVENING = 17 * 60
+"""Minutes after midnight."""
+
 _RECENT = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanNotice:
-    """What to tell about a plan: its digest as it is `shown`; a title and a line for each change, if there are any.
+    """What to show about a plan: a title and one line per change, if it changed.
 
-    `has_calendar` says that its calendar file was downloaded, `is_calendar_old` that the plan has changed since.
+    `shown` is the plan's digest, with which the person confirms having seen it; `has_calendar` says that its calendar file
+    was downloaded, `is_calendar_old` that the plan has changed since.
     """
 
     plan: Protocol
@@ -36,24 +39,24 @@ class PlanNotice:
 
 
 def notice_of(person: Person, plan: Protocol) -> PlanNotice:
-    """Return what changed in the plan since the person said that they had seen it."""
-    look, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
-    change = changed(look.plan, plan, today())
-    if change and change.at != look.changed_at:
+    """Return what changed in the plan since the person confirmed having seen it."""
+    seen_plan, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
+    change = changed(seen_plan.plan, plan, today())
+    if change and change.at != seen_plan.changed_at:
         seen_plans.note_change(person, plan)
-    lines = [*_status(change.status), *(_line(one) for one in change.doses)] if change else []
+    lines = [*_status(change.status), *(_line(dose) for dose in change.doses)] if change else []
     return PlanNotice(
         plan,
         shown,
         _title(change) if change else None,
         lines,
-        has_calendar=bool(look.events),
-        is_calendar_old=bool(look.events) and look.downloaded != shown,
+        has_calendar=bool(seen_plan.events),
+        is_calendar_old=bool(seen_plan.events) and seen_plan.downloaded != shown,
     )
 
 
 def is_before_change(at: datetime | None, changed_at: datetime | None) -> bool:
-    """Whether something made then is older than the plan's last change, and young enough to be taken for its doses."""
+    """Return whether `at` is before the plan's last change, by at most 14 days: it may state the old doses as current."""
     return at is not None and changed_at is not None and changed_at - _RECENT <= at < changed_at
 
 
@@ -85,16 +88,16 @@ def _line(change: DoseChange) -> str:
     if change.kind is Kind.DAYS or old is None or new is None:
         return _("%(drug)s: taken on other days, %(since)s. See the plan.", drug=drug, since=since)
     if old.times == new.times:
-        told, was = amount(new.medication, is_plain=True), amount(old.medication, is_plain=True)
+        now, before = amount(new.medication, is_plain=True), amount(old.medication, is_plain=True)
     elif old.amount == new.amount:
-        told, was = _hours(new), _hours(old)
+        now, before = _hours(new), _hours(old)
     else:
-        told, was = _whole(new), _whole(old)
-    return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=told, old=was, since=since)
+        now, before = _whole(new), _whole(old)
+    return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=now, old=before, since=since)
 
 
 def _since(change: DoseChange) -> str:
-    """From when: tonight, today, or a date."""
+    """Return from when the change applies: `from tonight`, `from today` or `from` a date."""
     portion = change.after or change.before
     if change.on != today():
         return _("from %(day)s", day=day(change.on))
@@ -120,6 +123,6 @@ def _hours(portion: Portion) -> str:
 
 
 def _date(portion: Portion, time: str) -> date:
-    """The date of the calendar for an hour in the list of a day; the hours after midnight are of the next."""
+    """Return the calendar date of a dose in a day's list: times before 03:00 belong to the following date."""
     at = minutes(time)
     return portion.on + timedelta(days=1) if at is not None and at < 3 * 60 else portion.on

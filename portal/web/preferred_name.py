@@ -1,6 +1,6 @@
-"""What the person likes to be called: as their own record says, else as they signed in.
+"""The name that pages use for the signed-in person: from their patient record, else from their ID token.
 
-A patient's record is read on few pages; the name that it gives is kept in the session, so that all pages say the same.
+Few pages read the patient record, so its name is kept in the session for all others.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from portal.context import session
 from portal.services.patients import Patient
 from portal.state.session_records import Person
 
-_CALLED = "called"
+_KEY = "called"
 
 
 def learn(record: Patient) -> None:
-    """Keep the name from the person's own record; the session is written only when it has changed."""
-    here = session()
-    if here.get(_CALLED) != record.called:
-        here[_CALLED] = record.called
+    """Store the name from the person's own record in the session, if it has changed."""
+    current = session()
+    if current.get(_KEY) != record.called:
+        current[_KEY] = record.called
 
 
 def preferred_name(person: Person) -> str:
-    """Return what to call this person, whose session this is."""
-    return session().get(_CALLED) or person.given_name or person.name
+    """Return the preferred name of this session's person."""
+    return session().get(_KEY) or person.given_name or person.name

@@ -1,4 +1,4 @@
-"""The clinic's rules in words: what to tell a person when the care API refuses with a code."""
+"""Messages for the care API's refusal codes, each for one of the clinic's rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from portal.i18n.gettext import _
 
 
 def refusal_message(code: str) -> str:
-    """Return one sentence for a rule's code; a general one for a rule that is not known here."""
+    """Return one sentence that explains a refusal code; a general one for an unknown code."""
     match code:
         case "AlreadySigned":
             return _("You have signed this form already.")

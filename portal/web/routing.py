@@ -1,4 +1,4 @@
-"""Addresses: what an id looks like in one, what answers there; each request gets its number and its clinic."""
+"""URL converter and helpers for addresses of the portal; assigns each request its id, deadline and clinic."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from portal.parse import address_parts
 from portal.web import modules
 
 CALLBACK = "/sign-in/callback"
-"""Where the identity server sends the browser back to, with a code in the query."""
+"""The OAuth redirect URI's path: the identity server adds an authorization code to its query."""
 
 _ANY_HOST = ("health.healthz", "health.readyz", "health.metrics")
 
 
 class RecordId(BaseConverter):
-    """An id of the care API: opaque, 1 to 128 characters without a slash, and no dot segment."""
+    """An opaque id of the care API: 1 to 128 characters, without slashes and control characters, and no dot segment."""
 
     regex = r"(?!\.{1,2}(?:/|$))[^/\x00-\x1f\x7f]{1,128}"
     part_isolating = False
 
 
 def init_app(app: Flask) -> None:
-    """Number every request and find its clinic; an unknown host gets 421."""
+    """Assign each request an id, a deadline and the clinic of its host; respond with 421 to an unknown host."""
     app.url_map.converters["record"] = RecordId
     app.before_request(_begin)
     app.teardown_request(_end)
 
 
 def endpoint_at(path: str) -> str | None:
-    """Return the endpoint that answers GET at this path (unquoted), or None; it begins with one slash."""
-    if path[1:2] in ("/", "\\"):  # the routing ignores further slashes, a browser doesn't
+    """Return the endpoint that handles GET at this unquoted path; None if there is none, or its module is off."""
+    if path[1:2] in ("/", "\\"):  # Werkzeug merges slashes, but a browser would go to another host
         return None
     try:
         endpoint, _arguments = current_app.url_map.bind(request.host).match(path, method="GET")
@@ -49,15 +49,12 @@ def endpoint_at(path: str) -> str | None:
 
 
 def current_address() -> str:
-    """Return path and query of this request, as `without_sign_in_code` gives them."""
+    """Return this request's path and query; `/` for the sign-in callback."""
     return without_sign_in_code(request.full_path if request.query_string else request.path)
 
 
 def without_sign_in_code(address: str) -> str:
-    """Return an address of the portal as a page may repeat it; the sign-in callback's, which holds a code, becomes `/`.
-
-    The code, `state` and `iss` belong into no page and no further address (RFC 9700 §4.2).
-    """
+    """Return the address, but `/` for the sign-in callback: its code and state must not be repeated (RFC 9700 §4.2)."""
     return "/" if address_parts(address).path.rstrip("/") == CALLBACK else address
 
 
@@ -91,6 +88,6 @@ def _end(_error: BaseException | None) -> None:
 
 
 def _request_id() -> str:
-    """The number that the proxy in front gave, if there is one in front; a browser may not choose it."""
-    given = request.headers.get("X-Request-Id", "") if context().settings.proxy_hops else ""
-    return given if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", given) else secrets.token_hex(8)
+    """Return the id set by a trusted proxy, else a random one; browsers can't choose it."""
+    from_proxy = request.headers.get("X-Request-Id", "") if context().settings.proxy_hops else ""
+    return from_proxy if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", from_proxy) else secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""What templates may use: the macros as `ui`, the helpers, and what is known of the person and the clinic."""
+"""Global functions, tests and filters of templates, and the context of the layout (`portal.web.pages.Frame`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from portal.web.routing import current_address
 
 
 def init_app(app: Flask) -> None:
-    """Give the Jinja environment its globals, tests and macros."""
+    """Configure the Jinja environment: globals, tests, filters, macros and the layout's context."""
     env = cast("Any", app.jinja_env)
     templates.init_app(app)
     env.globals.update(
@@ -63,7 +63,7 @@ def _session_tag() -> str:
 
 
 def _not_given(member: str) -> bool:
-    """Whether the clinic's system never gave this member ("Episode.alerts"), so that without it nothing is known."""
+    """Return whether the API has never sent this member (such as `Episode.alerts`), so that its absence means nothing."""
     if "tenant" not in g or is_of(member, modules.off()):
         return False
     return context().answers.members.is_not_given(g.tenant.key, member)
@@ -75,15 +75,15 @@ def _is_not_offered(value: object) -> bool:
 
 def _context() -> dict[str, object]:
     tenant = g.get("tenant")
-    here = session()
-    person = here.person if tenant else None
+    current = session()
+    person = current.person if tenant else None
     known = bell.KNOWN.get(person) if person and not htmx.is_htmx() else bell.KNOWN.default
     frame = Frame(
         tenant=tenant,
         person=person,
         preferred_name=preferred_name(person) if person else "",
         locale=language(),
-        # Where to come back to; an address with control characters in it leads home instead.
+        # The home page instead of an address with control characters.
         current_address=local_path(current_address()),
         direction=direction(),
         languages=[{"code": code, "name": locale_selector.NAMES[code]} for code in tenant.languages]
@@ -92,7 +92,7 @@ def _context() -> dict[str, object]:
         nav=navigation(person) if person else [],
         unread_count=known.count,
         bell_htmx=htmx.bell_htmx(known.count, at_once=not bell.is_fresh(known)) if person else "",
-        session_expires_at=datetime.fromtimestamp(here.expires_at, UTC) if person else None,
+        session_expires_at=datetime.fromtimestamp(current.expires_at, UTC) if person else None,
         unreadable=g.get("unreadable", 0),
     )
     return dict(vars(frame))

@@ -1,6 +1,6 @@
-"""When an appointment is: by the clock at its place, and by the clinic's where that shows another time.
+"""Appointment times as text, in the time zone of the appointment's place, and in the clinic's if that differs.
 
-The only place that writes an appointment's time: pages use the filter `visit_time`, files and messages the function.
+All appointment times are formatted here: pages use the filter `visit_time`, files and messages the function.
 """
 
 from __future__ import annotations
@@ -21,48 +21,49 @@ from portal.web.filters import day, in_a_row, local
 
 
 def init_app(app: Flask) -> None:
-    """Make the filter known to templates."""
+    """Register the filter for templates."""
     app.jinja_env.filters["visit_time"] = _visit_time
 
 
 def place_time(visit: Appointment) -> datetime:
-    """When it begins by the clock at its place; by the clinic's where it names no zone, or none that exists."""
+    """Return when it begins, in its place's time zone; in the clinic's if its zone is missing or unknown."""
     zone: ZoneInfo = g.tenant.time_zone
     name = visit.time_zone
     return in_zone(local(visit.start), ZoneInfo(name) if name and name in time_zones() else zone)
 
 
 def place_day(visit: Appointment) -> date:
-    """The date at its place."""
+    """Return its date in its place's time zone."""
     return place_time(visit).date()
 
 
 def visit_time(visit: Appointment, style: str = "moment") -> str:
-    """`Fri 27 Nov, 14:15`; where the place's clock differs, `Fri 27 Nov, 14:15 London time · 15:15 clinic time`.
+    """Return `Fri 27 Nov, 14:15`, or `Fri 27 Nov, 14:15 London time · 15:15 clinic time` if the zones' clocks differ.
 
-    `style` is `moment`; `time` for a visit under the heading of its day; or `span`, which tells the end, too.
+    `style` is `moment` (date and time), `time` (under a heading with the date) or `span` (date, begin and end).
     """
-    there, here = place_time(visit), local(visit.start)
-    is_same_day = there.date() == here.date()
+    at_place, at_clinic = place_time(visit), local(visit.start)
+    is_same_day = at_place.date() == at_clinic.date()
     end = visit.end if style == "span" else None
-    told = _written(there, end, with_day=style != "time" or not is_same_day)
-    if there.replace(tzinfo=None) != here.replace(tzinfo=None):
-        place, clinic = _city(there.tzinfo), _written(here, end, with_day=not is_same_day)
+    place_words = _format(at_place, end, with_day=style != "time" or not is_same_day)
+    if at_place.replace(tzinfo=None) != at_clinic.replace(tzinfo=None):
+        clinic_words = _format(at_clinic, end, with_day=not is_same_day)
         return in_a_row((
-            _("%(time)s %(place)s time", time=told, place=place), _("%(time)s clinic time", time=clinic)
+            _("%(time)s %(place)s time", time=place_words, place=_city(at_place.tzinfo)),
+            _("%(time)s clinic time", time=clinic_words),
         ), " · ")  # fmt: skip
-    return _("%(time)s clinic time", time=told) if style == "span" else told
+    return _("%(time)s clinic time", time=place_words) if style == "span" else place_words
 
 
 def _visit_time(visit: Appointment, style: str = "moment") -> Markup:
-    told = visit_time(visit, style)
-    return Markup('<time datetime="{}">{}</time>').format(visit.start.isoformat(timespec="seconds"), told)
+    words = visit_time(visit, style)
+    return Markup('<time datetime="{}">{}</time>').format(visit.start.isoformat(timespec="seconds"), words)
 
 
 def _city(zone: object) -> str:
     return get_timezone_location(str(zone), locale=language(), return_city=True)
 
 
-def _written(start: datetime, end: datetime | None, *, with_day: bool) -> str:
+def _format(start: datetime, end: datetime | None, *, with_day: bool) -> str:
     clock = f"{start:%H:%M}" + (f"–{in_zone(local(end), start.tzinfo):%H:%M}" if end and start.tzinfo else "")
     return in_a_row((day(start.date()), clock)) if with_day else clock
