@@ -1,7 +1,7 @@
-"""Doses in words: how much, at which hour, until when, and what to do where a plan isn't followed.
+"""Doses as text: amount, time, last day, and what to do if the plan isn't active.
 
-Amounts have no thousands separator in any language, and units are written out for patients: "U" and "µg" are misread (ISMP
-list of error-prone abbreviations).
+Amounts have no thousands separator in any language. Units are written out for patients, because "U" and "µg" are misread
+(ISMP list of error-prone abbreviations).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms")
 
 @dataclass(frozen=True, slots=True)
 class DoseLine:
-    """A dose that is due: when, what, how much, how."""
+    """One dose in a list; `note` has product, route and instructions."""
 
     time: str
     drug: str
@@ -41,26 +41,26 @@ class DoseLine:
 
 @dataclass(frozen=True, slots=True)
 class PlanWords:
-    """A plan's rows and doses in words: plain for patients, in the field's terms for staff."""
+    """Formats a plan's rows and doses: in plain words for patients (`is_plain`), in clinical terms for staff."""
 
     plan: Protocol | None
     is_plain: bool
 
     def date_of(self, number: int) -> date | None:
-        """The date of a day of the plan, if it has a start date."""
+        """Return the date of a day of the plan (day 1 is its start); None without a start date."""
         begins = self.plan.start_date if self.plan else None
         return days_after(begins, number - 1) if begins else None
 
     def amount(self, medication: Medication) -> str:
-        """`225 units`; for staff `225 IU`."""
+        """Return `225 units`; for staff `225 IU`."""
         return amount(medication, is_plain=self.is_plain)
 
     def product(self, medication: Medication) -> str:
-        """The brand and strength that the clinic hands out."""
+        """Return the brand and strength that the clinic dispenses."""
         return product(medication)
 
     def line(self, dose: Dose) -> DoseLine:
-        """A dose as a line of a list."""
+        """Return a dose as a line of a list."""
         medication = dose.medication
         how = (product(medication), labels.route_name(medication.route), medication.instructions or "")
         return DoseLine(
@@ -71,7 +71,7 @@ class PlanWords:
         )
 
     def hour(self, time: str | None, on: date | None) -> str:
-        """The hour of a dose: `19:00`, or the night that it is taken in; without one, what to do."""
+        """Return a dose's time: `19:00`, with the two weekdays for a night dose, or what to do if none is given."""
         if time is None:
             line = line_now() if self.is_plain else None
             if line:
@@ -82,25 +82,26 @@ class PlanWords:
         return _night(time, on) if on else _("in the night, %(time)s", time=time)
 
     def when(self, medication: Medication) -> str:
-        """The hours of a row, and on which days: `08:00, 20:00 · every second day`."""
+        """Return a row's times and interval: `08:00, 20:00 · every second day`."""
         is_single = medication.triggers or medication.end_day == medication.start_day
         on = self.date_of(medication.start_day) if is_single else None
         hours = in_a_row(self.hour(time, on) for time in medication.hours)
         every = max(medication.every_days or 1, 1)
         if every == 1:
             return hours
-        often = _("every second day") if every == 2 else _("every %(num)s days", num=every)
-        return in_a_row((hours, often), " · ")
+        interval = _("every second day") if every == 2 else _("every %(num)s days", num=every)
+        return in_a_row((hours, interval), " · ")
 
     def last_dose(self, medication: Medication) -> int | None:
-        """The last day of a row; None where it has no end, or no dose."""
-        mine = [one for one in self._courses if one.medication is medication]
-        if any(one.last is None for one in mine):
+        """Return the last day with a dose of this row; None if it is open-ended or has no dose."""
+        row = [course for course in self._courses if course.medication is medication]
+        if any(course.last is None for course in row):
             return None
-        return max((one.last for one in mine if one.last is not None and one.last >= one.first), default=None)
+        last_days = (course.last for course in row if course.last is not None and course.last >= course.first)
+        return max(last_days, default=None)
 
     def until(self, medication: Medication) -> tuple[str, str]:
-        """Until when a row is taken, and what is added to that more quietly."""
+        """Return until when a row is taken, and additional text to show less prominently."""
         last = self.last_dose(medication)
         rule = medication.stop_rule or ""
         if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
@@ -109,24 +110,24 @@ class PlanWords:
             rule = _("Until the trigger") if medication.ends_with_trigger else _("Your team says when")
         if last is None:
             return rule, ""
-        told = self._day(last) or _("day %(day)s", day=last)
-        return rule, _("last dose: %(day)s", day=told)
+        last_day = self._day(last) or _("day %(day)s", day=last)
+        return rule, _("last dose: %(day)s", day=last_day)
 
-    def instructions_to_continue(self, left: Sequence[Course]) -> list[str]:
-        """What is still to be taken of a plan whose treatment has ended, one sentence for each medicine."""
-        found: dict[str, None] = {}
-        for one in left:
-            what = f"{one.medication.drug} {self.amount(one.medication)}".strip()
-            on = None if one.last is None else self.date_of(one.last)
-            rule = one.medication.stop_rule
-            found[
+    def instructions_to_continue(self, remaining: Sequence[Course]) -> list[str]:
+        """Return one sentence for each medicine that must still be taken although the treatment has ended."""
+        sentences: dict[str, None] = {}  # a dict, to drop duplicates and keep the order
+        for course in remaining:
+            what = f"{course.medication.drug} {self.amount(course.medication)}".strip()
+            on = None if course.last is None else self.date_of(course.last)
+            rule = course.medication.stop_rule
+            sentences[
                 _("Go on with %(what)s until %(day)s.", what=what, day=day(on))
                 if on
                 else _("Go on with %(what)s: %(rule)s.", what=what, rule=rule)
                 if rule
                 else _("Go on with %(what)s until your team tells you to stop.", what=what)
             ] = None
-        return list(found)
+        return list(sentences)
 
     @property
     def _courses(self) -> list[Course]:
@@ -138,15 +139,15 @@ class PlanWords:
 
 
 def product(medication: Medication) -> str:
-    """Return the brand and strength that the clinic hands out, as far as it says: `Gonal-f 300 IU pen`.
+    """Return the brand and strength that the clinic dispenses, if configured: `Gonal-f 300 IU pen`.
 
-    They stand apart from name and dose, as the strength of a pen isn't a dose.
+    Shown apart from name and amount, because the strength of a pen isn't a dose.
     """
     return product_of(g.tenant.medicines, medication.drug) if g and g.get("tenant") else ""
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:
-    """Return `225 IU` as far as given; with the unit written out if `is_plain`."""
+    """Return `225 IU`, as far as amount and unit are given; with the unit written out if `is_plain`."""
     unit, value = medication.unit.strip(), medication.dose
     if value is None:
         return unit
@@ -161,13 +162,13 @@ def amount(medication: Medication, *, is_plain: bool) -> str:
 
 
 def dose_number(value: float) -> str:
-    """Return the amount of a dose, never grouped: `5000`, `0.25`, in Spanish `0,25`."""
+    """Return a number without thousands separator: `5000`, `0.25`, in Spanish `0,25`."""
     return format_decimal(value, format="0.######", locale=language())
 
 
-def state_words(found: Standing, *, is_plain: bool) -> tuple[str, str] | None:
-    """Return why a plan's doses aren't shown, and what to do; None while they are."""
-    if found.has_doses:
+def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None:
+    """Return why a plan's doses aren't shown, and what to do; None if they are shown."""
+    if standing.has_doses:
         return None
     titles = {
         Standing.DRAFT: _("The medicine plan isn’t active yet"),
@@ -181,8 +182,8 @@ def state_words(found: Standing, *, is_plain: bool) -> tuple[str, str] | None:
         Standing.NONE: _("There is no medicine plan here"),
     }
     if not is_plain:
-        return titles[found], _("The patient sees no doses, and is asked to call.")
-    told = _("Follow what your team told you last, and call the clinic when you are unsure.")
+        return titles[standing], _("The patient sees no doses, and is asked to call.")
+    default_advice = _("Follow what your team told you last, and call the clinic when you are unsure.")
     advice = {
         Standing.DRAFT: _("The clinic is still preparing it. Call before you begin with anything from it."),
         Standing.ON_HOLD: _(
@@ -198,11 +199,11 @@ def state_words(found: Standing, *, is_plain: bool) -> tuple[str, str] | None:
         ),
         Standing.UNKNOWN: _("Call the clinic before your next dose."),
     }
-    return titles[found], advice.get(found, told)
+    return titles[standing], advice.get(standing, default_advice)
 
 
 def _night(time: str, on: date) -> str:
-    """`night from Tuesday to Wednesday, 00:30`, for a time on that date."""
+    """Return `night from Tuesday to Wednesday, 00:30` for a time on this date."""
     at = minutes(time)
     first = on if at is not None and at >= 12 * 60 else days_after(on, -1) or on
     return _(

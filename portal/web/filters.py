@@ -1,4 +1,4 @@
-"""How values are written for people: dates in the clinic's zone, numbers, and the clinic's terms, in their language."""
+"""Template filters that format values in the page's language: dates in the clinic's zone, numbers, lists, terms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HALF_A_YEAR = timedelta(days=183)
 
 
 def init_app(app: Flask) -> None:
-    """Make the filters known to templates."""
+    """Register the filters for templates."""
     app.jinja_env.filters.update(
         breakable=breakable,
         unbroken=unbroken,
@@ -61,40 +61,40 @@ def init_app(app: Flask) -> None:
 
 
 def now() -> datetime:
-    """The present moment, by the portal's clock."""
+    """Return the current time (UTC), from the portal's clock."""
     return datetime.fromtimestamp(context().clock(), UTC)
 
 
 def today() -> date:
-    """The present day at the clinic."""
+    """Return the current date in the clinic's time zone."""
     return in_zone(now(), g.tenant.time_zone).date()
 
 
 def telephone(number: str | None) -> str:
-    """A telephone number as people in the clinic's country write it; empty for none."""
+    """Return a telephone number in the format of the clinic's country; empty for none."""
     return as_written(number, g.tenant.country) if number else ""
 
 
 def dialled(number: str) -> str:
-    """A telephone number in E.164, for `tel:` and for the care API; as it came where it isn't one."""
+    """Return a telephone number in E.164; unchanged if it isn't a valid number."""
     return e164(number, g.tenant.country) or number
 
 
 def local(value: datetime) -> datetime:
-    """Return the moment in the clinic's time zone; without a zone of its own it counts as UTC."""
+    """Return the time in the clinic's time zone; a naive time is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return in_zone(aware, g.tenant.time_zone)
 
 
 def day(value: date | datetime) -> str:
-    """`Fri 27 Nov`; with the year when that is half a year away or more, so that it can't be taken for another's."""
+    """Return `Fri 27 Nov`, with the year if the date is half a year or more from today."""
     plain = _plain(value)
     current, locale = _calendar()
     return _day(plain, abs(plain - current) < _HALF_A_YEAR, locale)
 
 
 def long_date(value: date | datetime) -> str:
-    """`27 November 2026`."""
+    """Return `27 November 2026`."""
     return _long(_plain(value), date_locale())
 
 
@@ -119,20 +119,20 @@ def moment(value: datetime) -> str:
 
 
 def long_moment(value: datetime) -> str:
-    """`27 November 2026, 09:30`, in the clinic's zone, for what people keep and print."""
+    """Return `27 November 2026, 09:30` in the clinic's zone, for documents."""
     return f"{long_date(value)}{_comma()}{clock_time(value)}"
 
 
 def ago(value: datetime) -> str:
-    """`3 hours ago`, `in 2 days`."""
-    gone = (value if value.tzinfo else value.replace(tzinfo=UTC)) - now()
-    if abs(gone) < timedelta(minutes=1):
-        gone = timedelta(seconds=-1) if gone <= timedelta() else timedelta(seconds=1)
-    return format_timedelta(gone, add_direction=True, locale=date_locale(), threshold=0.9)
+    """Return `3 hours ago` or `in 2 days`; less than a minute counts as a second."""
+    delta = (value if value.tzinfo else value.replace(tzinfo=UTC)) - now()
+    if abs(delta) < timedelta(minutes=1):
+        delta = timedelta(seconds=-1) if delta <= timedelta() else timedelta(seconds=1)
+    return format_timedelta(delta, add_direction=True, locale=date_locale(), threshold=0.9)
 
 
 def countdown(value: datetime) -> str:
-    """How long it is until then: `In 3 hours` on the day itself at the clinic, then `Tomorrow`, `In 4 days`."""
+    """Return the time until `value`: `In 3 hours` on the same date at the clinic, else `Tomorrow` or `In 4 days`."""
     days = (local(value).date() - today()).days
     if days <= 0:
         return ago(value).capitalize()
@@ -140,29 +140,29 @@ def countdown(value: datetime) -> str:
 
 
 def zone_name(value: datetime | None = None) -> str:
-    """`Greenwich Mean Time`: the clinic's zone in words."""
+    """Return the name of the clinic's time zone, at `value` or now: `Greenwich Mean Time`."""
     return get_timezone_name(local(value or now()), locale=date_locale())
 
 
 def isodate(value: date | datetime) -> str:
-    """`2026-11-27`, in the clinic's zone."""
+    """Return `2026-11-27`, in the clinic's zone."""
     return (local(value).date() if isinstance(value, datetime) else value).isoformat()
 
 
 def in_a_row(things: Iterable[str], between: str = "") -> str:
-    """`Gonal-f, 225 IU`, with the language's comma if not told otherwise; in Arabic it all runs from right to left.
+    """Join texts: `Gonal-f, 225 IU`, with the language's comma unless `between` is given.
 
-    There each thing is an isolate, else two Latin ones would run the other way; the mark in front says the direction of
-    the row to `<bdi>` and `dir="auto"`, which go by the first letter, be it in an isolate or not.
+    In Arabic each text is isolated, because two Latin ones would otherwise be shown from left to right. The right-to-left mark
+    in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
     """
-    row = (between or _comma()).join(isolate(thing) for thing in things)
-    return f"\u200f{row}" if row and is_rtl() else row
+    joined = (between or _comma()).join(isolate(thing) for thing in things)
+    return f"\u200f{joined}" if joined and is_rtl() else joined
 
 
 def breakable(text: str) -> Markup:
-    """The text, with places to break inside words that are too long for a column; other words stay whole.
+    """Return the text with `<wbr>` inside long words, for table cells, where the longest word sets a column's width.
 
-    For cells of tables: there the longest word decides how wide a column is. Addresses break where their parts meet.
+    Addresses break between their parts.
     """
     words = _LONG_WORD.split(text)  # every second element is a long word
     return Markup("").join(
@@ -177,7 +177,7 @@ def _pieces(word: str) -> Iterable[str]:
 
 
 def unbroken(text: str) -> Markup:
-    """The text, whose abbreviations with a hyphen, such as `PGT-A`, aren't broken there; a dot between words begins no line."""
+    """Return the text so that hyphenated abbreviations such as `PGT-A` aren't broken, and no line starts with ` ·`."""
     words = _HYPHENATED.split(text.replace(" ·", "\N{NO-BREAK SPACE}·"))
     return Markup("").join(
         Markup('<span class="nowrap">{}</span>').format(word) if number % 2 else escape(word)
@@ -186,24 +186,24 @@ def unbroken(text: str) -> Markup:
 
 
 def isolate(text: str) -> str:
-    """A name or words of someone's own, kept in their own direction (Unicode Standard Annex #9, FSI and PDI)."""
+    """Return a name or other foreign text, isolated from right-to-left text around it (UAX #9, FSI and PDI)."""
     return f"\u2068{text}\u2069" if is_rtl() else text
 
 
 def number(value: float) -> str:
-    """`3,910.5`, in the person's language."""
+    """Return `3,910.5`, in the page's language."""
     return format_decimal(value, locale=language())
 
 
 def counted(count: Count | int) -> str:
-    """`3,910`, and for a count that isn't whole `at least 3,910`."""
+    """Return `3,910`, or `at least 3,910` for an incomplete count."""
     if isinstance(count, int) or count.is_whole:
         return number(count if isinstance(count, int) else count.number)
     return _("at least %(num)s", num=number(count.number))
 
 
 def file_size(size: int | None) -> str:
-    """`3.1 MB`, or empty when unknown."""
+    """Return `3.1 MB` for a number of bytes; empty if unknown."""
     if size is None or size < 0:
         return ""
     if size < 1000:
@@ -222,7 +222,7 @@ def _plain(value: date | datetime) -> date:
 
 
 def _calendar() -> tuple[date, Locale]:
-    """The present day at the clinic and how dates are written: a list asks for them with every row."""
+    """Return the current date at the clinic and the date locale, cached per request because lists need them in each row."""
     try:
         return g.calendar
     except AttributeError:
@@ -230,7 +230,7 @@ def _calendar() -> tuple[date, Locale]:
         return g.calendar
 
 
-# Babel formats each date from the locale's patterns every time; lists show the same few dates repeatedly.
+# Cached, because Babel is slow and lists repeat the same few dates.
 
 
 @lru_cache(maxsize=2048)
@@ -253,10 +253,10 @@ def _noon(plain: date) -> datetime:
 
 
 def date_locale() -> Locale:
-    """Dates as they are written where the clinics are: English ones with the day first and 24 hours."""
-    return _formats(language())
+    """Return the locale for dates: British for English (day first, 24 hours), else the language's."""
+    return _date_locale(language())
 
 
 @cache
-def _formats(language: str) -> Locale:
+def _date_locale(language: str) -> Locale:
     return Locale("en", "GB") if language == "en" else Locale.parse(language)

@@ -1,7 +1,7 @@
-"""Access control: nobody may call a handler that isn't marked.
+"""Access control: endpoints are denied unless they declare whom they admit.
 
-`@signed_in(Side.PATIENT, Side.STAFF)` on a handler admits those people and hands it `care`, the care API as this
-person, and `person`. An endpoint without a mark that is not on the short public list is refused.
+`@signed_in(Side.PATIENT, Side.STAFF)` admits these people and passes the view `care`, a client of the care API with the
+person's token, and `person`. An endpoint that is neither decorated nor in `PUBLIC` returns 404.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PUBLIC = frozenset(
         "booking.calendar",
     }
 )
-"""Endpoints that anyone may call. Everything else carries a mark."""
+"""Endpoints that anyone may call; all others need `signed_in`."""
 
 SESSION_TAG = "Session-Tag"
 NO_SESSION = "none"
@@ -65,7 +65,7 @@ _FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whom a handler admits; `background` calls don't count as use of the session."""
+    """Whom a view admits; `background` requests, which scripts send on their own, don't extend the session."""
 
     sides: frozenset[Side]
     roles: frozenset[str] | None
@@ -75,7 +75,7 @@ class Access:
 def signed_in(
     *sides: Side, roles: set[str] | None = None, background: bool = False
 ) -> Callable[[Callable[Concatenate[Care, Person, P], R]], Callable[P, R]]:
-    """Admit signed-in people of these sides (and, where given, with one of these roles)."""
+    """Admit signed-in people of these sides and, if given, with one of these roles (decorator)."""
     access = Access(frozenset(sides), frozenset(roles) if roles else None, background)
 
     def mark(view: Callable[Concatenate[Care, Person, P], R]) -> Callable[P, R]:
@@ -93,18 +93,18 @@ def signed_in(
 
 
 def init_app(app: Flask) -> None:
-    """Refuse every endpoint that is neither marked nor public; tell every page whose session answered."""
+    """Deny undeclared endpoints and requests of other sites; add the session's tag and end to responses."""
 
     def deny_by_default() -> None:
         endpoint = request.endpoint
         if endpoint is None or endpoint in PUBLIC:
             return
         if access_of(current_app.view_functions[endpoint]) is None:
-            current_app.logger.error("endpoint without a mark: %s", endpoint)
+            current_app.logger.error("endpoint without access declaration: %s", endpoint)
             abort(404)
 
     def keep_only() -> Response | None:
-        """Keep a form posted after its session ended, even if someone has signed in since."""
+        """Only save the text of a form that was posted after its session ended, even if someone has signed in since."""
         if request.method != "POST" or unsent.ONLY_KEEP not in request.form:
             return None
         unsent.keep()
@@ -117,47 +117,47 @@ def init_app(app: Flask) -> None:
 
 
 def _refuse_other_windows() -> None:
-    """Answer 404 to a frame on another site, and to a window that asks for what only a page's script asks for.
+    """Return 404 to frames of other sites, and to background requests that aren't sent by the portal's scripts.
 
-    Otherwise a stranger's page could learn from an empty or unchanged window or frame who is signed in (Fetch Metadata).
-    Browsers that send none can't set htmx's header for another site's page either.
+    Otherwise another site could learn who is signed in from whether a window or frame stays empty. Decided by Fetch Metadata;
+    in browsers without it, by the `HX-Request` header, which other sites can't set either.
     """
-    to, site = request.headers.get("Sec-Fetch-Dest"), request.headers.get("Sec-Fetch-Site")
-    if to in _FRAMES and site != "same-origin":
+    destination, site = request.headers.get("Sec-Fetch-Dest"), request.headers.get("Sec-Fetch-Site")
+    if destination in _FRAMES and site != "same-origin":
         abort(404)
-    by_script = "HX-Request" in request.headers if to is None else to == "empty"
-    if is_background() and not (by_script and csrf.is_same_origin()):
+    is_from_script = "HX-Request" in request.headers if destination is None else destination == "empty"
+    if is_background() and not (is_from_script and csrf.is_same_origin()):
         abort(404)
 
 
 def access_of(view: object) -> Access | None:
-    """Return the mark of a handler, or None."""
+    """Return whom a view admits; None if it isn't decorated."""
     return getattr(view, _ACCESS, None)
 
 
 def is_background() -> bool:
-    """Whether this request is one that a page makes by itself."""
+    """Return whether a page's script sends this request without the person doing anything."""
     view = current_app.view_functions.get(request.endpoint or "")
     access = access_of(view)
     return access is not None and access.background
 
 
 def admit(access: Access) -> Person:
-    """Return who is signed in; raise NotSignedIn or NotAllowed."""
-    here = session()
-    person = here.person
+    """Return the signed-in person; raise NotSignedIn or NotAllowed."""
+    current = session()
+    person = current.person
     if person is None:
         raise NotSignedIn
     if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
         raise NotAllowed
     if not access.background:
-        here.use()
+        current.use()
     g.person = person
     return person
 
 
 def care_of(person: Person) -> Care:
-    """Return the care API as this person, for the time of this request."""
+    """Return a client of the care API with this person's token, for this request."""
     the = context()
     here = session()
     record = here.record
@@ -186,27 +186,27 @@ def care_of(person: Person) -> Care:
 
 
 def _renew_token(care: Care) -> None:
-    """Renew the token if it is due, also for a page without calls: a disabled account's session ends with its token."""
-    with suppress(Unavailable):  # the page's own calls tell
+    """Renew the token if due, even for a page without API calls, so that a disabled account's session ends."""
+    with suppress(Unavailable):  # the page's own calls will fail and report it
         care.bearer.token()
 
 
 def _count_unreadable(records: int) -> None:
-    """Count records that the page can't show, so that it says so."""
+    """Count records that couldn't be decoded; the page says how many it leaves out."""
     g.unreadable = g.get("unreadable", 0) + records
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:
-    """What a page asks for by itself is shown to nobody but as a number."""
+    """Background requests aren't audited as reads: they only show a count."""
 
 
 def is_fresh(person: Person, max_age: int = FRESH) -> bool:
-    """Whether the person proved who they are at most `max_age` seconds ago."""
+    """Return whether the person signed in at most `max_age` seconds ago (`auth_time`)."""
     return age(person.auth_time, context().clock()) <= max_age
 
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
-    """Send the browser to sign in (again) and back to where it was."""
+    """Redirect to sign-in, which returns to `next_path` or the current page; `fresh` requires the password."""
     query: dict[str, str] = {"next": next_path or page_to_return_to()}
     if fresh:
         query["fresh"] = "1"
@@ -214,35 +214,35 @@ def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response
 
 
 def page_to_return_to() -> str:
-    """Return the page to come back to: this one, or for a form or a fragment the page that it stands on."""
+    """Return the page to return to: the requested one, or for a form or fragment the page that contains it."""
     if request.method == "GET" and not htmx.is_htmx():
         return current_address()
-    came_from = address_parts(request.headers.get("Referer"))
-    referrer = came_from.path + (f"?{came_from.query}" if came_from.query else "")
-    known = (
+    referrer = address_parts(request.headers.get("Referer"))
+    referring_page = referrer.path + (f"?{referrer.query}" if referrer.query else "")
+    candidates = (
         unsent.page_of_form(),
         htmx.current_path(),
-        without_sign_in_code(referrer) if came_from.netloc == request.host else None,
+        without_sign_in_code(referring_page) if referrer.netloc == request.host else None,
         current_address(),
     )
-    return next((address for address in known if address and _is_page(address)), "/")
+    return next((address for address in candidates if address and _is_page(address)), "/")
 
 
 def _is_page(address: str) -> bool:
-    """Whether the portal answers GET there: a form that was refused stands at an address that only takes POST."""
+    """Return whether the address can be opened with GET; that of a rejected form may only accept POST."""
     return endpoint_at(unquote(address_parts(address).path)) is not None
 
 
 def _tell_session(response: Response) -> Response:
-    """Tell pages whose session answered, if that is known, and when it ends: fragments and the bell bring news of it, too.
+    """Add headers with the session's tag and expiry to pages, fragments and background responses.
 
-    A page that gets an answer from another session, or from none, clears itself (scripts/session_end.js).
+    A page that receives a response of another session, or of none, removes its content (scripts/session_end.js).
     """
-    here = session()
-    if not here.is_loaded:
+    current = session()
+    if not current.is_loaded:
         return response
-    response.headers.setdefault(SESSION_TAG, here.tag or NO_SESSION)
-    if here.tag:
-        ends_at = datetime.fromtimestamp(here.expires_at, UTC)
+    response.headers.setdefault(SESSION_TAG, current.tag or NO_SESSION)
+    if current.tag:
+        ends_at = datetime.fromtimestamp(current.expires_at, UTC)
         response.headers["Session-Expires-At"] = ends_at.isoformat(timespec="seconds")
     return response

@@ -1,7 +1,7 @@
-"""A page or a part of it, and where to go next. The only module that names an `HX-` header.
+"""Responses with a page, a fragment of it or a redirect. The only module that reads or sets `HX-` headers.
 
-A fragment is a named block of the page's own template: block name, DOM id and htmx target are one word. The whole
-page is sent unless the request comes from htmx for that very target, so every address works without JavaScript.
+A fragment is a named block of the page's template, whose name is also the DOM id and the htmx target. The whole page is
+returned unless htmx requests that target, so every address works without JavaScript.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from portal.web.headers import nonce
 from portal.web.pages import Page
 from portal.web.routing import without_sign_in_code
 
-_KEPT_TOASTS = "toasts"
+_TOASTS = "toasts"
 
 
 class Toast(msgspec.Struct, frozen=True):
-    """One line that tells what was done; `undo` is the address that a form posts to, to take it back."""
+    """A short message about what was done; `undo` is the address to which a form posts `fields` to undo it."""
 
     text: str
     tone: str = "success"
@@ -37,7 +37,7 @@ class Toast(msgspec.Struct, frozen=True):
 
 
 def is_htmx() -> bool:
-    """Whether htmx sent this request for a part of a page."""
+    """Return whether htmx sent this request for a fragment."""
     return (
         request.headers.get("HX-Request") == "true"
         and request.headers.get("HX-Boosted") != "true"
@@ -46,14 +46,14 @@ def is_htmx() -> bool:
 
 
 def target() -> str | None:
-    """Return the DOM id that htmx will put the answer into (htmx 4 sends `tag#id`), or None."""
+    """Return the DOM id of htmx's target (htmx 4 sends `tag#id`), or None."""
     if not is_htmx():
         return None
     return unquote(request.headers.get("HX-Target", "").partition("#")[2]) or None
 
 
 def wants(*fragments: str) -> bool:
-    """Whether the answer may be one of these fragments instead of a page or a redirect."""
+    """Return whether htmx requests one of these fragments."""
     return target() in fragments
 
 
@@ -73,10 +73,10 @@ def render(
     bell: int | None = None,
     also: Iterable[tuple[str, str, str]] = (),
 ) -> Response:
-    """Answer with the page, or with the one of its blocks in `fragment` that htmx asks for.
+    """Return the page, or the block listed in `fragment` that htmx requests.
 
-    A fragment brings along the toasts of this request and, where `bell` is given, the new unread count. `also` are
-    further blocks for places elsewhere on the page: a selector, how it is swapped, the block's name.
+    A fragment is followed by out-of-band updates: this request's toasts, the bell if its unread count is given in `bell`,
+    and the blocks in `also`, each with selector, swap style and block name.
     """
     template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
@@ -93,32 +93,31 @@ def render(
         )
     if bell is not None:
         parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
-    for place, swap, name in also:
-        content = Markup(templates.render_block(template, name, context))  # noqa: S704 (a template escaped it)
-        parts.append(_partial(place, swap, content))
-    parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]
+    for selector, swap, name in also:
+        content = Markup(templates.render_block(template, name, context))  # noqa: S704 (the template has escaped it)
+        parts.append(_partial(selector, swap, content))
+    parts += [_partial("#toasts", "beforeend", _rendered(pending)) for pending in toasts()]
     return _vary(make_response("".join(parts), status))
 
 
 def render_bell(count: int) -> Response:
-    """Answer with only the bell."""
+    """Return the bell alone, with this unread count."""
     return _vary(make_response(str(templates.ui().bell(count, htmx=bell_htmx(count)))))
 
 
 def redirect_to(location: str) -> Response:
-    """Send the browser to a page of the portal by GET: 303, or for htmx a header that makes it leave this page.
+    """Redirect to a page of the portal with 303, or for htmx with `HX-Redirect`.
 
-    An address that isn't one of this host, such as `//elsewhere`, becomes the home page.
-    (A script's request follows a 303 by itself, and the next page would land inside this one.) Characters that a header
-    can't hold are percent-encoded (RFC 3987 §3.1).
+    htmx would follow a 303 itself and put the next page into the target. An address of another host, such as `//elsewhere`,
+    is replaced by the home page. Non-ASCII characters are percent-encoded (RFC 3987 §3.1).
     """
-    _keep_toasts()
+    _save_toasts()
     address = iri_to_uri(location)
     return redirect_outside(address if is_local(address) else "/")
 
 
 def redirect_outside(address: str) -> Response:
-    """Send the browser to the identity server, whose address its discovery document gives."""
+    """Redirect to any address: to the identity server, or one that was checked to be the portal's."""
     if is_htmx():
         return _vary(make_response("", 200, {"HX-Redirect": address}))
     response = make_response("", 303, {"Location": address})
@@ -127,7 +126,7 @@ def redirect_outside(address: str) -> Response:
 
 
 def is_htmx_redirect(response: Response) -> bool:
-    """Whether the answer only sends htmx to another page."""
+    """Return whether the response makes htmx load another page."""
     return "HX-Redirect" in response.headers
 
 
@@ -147,7 +146,7 @@ def hx(
     confirm: str | None = None,
     ptag: str | None = None,
 ) -> Markup:
-    """Return an element's htmx attributes, with the nonce without which htmx ignores them."""
+    """Return an element's htmx attributes, including the nonce without which htmx ignores them."""
     attributes = _attributes(
         get=get,
         post=post,
@@ -179,21 +178,21 @@ def _attributes(**values: str | None) -> str:
 def toast(
     text: str, *, tone: str = "success", undo: str | None = None, fields: dict[str, str] | None = None
 ) -> None:
-    """Tell the person what was done, on this answer or on the page that a redirect leads to."""
+    """Add a toast to this response, or to the page that it redirects to."""
     _pending().append(Toast(str(text), tone, undo, fields or {}))
 
 
 def toasts() -> list[Toast]:
-    """Return the toasts to show now, and forget them."""
-    shown = [*_kept(), *_pending()]
+    """Return and remove the toasts to show in this response."""
+    shown = [*_saved(), *_pending()]
     g.toasts = []
     return shown
 
 
 def bell_htmx(known: int | None, *, at_once: bool = False) -> Markup:
-    """Return how the bell that shows `known` refreshes itself: when scripts/look.js says that someone is looking.
+    """Return the htmx attributes with which the bell refreshes the count `known`.
 
-    `at_once` asks soon after the page came, too.
+    It does so when scripts/look.js reports that the page is visible, and with `at_once` also right after the page is loaded.
     """
     return hx(
         get="/notifications/bell" + ("" if known is None else f"?known={known}"),
@@ -208,22 +207,22 @@ def _pending() -> list[Toast]:
     return cast("list[Toast]", g.toasts)
 
 
-def _kept() -> list[Toast]:
-    """The toasts of the request that redirected here; a fragment leaves them to the page."""
-    here = session()
-    if is_htmx() or _KEPT_TOASTS not in here:
+def _saved() -> list[Toast]:
+    """Return the toasts that a redirect saved in the session; only whole pages show them."""
+    current = session()
+    if is_htmx() or _TOASTS not in current:
         return []
-    return msgspec.convert(here.pop(_KEPT_TOASTS), list[Toast])
+    return msgspec.convert(current.pop(_TOASTS), list[Toast])
 
 
-def _keep_toasts() -> None:
+def _save_toasts() -> None:
     if _pending():
-        session()[_KEPT_TOASTS] = msgspec.to_builtins(_pending())
+        session()[_TOASTS] = msgspec.to_builtins(_pending())
         g.toasts = []
 
 
-def _toast(one: Toast) -> str:
-    return templates.ui().toast(one.text, one.tone, undo=one.undo, fields=one.fields)
+def _rendered(toast: Toast) -> str:
+    return templates.ui().toast(toast.text, toast.tone, undo=toast.undo, fields=toast.fields)
 
 
 def _partial(target: str, swap: str, content: str) -> str:

@@ -1,4 +1,4 @@
-"""Answering with a PDF made from a template, or saying honestly that it can't be made now."""
+"""Responses with a PDF rendered from a template, or with an error page if it can't be made."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ log = logging.getLogger("portal")
 
 _RETRY_SECONDS = 10
 _TURN_SECONDS = 12.0
+"""How long a document waits while another one is made for the same person."""
+
 _POLL_SECONDS = 0.1
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _limit = limiter.shared_limit(
@@ -40,10 +42,10 @@ _limit = limiter.shared_limit(
 
 
 def exact(value: datetime) -> str:
-    """`27 November 2026, 09:30:12 (UTC+00:00)`: a moment that can be read in any zone; the clinic's is shown."""
-    there = local(value)
-    zone = there.strftime("%z")
-    clock = f"{there:%H:%M:%S}"
+    """Return `27 November 2026, 09:30:12 (UTC+00:00)`, in the clinic's time zone with its offset."""
+    local_time = local(value)
+    zone = local_time.strftime("%z")
+    clock = f"{local_time:%H:%M:%S}"
     return _(
         "%(date)s, %(time)s (UTC%(offset)s)",
         date=long_date(value),
@@ -53,7 +55,7 @@ def exact(value: datetime) -> str:
 
 
 class Document(Page):
-    """What the template of a PDF is given; `stamp` stands on every page of a record that isn't in force."""
+    """The context of a PDF's template; `stamp` is printed across each page if the record isn't in force."""
 
     stamp: str | None
     made_at: datetime = field(default_factory=now)
@@ -61,7 +63,7 @@ class Document(Page):
 
 
 class FailedPage(Page, template="print/failed.html"):
-    """No PDF could be made: `by_hand` is the page to print instead, `again` the address of the PDF."""
+    """The error page: `by_hand` is the address of a page to print instead, `again` that of the PDF."""
 
     by_hand: str
     again: str
@@ -78,25 +80,26 @@ def pdf_response(
     attached: tuple[Attached, ...] = (),
     sealed_as: str | None = None,
 ) -> Response:
-    """Answer with the document as a PDF to be saved as `name`, or with 503 and why in words.
+    """Return a response that saves the document as `name` (without extension), or a page with status 503.
 
-    `by_hand` is the page to print from the browser when no PDF can be made; `about` is what the audit record says:
-    the event, the kind of record and its id. `sealed_as` is what the clinic's seal says that the document is; without
-    it, or where the clinic has none, the document isn't sealed. One person may have `PORTAL_LIMIT_PRINTING` documents made,
-    one at a time, so that nobody waits for all that another wants; a document that was made some minutes ago from the same
-    record is given again.
+    `by_hand` is the page to print from the browser if no PDF can be made. `about` is the audit record's event, kind of
+    record and id. `sealed_as` is the reason stated in the seal; without it, or if the clinic has no seal, the document isn't
+    sealed.
+
+    Each person can have `PORTAL_LIMIT_PRINTING` documents made, one at a time, so that one person doesn't delay others. A
+    document that was made from the same content some minutes ago is reused.
     """
     event, kind, id_ = about
     seal = _seal(document, sealed_as)
-    made_from = _digest(document, attached, seal)
+    digest = _digest(document, attached, seal)
     try:
-        with _own_turn():
-            content = _kept(about, made_from)
+        with _one_at_a_time():
+            content = _cached(about, digest)
             if content is None:
                 with _limit:
                     html = templates.render(document.template, document.context())
                 content = pdf(html, *attached, seal=seal)
-                _keep(about, made_from, content)
+                _cache(about, digest, content)
     except CannotPrint as error:
         log.error("no PDF: %s", error)
         audit.note(event, "failed", kind=kind, id_=id_)
@@ -118,10 +121,10 @@ def pdf_response(
 
 
 @contextmanager
-def _own_turn() -> Generator[None]:
-    """Let one document of a person be made at a time, by all machines together; raise CannotPrint when it takes too long.
+def _one_at_a_time() -> Generator[None]:
+    """Hold a lock per person, across all machines, while a document is made; raise CannotPrint after `_TURN_SECONDS`.
 
-    While the store takes no writes there are no turns.
+    If the store is full and can't hold the lock, continue without it.
     """
     store, owner = context().vault.store, secrets.token_hex(8)
     lock = context().vault.name("printing", g.tenant.key, g.person.issuer, g.person.sub)
@@ -141,33 +144,33 @@ def _own_turn() -> Generator[None]:
             store.unlock(lock, owner)
 
 
-def _kept(about: tuple[str, str, str], made_from: bytes) -> bytes | None:
-    return context().copies.find(session().name or "", "\0".join(about), made_from)
+def _cached(about: tuple[str, str, str], digest: bytes) -> bytes | None:
+    return context().copies.find(session().name or "", "\0".join(about), digest)
 
 
-def _keep(about: tuple[str, str, str], made_from: bytes, content: bytes) -> None:
+def _cache(about: tuple[str, str, str], digest: bytes, content: bytes) -> None:
     try:
-        context().copies.keep(session().name or "", "\0".join(about), made_from, content)
+        context().copies.keep(session().name or "", "\0".join(about), digest, content)
     except StoreDown as error:
         log.warning("PDF not kept: %s", error)
 
 
 def _digest(document: Document, attached: tuple[Attached, ...], seal: Seal | None) -> bytes:
-    """Return a digest that shows whether a document made before is still current, apart from its date."""
+    """Return a digest of everything in the document but its creation time; equal digests, same document."""
     timeless = dataclasses.replace(document, made_at=_BEGINNING)
     parts = [templates.render(timeless.template, timeless.context()).encode()]
-    parts += [part for one in attached for part in (one.name.encode(), one.content)]
-    parts += [_state(Path(file)) for file in (seal.certificate, seal.key_file)] if seal else []
+    parts += [part for file in attached for part in (file.name.encode(), file.content)]
+    parts += [_version(Path(file)) for file in (seal.certificate, seal.key_file)] if seal else []
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
-def _state(file: Path) -> bytes:
-    """A key that is changed or gone counts at once."""
+def _version(file: Path) -> bytes:
+    """Return modification time, size and inode, so that a changed or missing key takes effect at once."""
     try:
-        state = file.stat()
+        stat = file.stat()
     except OSError:
         return b"none"
-    return f"{state.st_mtime_ns} {state.st_size} {state.st_ino}".encode()
+    return f"{stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".encode()
 
 
 def _seal(document: Document, sealed_as: str | None) -> Seal | None:
