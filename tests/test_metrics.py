@@ -244,7 +244,9 @@ def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: P
         assert slots <= {"0", "1"}, "a replaced worker must reuse its slot's files"
         samples = read(process.port)
         assert value(samples, "portal_threads") in (8, 16), "the new worker may not be there yet"
-        assert value(samples, "portal_threads_busy") == 0, "checks of health and metrics have threads of their own"
+        assert value(samples, "portal_threads_busy") == 0, (
+            "checks of health and metrics have threads of their own"
+        )
         assert value(samples, "portal_store_free_bytes") > 0 and value(samples, "portal_build_info") == 1
         assert value(samples, "portal_store_seconds_count", operation="write", outcome="done") > 0
     finally:
