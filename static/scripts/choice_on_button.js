@@ -1,5 +1,5 @@
 // A choice is named on the button that sends it. Without it: the button says its general word.
-import { $ } from "./shared.js";
+import { $ } from "./dom.js";
 
 document.addEventListener("change", ({ target }) => {
   const { namesButton } = target.dataset;

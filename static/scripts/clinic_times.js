@@ -1,6 +1,6 @@
 // Beside doses and visits: what this device's clock shows, where it isn't the clinic's. Without it: the foot of each page
 // names the clinic's zone.
-import { $, each, onSwap } from "./shared.js";
+import { $, each, onSwap } from "./dom.js";
 
 const tellClock = () => each("[data-at]", (line) => {
   const at = new Date(line.dataset.at);

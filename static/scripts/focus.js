@@ -3,7 +3,7 @@
 // A swap that takes away what had the focus gives it to its like in the new region (the same address, the same
 // place in the same row), else to the region's heading, or the region.
 import { focusOn } from "./focus_on.js";
-import { $, body, onSwap } from "./shared.js";
+import { $, body, onSwap } from "./dom.js";
 
 const summary = $("#main [data-focus]");
 if (summary) focusOn(summary);

@@ -1,5 +1,5 @@
 // A menu closes when the click goes elsewhere, and by Escape. Without it: by its own button.
-import { $, each } from "./shared.js";
+import { $, each } from "./dom.js";
 
 document.addEventListener("keydown", ({ key }) => {
   const open = key === "Escape" && $("details[data-menu][open]");

@@ -1,6 +1,6 @@
 // A form is read aloud by a voice of this device alone: others send the text to whoever made the voice. Without it (or
 // such a voice): the button isn't shown.
-import { $ } from "./shared.js";
+import { $ } from "./dom.js";
 
 const reader = $("[data-read-aloud]");
 if (reader && window.speechSynthesis) {

@@ -1,7 +1,7 @@
 // One act is sent once, however quickly it is pressed again; a page that comes back can send again. Without it: the
 // server does a repeated act once (portal.web.act_once).
 import { busy, idle, pressed } from "./busy.js";
-import { $, body } from "./shared.js";
+import { $, body } from "./dom.js";
 
 let sending = [];
 const underWay = new Set();

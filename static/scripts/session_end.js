@@ -2,7 +2,7 @@
 // elsewhere, or because someone else has signed in since. Without it: the next request leads to signing in.
 //
 // Page and answers carry a tag of their session; when an answer has none or another's, the page is over.
-import { $, body } from "./shared.js";
+import { $, body } from "./dom.js";
 import { keep, take } from "./unsent.js";
 
 const dialog = $("#session-warning");

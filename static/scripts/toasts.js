@@ -2,7 +2,7 @@
 //
 // They don't leave under the pointer or the focus, and never one with an Undo in under 20 s.
 import { focusOn } from "./focus_on.js";
-import { $ } from "./shared.js";
+import { $ } from "./dom.js";
 
 const fade = (toast) => setTimeout(
   () => (toast.matches(":hover, :focus-within") ? fade(toast) : toast.remove()),

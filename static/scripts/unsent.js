@@ -2,7 +2,7 @@
 // the page without sending it. Without it: what wasn't sent is lost with the page.
 //
 // A link in the form leaves it by choice; a signature is given in one go.
-import { $ } from "./shared.js";
+import { $ } from "./dom.js";
 
 let typed, isKept;
 const note = (field) => {

@@ -1,6 +1,6 @@
 // What came while a conversation is open stands at its end, below what is being read. It counts as read when its last
 // message is in sight: then the button that leads there goes. Without it: it counts as read when the page is loaded.
-import { $ } from "../shared.js";
+import { $ } from "../dom.js";
 
 const sight = new IntersectionObserver((entries) => {
   if (!entries.some((one) => one.isIntersecting) || document.hidden) return;

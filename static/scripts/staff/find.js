@@ -1,6 +1,6 @@
 // Find: Ctrl K goes to the box, arrows to the hits, Enter opens the first: at once when the hits are for what is typed,
 // else as soon as these come. Without it: Enter leads to a page of hits.
-import { $ } from "../shared.js";
+import { $ } from "../dom.js";
 
 const find = $("#find");
 if (find) {

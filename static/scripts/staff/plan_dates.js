@@ -1,6 +1,6 @@
 // The form of a protocol: each day that was typed has its date beside it, as the drawing has it. Without it: the dates
 // stand there once the form is checked.
-import { $, each } from "../shared.js";
+import { $, each } from "../dom.js";
 
 document.addEventListener("htmx:after:swap", () => {
   if (!$("#days")) return;

@@ -1,6 +1,6 @@
 // Keys: "?" lists them, "/" goes to the box, "g" and then a section's letter goes there. Without it: the help on keys
 // isn't shown.
-import { $, each } from "../shared.js";
+import { $, each } from "../dom.js";
 
 const list = $("[data-shortcuts]");
 const keys = $("#use-keys");
