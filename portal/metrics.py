@@ -14,6 +14,7 @@ import hashlib
 import os
 import resource
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -240,8 +241,9 @@ def worker(connections: int, waiting: int) -> None:
     """Record this worker's connections, waiting requests, memory and open files."""
     _connections.set(connections)
     _waiting.set(waiting)
-    _memory.set(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
-    _files.set(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+    with suppress(OSError):  # no descriptor is left to look with
+        _memory.set(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+        _files.set(sum(1 for _ in Path("/proc/self/fd").iterdir()))
 
 
 def upstream(group: str, outcome: str, seconds: float) -> None:

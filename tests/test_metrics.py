@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -221,6 +222,14 @@ def test_a_visitors_input_never_becomes_a_label(portal: PortalThread) -> None:
     assert "canary" not in str(samples).lower()
     new = {key for key in samples if key[0] != "portal_request_seconds_bucket"} - before
     assert len(new) < 30, new
+
+
+def test_a_worker_without_a_free_descriptor_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(_path: Path) -> str:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Path, "read_text", none_left)
+    metrics.worker(connections=3, waiting=2)
 
 
 def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Worker(BaseWorker):
     """Called when it starts serving. Set in `post_fork`."""
 
     express_paths: frozenset[str] = frozenset()
-    """Paths answered by a thread of their own, which no page occupies: checks of health, metrics. Set in
+    """Paths answered by threads of their own, which no page occupies: checks of health, metrics. Set in
     `post_worker_init`."""
 
     tenant_of: Callable[[Mapping[str, Any]], str] | None = None
