@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from portal.http import transport
+from portal.http import transfer, transport
 from portal.http.transfer import Answer, Call, TransportError
 from portal.http.transport import side_by_side
 from tests.support.upstream import Make, ok
@@ -19,6 +20,22 @@ def test_reads_reuse_connections(upstream: Make) -> None:
     for _ in range(3):
         assert transport.send(Call("GET", server.url)).status == 200
     assert server.connections == 1
+
+
+def test_an_old_connection_is_not_used_again(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that an upstream that moved to another address is followed, though something answers at the old one."""
+    monkeypatch.setattr(transfer, "_CONNECTION_SECONDS", 1)
+    server = upstream(lambda line, number: ok())
+
+    def read_twice() -> None:  # in a thread without kept handles
+        transport.send(Call("GET", server.url))
+        time.sleep(2.1)
+        transport.send(Call("GET", server.url))
+
+    thread = threading.Thread(target=read_twice)
+    thread.start()
+    thread.join()
+    assert (server.connections, len(server.seen)) == (2, 2)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
