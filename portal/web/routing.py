@@ -20,8 +20,6 @@ from portal.web import modules
 CALLBACK = "/sign-in/callback"
 """The OAuth redirect URI's path: the identity server adds an authorization code to its query."""
 
-_ANY_HOST = ("health.healthz", "health.readyz", "health.metrics")
-
 
 class RecordId(BaseConverter):
     """An opaque id of the care API: 1 to 128 characters, without slashes and control characters, and no dot segment."""
@@ -59,14 +57,18 @@ def without_sign_in_code(address: str) -> str:
 
 
 def tenant_of(app: Flask) -> Callable[[Mapping[str, str]], str] | None:
-    """Return what names the clinic of a request by its environ, before the application sees it; None if there is but one."""
+    """Return a function that tells a request's clinic by its environ, before ProxyFix and Flask; None if there is but one.
+
+    The name is the clinic's key, empty for an unknown host.
+    """
     settings = cast("Context", app.extensions["portal"]).settings
     if len(settings.tenants.by_key) < 2:
         return None
 
     def tenant(environ: Mapping[str, str]) -> str:
-        forwarded = environ.get("HTTP_X_FORWARDED_HOST") if settings.proxy_hops else None
-        found = settings.tenants.at(forwarded or environ.get("HTTP_HOST", ""))
+        hosts = environ.get("HTTP_X_FORWARDED_HOST", "").split(",")[-settings.proxy_hops :]
+        is_forwarded = settings.proxy_hops and len(hosts) == settings.proxy_hops and hosts[0]
+        found = settings.tenants.at(hosts[0].strip() if is_forwarded else environ.get("HTTP_HOST", ""))
         return found.key if found else ""
 
     return tenant
@@ -79,7 +81,7 @@ def _begin() -> None:
     tenant = context().settings.tenants.at(request.host)
     if tenant is not None:
         g.tenant = tenant
-    elif request.endpoint not in _ANY_HOST:
+    elif request.blueprint != "health":
         abort(421)
 
 
