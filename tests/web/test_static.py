@@ -86,7 +86,7 @@ def test_a_wrong_import_is_an_error(
 def test_a_script_begins_with_what_happens_without_it(file: Path) -> None:
     comment = re.match(r"(//.*\n)+", file.read_text(encoding="utf-8"))
     assert comment, "begin with a comment: what it does, and what happens without it"
-    assert file.stem == "shared" or "Without it" in comment[0].replace("\n// ", " ")
+    assert file.stem == "dom" or "Without it" in comment[0].replace("\n// ", " ")
 
 
 def test_every_style_source_is_loaded_once() -> None:
