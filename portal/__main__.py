@@ -152,8 +152,9 @@ def _check(*, settings_alone: bool) -> int:
     if settings_alone:
         return 0
     from portal.operate.check import run
+    from portal.operate.settings_files import would_start
 
-    return run(settings)
+    return run(settings) if would_start() else 2
 
 
 def _conform(given: argparse.Namespace) -> int:

@@ -154,7 +154,9 @@ def _logo(value: Any, source: Source) -> str:
 
 
 def _file(value: Any, source: Source) -> Path:
-    return source.folder / text(value, source)
+    if ".." in Path(text(value, source)).parts:
+        raise ValueError("must stand beside this file or in a folder there, or be an absolute path")
+    return source.folder / value
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,15 @@ from typing import Any, cast
 from portal.config.table import Source, read_table, settings_of
 from portal.config.tenants import Tenant, Tenants, TenantsError
 
+DIALECT = ".dialect.toml"
+"""How the names of dialect files end, which may stand in a folder of tenants files."""
+
 
 def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
-    """Read the tenants file, or a folder of such files; raise TenantsError with every fault."""
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    """Read the tenants file, or those of a folder, without its dialects; raise TenantsError with every fault."""
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.glob("*.toml") if not file.name.endswith(DIALECT))
     if not files:
         raise TenantsError([f"{path}: contains no .toml file"])
     tenants: dict[str, Tenant] = {}

@@ -11,9 +11,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 from portal.operate import lines, scratch
 
@@ -66,6 +69,7 @@ class SettingsFiles:
         faults = done.stderr
         for name, source in self._copied.items():
             faults = faults.replace(taken[name], str(source))
+            faults = faults.replace(str(folder / name), str(source.parent))
         lines.say("error", faults)
         if done.returncode != 0:
             shutil.rmtree(folder, ignore_errors=True)
@@ -83,6 +87,17 @@ class SettingsFiles:
             name: file for name, file in self._secrets.items() if name.startswith("PORTAL_") or name in named
         }
         return {name: text for name, file in ours.items() if (text := _secret(name, file))}
+
+
+def would_start() -> bool:
+    """Whether the portal would start with the settings' files as they are; if not, every fault is written to stderr."""
+    before = dict(os.environ)
+    files = SettingsFiles()
+    try:
+        return files.read()
+    finally:
+        shutil.rmtree(files.folder, ignore_errors=True)
+        os.environ.update(before)
 
 
 class _Unreadable(Exception):
@@ -114,13 +129,32 @@ def _words_of(source: Path) -> set[str]:
 
 
 def _copy(source: Path, folder: Path) -> Path:
-    """Copy a folder, or a file with the consent templates next to it; return the copy's path, even if there is none."""
+    """Copy a folder, or a file with what stands beside it: dialects that it names, and consent templates; return the copy's
+    path, even if there is none."""
     copy = folder / source.name
     if source.is_dir():
         shutil.copytree(source, copy)
     elif source.is_file():
         folder.mkdir(parents=True)
         shutil.copyfile(source, copy)
+        for name in _dialects_of(source):
+            if (beside := source.parent / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(beside, folder / name)
         if (beside := source.parent / "consent-templates").is_dir():
             shutil.copytree(beside, folder / beside.name)
     return copy
+
+
+def _dialects_of(source: Path) -> Iterator[str]:
+    """The dialect files that a tenants file names, relative to it; what is wrong with it the check says."""
+    try:
+        document = tomllib.loads(source.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return
+    tenants = document.get("tenants")
+    clinics = list(cast("dict[str, object]", tenants).values()) if isinstance(tenants, dict) else []
+    for table in (document.get("care"), *clinics):
+        name = cast("dict[str, object]", table).get("dialect") if isinstance(table, dict) else None
+        if isinstance(name, str) and not Path(name).is_absolute():
+            yield name

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from portal import __main__
-from portal.config.settings import Settings
+from portal.config.settings import Settings, SettingsError
 from portal.connect.dialects.file import DialectError
 from portal.connect.dialects.load import load_dialects
 from portal.demo.stack import portal_environment, tenants_file
+from portal.operate.settings_files import would_start
 from portal.services.consents import LIST_CONSENTS
 from tests.support.stack import plan
 
@@ -68,3 +69,44 @@ def test_check_reports_every_fault_of_a_dialect(
     assert told[1].startswith(f"{path}:4: times.days:")
     path.write_text("bom = true")
     assert __main__.main() == 0
+
+
+@pytest.mark.parametrize("place", ["river.dialect.toml", "dialects/river.dialect.toml"])
+@pytest.mark.parametrize("named", ["file", "folder"])
+def test_a_portal_starts_with_a_dialect_in_each_documented_place(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, place: str, named: str
+) -> None:
+    tenants = Path(environment["PORTAL_TENANTS"])
+    folder = tenants.parent
+    if named == "folder":
+        folder /= "clinics"
+        folder.mkdir()
+        environment["PORTAL_TENANTS"] = str(folder)
+        tenants = tenants.rename(folder / tenants.name)
+    tenants.write_text(tenants.read_text().replace("river.toml", place))
+    (folder / place).parent.mkdir(exist_ok=True)
+    (folder / place).write_text("bom = true")
+    for name, value in environment.items():
+        monkeypatch.setitem(os.environ, name, value)
+    assert would_start()
+    assert os.environ["PORTAL_TENANTS"] == environment["PORTAL_TENANTS"]
+
+
+def test_check_tries_what_a_start_does(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Workers start with copies of the files: one that isn't copied keeps them all down."""
+    path = write(environment, "bom = true")
+    monkeypatch.setattr("portal.operate.settings_files._dialects_of", lambda _: [])
+    for name, value in {**environment, "PORTAL_LOG": "text"}.items():
+        monkeypatch.setitem(os.environ, name, value)
+    monkeypatch.setattr("sys.argv", ["portal", "check"])
+    assert __main__.main() == 2
+    assert f"{path}: cannot be read" in capsys.readouterr().err
+
+
+def test_a_dialect_outside_the_tenants_folder_is_refused(environment: dict[str, str]) -> None:
+    tenants = Path(environment["PORTAL_TENANTS"])
+    tenants.write_text(tenants.read_text().replace("river.toml", "../river.toml"))
+    with pytest.raises(SettingsError, match=r"dialect: must stand beside this file"):
+        Settings.from_env(environment)
