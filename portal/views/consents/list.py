@@ -35,13 +35,13 @@ LISTING = Listing(
     usual="-sent",
     fixed={"list": "all"},
 )
-_SOON, _NEAR = 2, 7
+_SOON = 2
 _MOST_READ = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """When a form is needed by, in words, with its tone."""
+    """When a form is needed by, in words, with its tone: urgent only today or late, attention for two days before."""
 
     word: str
     tone: str
@@ -107,9 +107,9 @@ def due(form: ConsentForm) -> Due | None:
     if days == 0:
         return Due(_("Needed today"), "urgent")
     if days == 1:
-        return Due(_("Needed tomorrow"), "urgent")
+        return Due(_("Needed tomorrow"), "attention")
     word = ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
-    return Due(word, "urgent" if days <= _SOON else "attention" if days <= _NEAR else "neutral")
+    return Due(word, "attention" if days <= _SOON else "neutral")
 
 
 def _item(form: ConsentForm, person: Person) -> Item:

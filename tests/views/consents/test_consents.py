@@ -60,13 +60,6 @@ def test_filters_sorting_and_paging_are_in_the_url(nora: Any) -> None:
     assert on[0] and on[1] and not on[0] & on[1]
 
 
-def test_staff_see_how_soon_the_procedure_is_in_words_and_colour(nora: Any) -> None:
-    page = nora.get("/consents?q=Amelia")
-    row = next(row for row in page.select("tbody tr") if consent("amelia-genetic") in str(row))
-    tag = row.select_one('td[data-label="Due"] .tag')
-    assert tag and tag.get_text(strip=True) == "Needed in 4 days" and tag["data-tone"] == "attention"
-
-
 def test_invalid_filters_fall_back_to_the_default(nora: Any) -> None:
     page = nora.get("/consents?status=nonsense&sort=--%27&page=-3&page=x&endpoint=x&_external=1")
     assert page.select('.chips a[aria-current="true"]')[0].get_text(strip=True) == "All"
