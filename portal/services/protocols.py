@@ -136,9 +136,10 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
 
 
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
-    """A treatment plan; its day 1 is `start_date`."""
+    """A treatment plan; its day 1 is `start_date`. A template of the clinic has no patient."""
 
     id: Id
+    patient_name: str | None = None
     creation_time: datetime | None = None
     creator_id: Id | None = None
     last_modification_time: datetime | None = None
@@ -178,7 +179,9 @@ LIST_PROTOCOLS = _protocols.get(
 )
 CREATE_PROTOCOL = _protocols.post(_PROTOCOLS, Protocol, ProtocolDraft)
 READ_PROTOCOL = _protocols.get(f"{_PROTOCOLS}/{{id}}", Protocol, shows="protocol")
-UPDATE_PROTOCOL = _protocols.put(f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=AUDIT_MEMBERS)
+UPDATE_PROTOCOL = _protocols.put(
+    f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=AUDIT_MEMBERS | {"patientName"}
+)
 
 
 def list_protocols(

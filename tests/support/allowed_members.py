@@ -235,7 +235,7 @@ STAFF: dict[str, str] = {
         "data.source title data.mergeEmail data.mergeFirstName data.mergeInterest data.mergeLastName "
         "data.mergePhoneNumber data.mergeSource"
     ),
-    "/protocols": "Medication: drug; Protocol: name",
+    "/protocols": "Medication: drug; Protocol: name patientName",
     "/protocols/<record:protocol_id>": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
         "Physician: name; Protocol: concurrencyStamp description name; patient: dateOfBirth firstName lastName mrn"

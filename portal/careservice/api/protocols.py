@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
+from sqlalchemy import and_
+from sqlalchemy.orm import contains_eager
+
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
@@ -12,6 +15,7 @@ from portal.careservice.api.paging import Page, filtered, paginate
 from portal.careservice.api.records import AuditedRecord, as_record
 from portal.careservice.domain import protocols
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
+from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.protocols import FertilityProtocol, Medication, MonitoringDay, ProtocolPlan
 
@@ -19,7 +23,7 @@ MODULE = "FertilityProtocol"
 
 
 class ProtocolRecord(AuditedRecord, kw_only=True):
-    """A fertility protocol."""
+    """A fertility protocol; `patientName` is null for a template of the clinic."""
 
     id: str
     name: str
@@ -27,6 +31,7 @@ class ProtocolRecord(AuditedRecord, kw_only=True):
     status: ProtocolStatus
     description: str | None
     patient_id: str | None
+    patient_name: str | None
     episode_id: str | None
     physician_id: str | None
     start_date: date | None
@@ -41,15 +46,20 @@ SORTABLE = {
     "startDate": FertilityProtocol.start_date,
     "creationTime": FertilityProtocol.creation_time,
     "lastModificationTime": FertilityProtocol.last_modification_time,
+    "patientName": Patient.last_name,
 }
 
 
 @api.get("/api/care/fertility-protocols")
 @endpoint(Act.READ_PROTOCOLS, MODULE)
 def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
-    """The protocols that the caller may see, by PatientId, EpisodeId, Status, Type and Filter."""
+    """The protocols that the caller may see, by PatientId, EpisodeId, Status, Type and Filter.
+
+    Filter looks in name and description, the patient's name and, for staff, record number.
+    """
     session, query = database.session(), payload.query()
-    chosen = protocols.visible(session, caller.actor)
+    of_clinic = and_(Patient.id == FertilityProtocol.patient_id, Patient.tenant_id == caller.tenant_id)
+    chosen = protocols.visible(session, caller.actor).outerjoin(Patient, of_clinic)
     patient_id, episode_id = query.identifier("PatientId"), query.identifier("EpisodeId")
     status, kind = query.choice("Status", ProtocolStatus), query.choice("Type", ProtocolType)
     if patient_id is not None:
@@ -60,10 +70,13 @@ def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
         chosen = chosen.where(FertilityProtocol.status == status)
     if kind is not None:
         chosen = chosen.where(FertilityProtocol.type == kind)
+    searched = (FertilityProtocol.name, FertilityProtocol.description, Patient.first_name, Patient.last_name)
+    if caller.is_staff:
+        searched = (*searched, Patient.mrn)  # a match would reveal it
     total, found = paginate(
         session,
         query,
-        filtered(chosen, query, (FertilityProtocol.name, FertilityProtocol.description)),
+        filtered(chosen, query, searched).options(contains_eager(FertilityProtocol.patient)),
         sortable=SORTABLE,
         default=(FertilityProtocol.creation_time.desc(), FertilityProtocol.id),
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 from sqlalchemy import ForeignKey, Select, String, or_, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
 from portal.careservice.domain import clinics, episodes, sharing
@@ -96,6 +96,13 @@ class FertilityProtocol(Audited, Base):
     start_date: Mapped[date | None]
     medications: Mapped[list[Medication]] = mapped_column(Structs(list[Medication]))
     monitoring: Mapped[list[MonitoringDay]] = mapped_column(Structs(list[MonitoringDay]))
+
+    patient: Mapped[Patient | None] = relationship()
+
+    @property
+    def patient_name(self) -> str | None:
+        """The name of the patient whose plan it is; None for a template."""
+        return self.patient.name if self.patient else None
 
 
 class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):

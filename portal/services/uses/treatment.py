@@ -231,6 +231,7 @@ TREATMENT: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "type": "kind of protocol",
             "description": "description",
             "patientId": "patient; without one, it is the clinic's own protocol",
+            "patientName": "name of the patient in the list",
             "episodeId": "treatment",
             "physicianId": "its author",
             "startDate": "day 1; without it, no dates are shown",

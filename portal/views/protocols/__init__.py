@@ -37,6 +37,7 @@ _LISTING = Listing(
     "protocols.list",
     ProtocolStatus,
     orders={
+        "patient": "patientName",
         "name": "name",
         "type": "type",
         "status": "status",

@@ -50,7 +50,7 @@ FOR_ALL: dict[str, str] = {
     "episode.protocol": (
         "concurrencyStamp creationTime creatorId description episodeId id "
         "lastModificationTime lastModifierId medications monitoring name patientId "
-        "physicianId startDate status type"
+        "patientName physicianId startDate status type"
     ),
     "episode.protocol.medications": (
         "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
@@ -95,7 +95,7 @@ FOR_ALL: dict[str, str] = {
     "protocol": (
         "concurrencyStamp creationTime creatorId description episodeId id "
         "lastModificationTime lastModifierId medications monitoring name patientId "
-        "physicianId startDate status type"
+        "patientName physicianId startDate status type"
     ),
     "protocol.medications": (
         "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
@@ -106,7 +106,7 @@ FOR_ALL: dict[str, str] = {
     "protocols.items": (
         "concurrencyStamp creationTime creatorId description episodeId id "
         "lastModificationTime lastModifierId medications monitoring name patientId "
-        "physicianId startDate status type"
+        "patientName physicianId startDate status type"
     ),
     "protocols.items.medications": (
         "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "

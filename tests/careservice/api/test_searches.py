@@ -75,3 +75,10 @@ def test_a_search_finds_words_in_messages_and_senders_names(clinic: Clinic) -> N
     assert found("FOLLICLE leading") == 1
     assert found("nora") > 0
     assert found("follicle", "omar") == 0
+
+
+@pytest.mark.parametrize("words", ["Amelia", "hart amelia", "RF-10482"])
+def test_a_protocol_is_found_by_its_patient_and_names_them(clinic: Clinic, words: str) -> None:
+    path = f"/api/care/fertility-protocols?Filter={words}"
+    found = clinic.call(clinic.token("victor"), "GET", path).json["items"]
+    assert {one["patientName"] for one in found} == {"Amelia Hart"}
