@@ -2,17 +2,20 @@
 
 It answers where calls would leave the portal (`portal.http.transport`), so that client, decoding, errors and audit are the
 real ones. By default it allows everything and answers each endpoint with a sample of its type; a test says what else it
-answers with `gives` and `refuses`, and reads what was sent in `calls`. `tests/services/test_fake_api.py` compares it with
+answers with `gives` and `refuses`, and reads what was sent in `calls` and what was answered in `told`. `tests/services/test_fake_api.py` compares it with
 the care service, member by member.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from itertools import count
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -33,9 +36,9 @@ NOW = datetime(2026, 11, 24, 20, tzinfo=UTC)
 """The moment from which sample instants are counted."""
 
 _TEXTS = {
-    "time": "19:00",
-    "start": "09:00",
-    "end": "17:00",
+    "time": "1{hour}:{minute:02}",
+    "start": "0{hour}:{minute:02}",
+    "end": "1{hour}:{minute:02}",
     "email": "person{n}@mail.example",
     "phoneNumber": "+44207946{n:04}",
     "language": "en",
@@ -47,6 +50,9 @@ _TEXTS = {
     "unit": "IU",
 }
 """Members whose text has a form; any other text is the member's name and a number."""
+
+_FIRST = 101
+"""Sample numbers have three digits, which no page's own have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.calls: list[Sent] = []
+        self.told: list[Any] = []
         self._replies: dict[tuple[AnyEndpoint, str | None], _Reply | TransportError] = {}
 
     def gives(self, row: AnyEndpoint, answer: object, *, id_: str | None = None) -> None:
@@ -93,6 +100,12 @@ class FakeApi:
     def loses(self, row: AnyEndpoint) -> None:
         """Carry out this endpoint's calls, as far as anyone knows, but never answer."""
         self._replies[row, None] = TransportError("timed out", sent=True)
+
+    def forget(self) -> None:
+        """Answer with samples again, and know of no call."""
+        self.calls.clear()
+        self.told.clear()
+        self._replies.clear()
 
     def sent(self, row: AnyEndpoint) -> list[Sent]:
         """The calls of this endpoint, oldest first."""
@@ -120,7 +133,10 @@ class FakeApi:
         reply = self._replies.get((row, id_)) or self._replies.get((row, None))
         if isinstance(reply, TransportError):
             raise reply
-        return reply or _default(row, id_)
+        reply = reply or _default(row, id_)
+        if reply.body and reply.media_type == "application/json":
+            self.told.append(json.loads(reply.body))
+        return reply
 
 
 @pytest.fixture
@@ -146,17 +162,27 @@ def sample(kind: Any, **members: object) -> Any:
 
 def samples(row: AnyEndpoint) -> Any:
     """The JSON of an endpoint's answer: two records in a list, else one; None where the answer has no body."""
-    if row.answer is object:
+    return copy.deepcopy(_all_samples()[row])
+
+
+@cache
+def _all_samples() -> dict[AnyEndpoint, Any]:
+    """Every endpoint's sample, numbered through from the reads on, so that no two that a page reads share a value."""
+    made = _Samples()
+    return {row: _sample(row, made) for row in sorted(ALL, key=lambda row: not row.is_safe)}
+
+
+def _sample(row: AnyEndpoint, made: _Samples) -> Any:
+    if row.answer in (object, bytes):
         return None
     if get_origin(row.answer) is Page:
         (kind,) = get_args(row.answer)
-        made = _Samples()
         items = [made.of(kind), made.of(kind)]
         if row is LIST_CONSENTS:  # the text comes with the form itself
             items = [{name: value for name, value in item.items() if name != "body"} for item in items]
         unread = {"unreadCount": 1} if row is LIST_NOTIFICATIONS else {}
         return {"totalCount": 2, **unread, "items": items}
-    return _Samples().of(row.answer)
+    return made.of(row.answer)
 
 
 def _default(row: AnyEndpoint, id_: str | None) -> _Reply:
@@ -179,47 +205,54 @@ def _row_of(method: str, path: str) -> tuple[AnyEndpoint, list[str]]:
 
 
 class _Samples:
-    """Makes JSON of each type; one number runs through all values."""
+    """Makes JSON of each type; one number runs through all values.
+
+    Which of several choices a member has depends on its path alone, so that another member changes none.
+    """
 
     def __init__(self) -> None:
-        self._numbers = count(1)
+        self._numbers = count(_FIRST)
 
-    def of(self, kind: Any) -> dict[str, Any]:
+    def of(self, kind: Any, path: str = "") -> dict[str, Any]:
         """A record with all members that an API may send."""
         shape = inspect.type_info(kind)
         assert isinstance(shape, inspect.StructType), kind
         fields = [field for field in shape.fields if not field.encode_name.startswith("(")]
         return {
-            field.encode_name: self._value(field.type, field.encode_name, field.default) for field in fields
+            field.encode_name: self._value(
+                field.type, f"{path}.{field.encode_name}", field.encode_name, field.default
+            )
+            for field in fields
         }
 
-    def _value(self, kind: inspect.Type, name: str, default: object = None) -> Any:
+    def _value(self, kind: inspect.Type, path: str, name: str, default: object = None) -> Any:
         n = next(self._numbers)
         match kind:
             case inspect.UnionType():
                 given = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
                 texts = [option for option in given if isinstance(option, inspect.StrType)]
-                return self._value((texts or given)[0], name, default)
+                return self._value((texts or given)[0], path, name, default)
             case inspect.StructType():
-                return self.of(kind.cls)
+                return self.of(kind.cls, path)
             case inspect.VarTupleType():
-                return [self._value(kind.item_type, name.removesuffix("s")) for _ in range(2)]
+                return [
+                    self._value(kind.item_type, f"{path}{number}", name.removesuffix("s")) for number in "12"
+                ]
             case inspect.EnumType():
                 members: list[Any] = list(kind.cls)
-                return members[n % len(members)].value
+                return members[zlib.crc32(path.encode()) % len(members)].value
             case inspect.DateTimeType():
-                return (NOW + timedelta(hours=n)).isoformat().replace("+00:00", "Z")
+                return (NOW + timedelta(days=n - _FIRST, minutes=n)).isoformat().replace("+00:00", "Z")
             case inspect.DateType():
-                return (date(1990, 1, 1) + timedelta(days=n)).isoformat()
+                return (date(1970, 1, 1) + timedelta(days=n)).isoformat()
             case inspect.BoolType():
                 return default if isinstance(default, bool) else True
             case inspect.IntType():
                 return n
             case inspect.FloatType():
-                return n + 0.5
+                return n % 100 + 0.5 if name.endswith("Percent") else n + 0.5
             case inspect.DictType():
                 return {}
             case _:
-                return _TEXTS.get(
-                    name, f"{name}-{n}" if name.lower().endswith("id") else f"{name} {n}"
-                ).format(n=n)
+                text = _TEXTS.get(name, f"{name}-{n}" if name.lower().endswith("id") else f"{name} {n}")
+                return text.format(n=n, hour=n % 10, minute=n % 60)

@@ -1,0 +1,257 @@
+"""Every page states each value of the API's answers under its own label: `facts/` has what it states, line by line.
+
+The samples' values are all distinct, and `tests/support/facts.py` writes the member in a value's place, so a value under
+another's label, in another's row or gone is a line that differs. After a change that is meant, WRITE_FACTS=1 writes the
+files anew; read the difference, for what stands there is what people are told.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from portal.services.api import AnyEndpoint
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.episodes import READ_EPISODE
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.pgt_results import READ_PGT_RESULT
+from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL
+from tests.support.clock import Clock
+from tests.support.facts import Answers, calendar_lines, document_lines, lines
+from tests.support.fake_api import NOW, FakeApi, samples
+from tests.support.in_process import InProcess
+
+FOLDER = Path(__file__).parent / "facts"
+LONDON = ZoneInfo("Europe/London")
+ROLES = {
+    "nora": "nurse",
+    "victor": "physician",
+    "elif": "embryologist",
+    "colin": "coordinator",
+    "ada": "admin",
+}
+"""The staff; anybody else is a patient."""
+
+
+def changed(row: AnyEndpoint, **members: Any) -> Any:
+    """The sample of an endpoint with these members instead; of a list, each record."""
+    answer = samples(row)
+    for record in answer.get("items", [answer]):
+        record.update(members)
+    return answer
+
+
+AMELIA_SIGNS = [
+    {"role": "Patient", "personId": "amelia", "name": "Amelia 1", "order": 1},
+    {"role": "Clinician", "personId": "victor", "name": "Victor 2", "order": 2},
+]
+UNSIGNED = {
+    "status": "Pending",
+    "requiredSigners": AMELIA_SIGNS,
+    "signatures": [],
+    "supersededById": None,
+    "language": "en",
+    "signingOrder": "Any",
+}
+SIGNED = {
+    **UNSIGNED,
+    "status": "Signed",
+    "signatures": [
+        {**signature, "role": signer["role"], "personId": signer["personId"], "name": signer["name"]}
+        for signature, signer in zip(samples(READ_CONSENT)["signatures"], AMELIA_SIGNS, strict=True)
+    ],
+}
+WITHDRAWN = {**SIGNED, "status": "Revoked", "onBehalfOf": "amelia"}
+PENDING: dict[AnyEndpoint, Any] = {
+    READ_CONSENT: changed(READ_CONSENT, **UNSIGNED),
+    LIST_CONSENTS: changed(LIST_CONSENTS, **UNSIGNED, episodeId="e-1"),
+}
+IN_FORCE = {READ_CONSENT: changed(READ_CONSENT, **SIGNED), LIST_CONSENTS: changed(LIST_CONSENTS, **SIGNED)}
+
+
+def active(protocol: dict[str, Any]) -> dict[str, Any]:
+    """The plan of these days: medicines for a week, two checks after it."""
+    medications = [
+        {**medication, "startDay": 3, "endDay": 7 + number, "everyDays": 1, "lastDoseDay": 7 + number}
+        for number, medication in enumerate(protocol["medications"])
+    ]
+    checks = [{**check, "day": 11 + number} for number, check in enumerate(protocol["monitoring"])]
+    day_one = {"status": "Active", "startDate": "2026-11-20"}
+    return {**protocol, **day_one, "medications": medications, "monitoring": checks}
+
+
+def hers() -> dict[str, Any]:
+    """The sample of an episode as one of Amelia's, in which what belongs together does."""
+    episode = samples(READ_EPISODE)
+    patient, documents = episode["patient"], episode["documents"]
+    episode["id"], patient["userId"] = "e-1", "amelia"
+    for relationship in episode["relationships"]:
+        relationship["patientId"] = patient["id"]
+    episode["relationships"][0]["endDate"] = None
+    episode["appointments"][1]["status"] = "Tentative"
+    documents["files"][0]["directoryId"] = documents["directories"][0]["id"]
+    for number, (embryo, result) in enumerate(zip(episode["embryos"], episode["pgtResults"], strict=True)):
+        embryo |= {"status": "Stored", "patientId": patient["id"], "disposition": "ContinueStorage", "day": 5}
+        result |= {"embryoCode": embryo["embryoCode"], "id": embryo["pgtResultId"], "status": "Released"}
+        episode["timeline"][number]["occurredAt"] = f"2026-11-0{number + 1}T12:00:00Z"
+    return episode
+
+
+EPISODE = hers()
+HERS = {READ_EPISODE: EPISODE}
+ONE_EPISODE = {
+    row: changed(row, episodeId="e-1")
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS)
+}
+UNDER_TREATMENT = {
+    READ_EPISODE: {**EPISODE, "protocol": active(EPISODE["protocol"])},
+    READ_PROTOCOL: active({**samples(READ_PROTOCOL), "episodeId": "e-1"}),
+}
+RELEASED = {READ_PGT_RESULT: changed(READ_PGT_RESULT, status="Released", call="LowMosaic", sexDisclosed=True)}
+E1 = "/episodes/e-1"
+EMBRYO = f"/storage/{EPISODE['embryos'][0]['id']}"
+TALK = f"/conversations/{samples(LIST_CONVERSATIONS)['items'][0]['id']}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A page that somebody opens, and what the API answers with instead of its samples."""
+
+    file: str
+    who: str
+    path: str
+    answers: Mapping[AnyEndpoint, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+CASES = [
+    Case("home", "amelia", "/", UNDER_TREATMENT | ONE_EPISODE | PENDING),
+    Case("home", "nora", "/", PENDING),
+    Case("notifications", "amelia", "/notifications"),
+    Case("notifications", "nora", "/notifications/settings"),
+    Case("consents", "amelia", "/consents", PENDING),
+    Case("consents", "victor", "/consents", PENDING),
+    Case("consents", "nora", "/consents?q=a", IN_FORCE),
+    Case("consents", "amelia", "/consents/c-1", IN_FORCE, "signed"),
+    Case("consents", "victor", "/consents/c-1", PENDING, "to be signed"),
+    Case(
+        "consents", "nora", "/consents/c-1", {READ_CONSENT: changed(READ_CONSENT, **WITHDRAWN)}, "withdrawn"
+    ),
+    Case("consents", "amelia", "/consents/c-1/receipt?verify=1", IN_FORCE),
+    Case("consents", "amelia", "/consents/c-1/receipt.pdf", IN_FORCE),
+    Case(
+        "consents",
+        "nora",
+        "/consents/c-1/receipt",
+        {READ_CONSENT: changed(READ_CONSENT, **WITHDRAWN)},
+        "withdrawn",
+    ),
+    Case("consents", "amelia", "/consents/c-1/sign", PENDING),
+    Case("consents", "amelia", "/consents/c-1/sign/read", PENDING),
+    Case("consents", "victor", "/consents/c-1/sign", PENDING),
+    Case("consents", "amelia", "/consents/c-1/revoke", IN_FORCE),
+    Case("consents", "nora", "/consents/new"),
+    Case("consents", "nora", "/consents/new?template=treatment&episode=e-1"),
+    Case("consents", "nora", "/consents/new?copy=c-1"),
+    Case("conversations", "amelia", "/conversations"),
+    Case("conversations", "nora", "/conversations"),
+    Case("conversations", "amelia", TALK),
+    Case("conversations", "nora", TALK),
+    Case("conversations", "nora", f"{TALK}/archive"),
+    Case("episodes", "amelia", "/episodes", ONE_EPISODE),
+    *(
+        Case("episodes", who, f"{E1}{tab}", UNDER_TREATMENT)
+        for tab in (
+            *(
+                "",
+                "/timeline",
+                "/monitoring",
+                "/medication",
+                "/embryos",
+                "/appointments",
+                "/documents",
+                "/team",
+            ),
+            "/consents",
+        )
+        for who in ("amelia", "nora")
+    ),
+    Case("episodes", "amelia", f"{E1}/appointments.ics", HERS),
+    Case("episodes", "amelia", f"{E1}/appointments/{EPISODE['appointments'][0]['id']}.ics", HERS),
+    Case("pgt_results", "grace", "/pgt-results/r-1", RELEASED),
+    Case("pgt_results", "elif", "/pgt-results/r-1", RELEASED),
+    Case("storage", "amelia", "/storage", HERS | ONE_EPISODE),
+    *(
+        Case("storage", who, f"{EMBRYO}{what}?episode=e-1", HERS)
+        for who, what in (("amelia", ""), ("elif", ""), ("amelia", "/keep"), ("amelia", "/end-storage"))
+    ),
+    Case("me", "amelia", "/me", HERS | ONE_EPISODE),
+    Case("care_team", "amelia", "/care-team"),
+    Case("protocols", "victor", "/protocols"),
+    Case("protocols", "amelia", "/protocols/p-1", UNDER_TREATMENT),
+    Case("protocols", "victor", "/protocols/p-1", UNDER_TREATMENT),
+    Case("protocols", "amelia", "/protocols/p-1/schedule.pdf", UNDER_TREATMENT),
+    Case("protocols", "amelia", "/protocols/p-1/schedule.ics", UNDER_TREATMENT),
+    Case("protocols", "victor", "/protocols/p-1/end?to=Cancelled", UNDER_TREATMENT),
+    Case("protocols", "victor", "/protocols/p-1/edit", UNDER_TREATMENT),
+    Case("protocols", "victor", "/protocols/new?copy=p-1"),
+    Case("patients", "nora", f"/patients/{EPISODE['patient']['id']}/edit?episode=e-1"),
+    Case("cases", "victor", f"/cases/{EPISODE['case']['id']}/edit?episode=e-1"),
+    Case(
+        "relationships",
+        "amelia",
+        f"/relationships/{EPISODE['relationships'][0]['id']}/remove?episode=e-1",
+        HERS,
+    ),
+    Case("directories", "nora", "/directories?episode=e-1"),
+    Case(
+        "directories", "nora", f"/directories/{EPISODE['documents']['directories'][0]['id']}/move?episode=e-1"
+    ),
+    Case("prospects", "colin", "/prospects/s-1/book?from=2026-11-30"),
+    Case("prospects", "colin", "/prospects/s-1/merge?merge=s-2"),
+]
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
+    """The portal on the evening from which the samples are counted."""
+    return InProcess(tmp_path_factory.mktemp("portal"), Clock(NOW.timestamp))
+
+
+@pytest.mark.parametrize("file", sorted({case.file for case in CASES}))
+def test_each_value_stands_under_its_label(portal: InProcess, fake_api: FakeApi, file: str) -> None:
+    stated: list[str] = []
+    for case in CASES:
+        if case.file == file:
+            stated += [*read(portal, fake_api, case), ""]
+    path = FOLDER / f"{file}.txt"
+    if os.environ.get("WRITE_FACTS"):
+        path.write_text("\n".join(stated), encoding="utf-8")
+    expected = path.read_text(encoding="utf-8").split("\n")
+    difference = "\n".join(difflib.unified_diff(expected, stated, "expected", "shown", lineterm="", n=1))
+    assert not difference, difference
+
+
+def read(portal: InProcess, fake_api: FakeApi, case: Case) -> Iterator[str]:
+    """Yield who opens what, then what it states."""
+    fake_api.forget()
+    for row, answer in case.answers.items():
+        fake_api.gives(row, answer)
+    page = portal.visitor(case.who, ROLES.get(case.who, "patient")).get(case.path)
+    answers = Answers(fake_api.told, LONDON)
+    yield f"== {case.who} {answers.named(case.path)}{case.note and f' ({case.note})'}"
+    match page.headers["Content-Type"].partition(";")[0]:
+        case "application/pdf":
+            yield from document_lines(page.response.content, answers)
+        case "text/calendar":
+            yield from calendar_lines(page.text, answers)
+        case _:
+            yield from lines(page.text, answers)
