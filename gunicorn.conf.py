@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import sys
 from pathlib import Path
 
 from portal.operate import scratch, supervisor
@@ -74,6 +75,14 @@ def post_worker_init(worker):
     worker.tenant_of = tenant_of(worker.wsgi)
     worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS
     supervisor.settle(worker)
+
+
+def worker_exit(server, worker):
+    # In the worker as a rule; in the master for one that it didn't find. A worker that fails raises, one that hangs exits with 1.
+    if worker.pid == os.getpid() and getattr(sys.exception(), "code", 1) == 0:
+        from portal import metrics
+
+        metrics.worker_stopped()
 
 
 def child_exit(server, worker):

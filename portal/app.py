@@ -139,6 +139,12 @@ def _measure(made: Context) -> None:
         except StoreDown:
             return None
 
+    metrics.tenants(made.settings.tenants.by_key)
+    metrics.sample(
+        "portal_ready",
+        "Whether requests should be sent here (1), as /readyz says.",
+        lambda: float(made.readiness.probe()[0]),
+    )
     metrics.sample("portal_store_free_bytes", "Room that is left to the store.", store_room)
     metrics.sample(
         "portal_audit_free_bytes",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +34,8 @@ if FOLDER:
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH"})
 _CLASSES = ("other", "1xx", "2xx", "3xx", "4xx", "5xx")
+_NOT_IMPLEMENTED = 501
+"""Counted apart: the clinic's API lacks a part, which is no failure."""
 _MOST_EVENTS = 500
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -41,7 +43,7 @@ _REGISTRY = CollectorRegistry()
 
 _requests = Histogram(
     "portal_request_seconds",
-    "Responses by route template, method and status class; seconds from the complete request to the response.",
+    "Responses by route template, method and status (501 or its class); seconds from the complete request to the response.",
     ["route", "method", "status"],
     buckets=_SECONDS,
     registry=_REGISTRY,
@@ -77,6 +79,14 @@ _starts = Counter(
     "portal_worker_starts_total",
     "Worker processes that started, also in place of one that ended.",
     registry=_REGISTRY,
+)
+_stops = Counter(
+    "portal_worker_stops_total",
+    "Worker processes that ended in order: told to, or after their number of requests.",
+    registry=_REGISTRY,
+)
+_workers = Gauge(
+    "portal_workers", "Worker processes that run.", multiprocess_mode="livesum", registry=_REGISTRY
 )
 _upstream = Histogram(
     "portal_upstream_seconds",
@@ -114,6 +124,24 @@ _refreshes = Counter(
     ["outcome"],
     registry=_REGISTRY,
 )
+_sign_ins = Counter(
+    "portal_sign_ins_total",
+    "Sign-ins by clinic: done, refused (the person, or what their identity server said), failed (nobody was asked).",
+    ["tenant", "outcome"],
+    registry=_REGISTRY,
+)
+_sign_ins_begun = Counter(
+    "portal_sign_ins_begun_total",
+    "Browsers sent to the identity server to sign in, by clinic.",
+    ["tenant"],
+    registry=_REGISTRY,
+)
+_tenant_pages = Counter(
+    "portal_tenant_pages_total",
+    "Responses by clinic, without checks of health: served, or failed (5xx except 501).",
+    ["tenant", "outcome"],
+    registry=_REGISTRY,
+)
 _sessions = Counter("portal_sessions_total", "Sessions started and ended.", ["event"], registry=_REGISTRY)
 _events = Counter(
     "portal_events_total",
@@ -144,6 +172,17 @@ _audit_lost = Counter(
 _audit_refused = Counter(
     "portal_audit_refused_acts_total",
     "Acts refused because they couldn't be recorded in the audit trail.",
+    registry=_REGISTRY,
+)
+
+_acts_unknown = Counter(
+    "portal_acts_unknown_total",
+    "Acts whose end nobody knows: sent to the care API, which didn't say what became of them.",
+    registry=_REGISTRY,
+)
+_store_emptied = Counter(
+    "portal_store_emptied_total",
+    "How often the store turned out to be empty though it hadn't been: everybody has to sign in again.",
     registry=_REGISTRY,
 )
 
@@ -193,10 +232,13 @@ RECORDS = (
 )
 """The kinds of records shown."""
 
-_requests_by: dict[tuple[str, str, int], Histogram] = {}
+_SIGN_INS: Mapping[str, str] = {"done": "done", "fresh": "done", "refused": "refused"}
+_FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
+_requests_by: dict[tuple[str, str, str], Histogram] = {}
 _upstream_by: dict[tuple[str, str], Histogram] = {}
 _events_by: dict[tuple[str, str], Counter] = {}
 _store_by: dict[tuple[str, str], Histogram] = {}
+_tenant_pages_by: dict[tuple[str, str], Counter] = {}
 _sampled: dict[str, tuple[str, Callable[[], float | None]]] = {}
 _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((_refreshes, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
@@ -205,10 +247,13 @@ _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *(
         (_events, ("sign-in", outcome))
         for outcome in (
-            *("done", "fresh", "refused", "unknown", "unavailable", "loop", "client-refused"),
-            *("no-auth-time", "not-fresh"),
+            *_SIGN_INS,
+            *_FAILED_SIGN_INS,
+            "unknown",
         )
     ),
+    (_events, ("session", "unknown")),
+    *((_events, ("consent.sign", outcome)) for outcome in ("done", "unknown", "not-sent")),
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
     *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),
 )
@@ -219,11 +264,12 @@ _few_by: dict[tuple[Counter, str], Counter] = {}
 
 def request(route: str | None, method: str, status: int, seconds: float) -> None:
     """Count a response; `route` is the template of its route, or None."""
-    key = (route or "-", method if method in _METHODS else "other", status // 100)
-    child = _requests_by.get(key)
+    route, method = route or "-", method if method in _METHODS else "other"
+    class_ = _status_class(status)
+    child = _requests_by.get((route, method, class_))
     if child is None:
-        class_ = _CLASSES[key[2]] if 0 < key[2] < len(_CLASSES) else _CLASSES[0]
-        child = _requests_by.setdefault(key, _requests.labels(key[0], key[1], class_))
+        child = _requests_by.setdefault((route, method, class_), _requests.labels(route, method, class_))
+        _requests.labels(route, method, "5xx")  # from 0, for its first failure to be seen
     child.observe(seconds)
 
 
@@ -235,6 +281,12 @@ def waited(seconds: float) -> None:
 def worker_started() -> None:
     """Count the start of a worker process."""
     _starts.inc()
+    _workers.set(1)
+
+
+def worker_stopped() -> None:
+    """Count a worker process that ends in order."""
+    _stops.inc()
 
 
 def worker(connections: int, waiting: int) -> None:
@@ -255,9 +307,8 @@ def upstream(group: str, outcome: str, seconds: float) -> None:
 
 
 def answered(group: str, status: int, seconds: float) -> None:
-    """Count a call that got a response; 501 is counted separately because it isn't a failure."""
-    outcome = "501" if status == 501 else _CLASSES[status // 100 if 100 <= status < 600 else 0]
-    upstream(group, outcome, seconds)
+    """Count a call that got a response."""
+    upstream(group, _status_class(status), seconds)
 
 
 def retried(group: str) -> None:
@@ -291,6 +342,26 @@ def refreshed(outcome: str) -> None:
     _few(_refreshes, outcome).inc()
 
 
+def sign_in_begun(tenant: str) -> None:
+    """Count a browser that was sent to the identity server."""
+    _sign_ins_begun.labels(tenant).inc()
+
+
+def sign_in(tenant: str, outcome: str) -> None:
+    """Count a sign-in by its outcome in the audit trail; one that this portal didn't begin (`unknown`) is no sign-in."""
+    if outcome in _FAILED_SIGN_INS or outcome in _SIGN_INS:
+        _sign_ins.labels(tenant, _SIGN_INS.get(outcome, "failed")).inc()
+
+
+def tenant_page(tenant: str, status: int) -> None:
+    """Count a response to somebody at a clinic."""
+    outcome = "failed" if _status_class(status) == "5xx" else "served"
+    child = _tenant_pages_by.get((tenant, outcome))
+    if child is None:
+        child = _tenant_pages_by.setdefault((tenant, outcome), _tenant_pages.labels(tenant, outcome))
+    child.inc()
+
+
 def session(event: str) -> None:
     """Count a session: begun or ended."""
     _few(_sessions, event).inc()
@@ -314,6 +385,16 @@ def audit_lost() -> None:
 def audit_refused() -> None:
     """Count an act refused because it couldn't be recorded."""
     _audit_refused.inc()
+
+
+def act_unknown() -> None:
+    """Count an act whose end nobody knows."""
+    _acts_unknown.inc()
+
+
+def store_emptied() -> None:
+    """Count that the store lost everything."""
+    _store_emptied.inc()
 
 
 def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
@@ -381,6 +462,16 @@ def exposition() -> bytes:
     return generate_latest(together) + generate_latest(sampled)
 
 
+def tenants(keys: Collection[str]) -> None:
+    """Start the series of these clinics at 0."""
+    for key in keys:
+        _sign_ins_begun.labels(key)
+        for outcome in ("done", "refused", "failed"):
+            _sign_ins.labels(key, outcome)
+        for outcome in ("served", "failed"):
+            _tenant_pages.labels(key, outcome)
+
+
 def _begin() -> None:
     """Start the series that alerts use at 0: `increase` misses the first event of a series that starts at 1."""
     for counter in (_opened_records, _listed_records):
@@ -413,6 +504,12 @@ def code() -> str:
         for file in sorted((root / folder).rglob(kind)):
             digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _status_class(status: int) -> str:
+    if status == _NOT_IMPLEMENTED:
+        return "501"
+    return _CLASSES[status // 100 if 100 <= status < 600 else 0]
 
 
 def _role_of(roles: Collection[str]) -> str:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,6 +143,57 @@ def test_sign_ins_sign_outs_and_refusals_are_counted(portal: PortalThread) -> No
     assert since.of("portal_upstream_seconds_count", group="identity", outcome="2xx") >= 1
 
 
+def test_sign_ins_and_pages_are_counted_by_clinic(portal: PortalThread, board: Switchboard) -> None:
+    since = Difference(portal)
+    portal.sign_in("grace")
+    visitor = portal.visitor("harbour")
+    visitor.request("GET", "/sign-in/callback?state=x&code=y", status=400)
+    assert since.of("portal_sign_ins_begun_total", tenant="riverside") == 1
+    assert since.of("portal_sign_ins_total", tenant="riverside", outcome="done") == 1
+    assert since.of("portal_sign_ins_total", tenant="harbour") == 0, "nobody began it"
+    assert since.of("portal_tenant_pages_total", tenant="riverside", outcome="served") > 1
+    assert since.of("portal_tenant_pages_total", tenant="harbour", outcome="served") == 1
+    waits = since.of("portal_request_wait_seconds_count")
+    for path in ("/healthz", "/readyz"):
+        visitor.get(path)
+    assert since.of("portal_request_wait_seconds_count") == waits, "checks of health don't wait"
+    assert since.of("portal_tenant_pages_total") == waits
+
+
+def test_only_503_and_the_like_count_as_failures(portal: PortalThread) -> None:
+    since = Difference(portal)
+    for status in (200, 404, 501, 503):
+        metrics.request("/made-up", "GET", status, 0.1)
+        metrics.tenant_page("riverside", status)
+    for class_ in ("2xx", "4xx", "501", "5xx"):
+        assert since.of("portal_request_seconds_count", route="/made-up", status=class_) == 1
+    assert since.of("portal_tenant_pages_total", tenant="riverside", outcome="failed") == 1
+    metrics.request("/good-so-far", "GET", 200, 0.1)
+    first = frozenset({("route", "/good-so-far"), ("method", "GET"), ("status", "5xx")})
+    assert read(portal.port)["portal_request_seconds_count", first] == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counted"),
+    [
+        ("done", "done"),
+        ("fresh", "done"),
+        ("refused", "refused"),
+        ("unavailable", "failed"),
+        ("client-refused", "failed"),
+        ("loop", "failed"),
+        ("unknown", None),
+    ],
+)
+def test_a_sign_in_is_counted_by_who_was_in_the_way(
+    portal: PortalThread, outcome: str, counted: str | None
+) -> None:
+    since = Difference(portal)
+    metrics.sign_in("harbour", outcome)
+    assert since.of("portal_sign_ins_total", tenant="harbour") == (counted is not None)
+    assert counted is None or since.of("portal_sign_ins_total", tenant="harbour", outcome=counted) == 1
+
+
 def test_a_refreshed_token_is_counted(portal: PortalThread) -> None:
     visitor = portal.sign_in("grace")
     cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
@@ -197,8 +249,15 @@ def test_counts_begin_at_zero_and_clocks_are_compared(portal: PortalThread, amel
         ("portal_events_total", {"event": "sign-in", "outcome": "client-refused"}),
         ("portal_store_seconds_count", {"operation": "write", "outcome": "full"}),
         ("portal_audit_lost_total", {}),
+        ("portal_acts_unknown_total", {}),
+        ("portal_store_emptied_total", {}),
+        ("portal_events_total", {"event": "session", "outcome": "unknown"}),
+        ("portal_events_total", {"event": "consent.sign", "outcome": "unknown"}),
+        ("portal_sign_ins_total", {"tenant": "harbour", "outcome": "failed"}),
+        ("portal_tenant_pages_total", {"tenant": "harbour", "outcome": "failed"}),
     ):
         assert (name, frozenset(labels.items())) in samples, "the series must exist before the first event"
+    assert value(samples, "portal_ready") == 1
     skew = samples[("portal_clock_skew_seconds", frozenset({("upstream", portal.plan.service)}))]
     assert -3 < skew < 3
 
@@ -256,6 +315,7 @@ def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: P
         assert value(samples, "portal_threads_busy") == 0, (
             "checks of health and metrics have threads of their own"
         )
+        assert value(samples, "portal_worker_stops_total") == 0, "it was killed"
         assert value(samples, "portal_store_free_bytes") > 0 and value(samples, "portal_build_info") == 1
         assert value(samples, "portal_store_seconds_count", operation="write", outcome="done") > 0
     finally:
@@ -263,6 +323,31 @@ def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: P
     said = [json.loads(line) for line in process.log.read_text().splitlines()]
     assert any("SIGKILL" in line.get("message", "") for line in said), "gunicorn's own lines are JSON too"
     assert not folder.exists()
+
+
+def test_a_recycled_worker_counts_as_stopped(service: CareService, tmp_path: Path) -> None:
+    process = PortalProcess(
+        Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
+        PORTAL_METRICS_TOKEN=TOKEN,
+        PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
+        PORTAL_WORKERS="1",
+        PORTAL_MAX_REQUESTS="10",
+    )
+    try:
+        for _ in range(15):
+            requests.get(f"http://127.0.0.1:{process.port}/healthz", timeout=20)
+        started, stopped, now = (0.0, 0.0, 0.0)
+        until = time.monotonic() + 20
+        while time.monotonic() < until and not (stopped and started - stopped == now):
+            samples = read(process.port)
+            started = value(samples, "portal_worker_starts_total")
+            stopped = value(samples, "portal_worker_stops_total")
+            now = value(samples, "portal_workers")
+            time.sleep(0.1)
+        assert stopped >= 1
+        assert started - stopped == now
+    finally:
+        process.stop()
 
 
 def _workers(master: int) -> list[int]:

@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 from dataclasses import dataclass
 
 import msgspec
 
+from portal import metrics
 from portal.clock import Clock
 from portal.store import Record, Store, StoreDown, WrongKey, update
 from portal.store.sealer import Sealer, fingerprint, key_id
+
+log = logging.getLogger("portal")
 
 _RECORD = "naming-key"
 _LIFETIME = 10 * 365 * 24 * 3600
@@ -60,10 +64,12 @@ class Names:
         self._known: _NamingKey | None = None
 
     def check(self) -> None:
-        """Raise WrongKey if the store was written with other secret keys. Writes nothing."""
+        """Raise WrongKey if the store was written with other secret keys. Writes nothing, except to a store that was emptied."""
         record = self._store.get(_RECORD)
         if record and self._opened(record) is None:
             raise self._wrong_key(record)
+        if record is None and self._known:
+            self._read()
 
     def is_in_use(self, key: bytes) -> bool:
         """Whether some process still has the secret key with this id."""
@@ -93,7 +99,11 @@ class Names:
 
     def _read(self) -> _NamingKey:
         """Read the key; create it if there is none, and encrypt it again if the secret keys have changed."""
-        update(self._store, _RECORD, self._change)
+        is_gone = self._known is not None and self._store.get(_RECORD) is None
+        is_written = update(self._store, _RECORD, self._change) is not None
+        if is_gone and is_written:
+            log.error("the store was emptied: everybody who was signed in has to sign in again")
+            metrics.store_emptied()
         record = self._store.get(_RECORD)
         naming_key = (self._opened(record) if record else None) or self._known
         if naming_key is None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from flask import Blueprint, Response, g, make_response, request
 from flask_babel import get_locale
 
+from portal import metrics
 from portal.context import context, session
 from portal.services.errors import Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
@@ -84,6 +85,7 @@ def _start(
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
         audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"), reason=str(error) or None)
         raise
+    metrics.sign_in_begun(g.tenant.key)
     response = redirect_outside(started.location)
     _bind(response, started.cookie)
     return response

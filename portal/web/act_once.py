@@ -30,6 +30,7 @@ from typing import Any, Generic, TypeVar
 from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
 
+from portal import metrics
 from portal.clock import age
 from portal.context import context
 from portal.services.errors import BadResponse, CareError, NotSignedIn, StepUpNeeded, Unavailable
@@ -151,6 +152,7 @@ def act_once(
         raise
     except BaseException:
         act.lose()
+        metrics.act_unknown()
         raise
     return act.done(result) if shows(result) else act.look_after_loss()
 
@@ -314,7 +316,11 @@ class _Act(Generic[T]):
     def look_after_loss(self) -> Done[T]:
         """Find out from the record how an act ended whose answer was lost."""
         self.lose()
-        return self._look(503, is_over=True)
+        try:
+            return self._look(503, is_over=True)
+        except Unconfirmed:
+            metrics.act_unknown()
+            raise
 
     def ended_elsewhere(self) -> Done[T]:
         """Another post of the same form came first: wait for its end."""

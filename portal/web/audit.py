@@ -250,6 +250,8 @@ def _record(
     if outcome == "refused":
         g.is_refusal_noted = True
     metrics.event(event, outcome)
+    if event == "sign-in" and "tenant" in g:
+        metrics.sign_in(g.tenant.key, outcome)
     if actor and kind and outcome == "done":
         _count_records(event, kind, actor, ids)
     context().audit.record(

@@ -67,9 +67,11 @@ def _log(response: Response) -> Response:
     now = time.monotonic()
     started: float = g.get("started", now)
     complete_at: float = request.environ.get(COMPLETE_AT, started)
-    metrics.waited(started - complete_at)
     seconds = now - complete_at
     metrics.request(route, request.method, response.status_code, seconds)
+    if tenant and request.blueprint != "health":  # checks of health don't wait for a thread
+        metrics.waited(started - complete_at)
+        metrics.tenant_page(tenant.key, response.status_code)
     logging.getLogger("portal").info(
         "%s",
         request.method if request.method in _METHODS else "other",

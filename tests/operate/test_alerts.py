@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,10 +16,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from portal import metrics
 from portal.careservice.app import create_app
 from portal.careservice.settings import Settings
+from portal.demo.programs import path_of
+from portal.views import health
 from tests.support.stack import ROOT, CareService, PortalThread
 
 RULES = ROOT / "docs" / "alerts.yml"
-ALERT_TESTS = Path(__file__).with_name("alerts.test.yml")
+ALERT_TESTS = sorted(Path(__file__).parent.glob("alerts*.test.yml"))
 TOKEN = "a token for the tests of alerts"
 NAME = re.compile(r"\b((?:portal|care)_[a-z_]+)(?:\{([^}]*)\})?")
 BUILT_IN = {"up"}
@@ -29,8 +32,21 @@ def rules() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
+def alerts() -> list[dict[str, Any]]:
+    return [rule for rule in rules() if "alert" in rule]
+
+
 def alert_tests() -> list[dict[str, Any]]:
-    return yaml.safe_load(ALERT_TESTS.read_text(encoding="utf-8"))["tests"]
+    return [
+        test for file in ALERT_TESTS for test in yaml.safe_load(file.read_text(encoding="utf-8"))["tests"]
+    ]
+
+
+def expectations(name: str) -> list[dict[str, Any]]:
+    """What the tests expect of the alerts of this name, each at one time."""
+    return [
+        tried for test in alert_tests() for tried in test["alert_rule_test"] if tried["alertname"] == name
+    ]
 
 
 def labels_by_series(text: str) -> dict[str, set[str]]:
@@ -42,30 +58,34 @@ def labels_by_series(text: str) -> dict[str, set[str]]:
     return found
 
 
-def test_alert_rules_use_existing_series_and_labels(service: CareService, tmp_path: Path) -> None:
-    portal = PortalThread(service.plan, PORTAL_METRICS_TOKEN=TOKEN, PORTAL_AUDIT=str(tmp_path))
-    try:
-        amelia = portal.sign_in("amelia")
-        amelia.get("/consents")
-        asked = f"http://127.0.0.1:{portal.port}/metrics"
-        known = labels_by_series(
-            requests.get(asked, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20).text
-        )
-    finally:
-        portal.stop()
+@pytest.fixture(scope="module")
+def portal(service: CareService, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalThread]:
+    audit = tmp_path_factory.mktemp("audit")
+    running = PortalThread(service.plan, PORTAL_METRICS_TOKEN=TOKEN, PORTAL_AUDIT=str(audit))
+    yield running
+    running.stop()
+
+
+def test_rules_use_existing_series_and_labels(service: CareService, portal: PortalThread) -> None:
+    portal.sign_in("amelia").get("/consents")
+    asked = f"http://127.0.0.1:{portal.port}/metrics"
+    known = labels_by_series(
+        requests.get(asked, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20).text
+    )
     # Thread metrics appear only under gunicorn, breaker metrics only after failures; take them from the declarations.
     known |= {name: labels for name, labels in declared().items() if name not in known}
     known |= labels_by_series(care_metrics(service))
     used = 0
     for rule in rules():
-        assert re.fullmatch(r"[A-Z]\w+", rule["alert"])
+        name_of_rule = rule.get("alert") or rule["record"]
+        assert re.fullmatch(r"[A-Z]\w+|portal:\w+:ratio_rate\w+|portal:any_ready", name_of_rule)
         for name, labels in NAME.findall(rule["expr"]):
             used += 1
-            assert name in known, rule["alert"]
+            assert name in known, name_of_rule
             matched = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels))
-            assert matched <= known[name], f"{rule['alert']}: {name} has no {matched - known[name]}"
+            assert matched <= known[name], f"{name_of_rule}: {name} has no {matched - known[name]}"
         bare = set(re.findall(r"\b([a-z_]+)\{", rule["expr"])) - set(known) - BUILT_IN
-        assert not bare, f"{rule['alert']}: {bare}"
+        assert not bare, f"{name_of_rule}: {bare}"
     assert used >= 20
 
 
@@ -89,29 +109,80 @@ def care_metrics(service: CareService) -> str:
     return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
 
 
-def test_alert_rules_about_pages_exclude_health_checks() -> None:
+def test_rules_about_pages_exclude_health_checks_and_what_pages_ask_in_the_background(
+    portal: PortalThread,
+) -> None:
     asked = re.findall(r"portal_request_seconds_\w+\{([^}]*)\}", RULES.read_text())
-    assert len(asked) == 3
-    assert all('route!~"/healthz|/readyz|/metrics"' in labels for labels in asked)
+    assert len(asked) > 10
+    [left_out] = {matcher[1] for labels in asked if (matcher := re.search(r'route!~"([^"]*)"', labels))}
+    assert all(f'route!~"{left_out}"' in labels for labels in asked)
+    routes = {rule.rule for rule in portal.app.url_map.iter_rules()}
+    matched = {route for route in routes if re.fullmatch(left_out, route)}
+    assert matched == health.PATHS | {"/session", "/notifications/bell"}
 
 
-def test_the_alert_tests_cover_existing_rules_and_pass() -> None:
-    """Also run promtool if it is installed."""
-    names = {rule["alert"] for rule in rules()}
-    tried = [one for test in alert_tests() for one in test["alert_rule_test"]]
-    assert {one["alertname"] for one in tried} <= names
-    for name in {one["alertname"] for one in tried}:
-        expected = [bool(one["exp_alerts"]) for one in tried if one["alertname"] == name]
-        assert True in expected, f"{name} is never expected to fire"
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: f"{rule['alert']} {rule['labels']['severity']}")
+def test_an_alert_says_how_urgent_it_is_what_happened_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    told = rule["annotations"]
+    assert set(told) == {"summary", "description", "runbook"}
+    assert told["runbook"] == f"docs/runbook.md#{rule['alert'].lower()}"
+    has_label = set().union(
+        *(
+            expected.get("exp_labels", {})
+            for tried in expectations(rule["alert"])
+            for expected in tried["exp_alerts"]
+        )
+    )
+    used = set(re.findall(r"\$labels\.(\w+)", " ".join(told.values())))
+    assert used <= has_label, f"its alerts have no label {used - has_label}"
+
+
+def test_the_runbook_has_an_entry_for_each_alert_and_no_other() -> None:
+    text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
+    entries = dict(re.findall(r"^### (\w+)\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert set(entries) == {rule["alert"] for rule in alerts()}
+    for name, entry in entries.items():
+        parts = re.findall(r"^\*\*([\w ]+)\.\*\*", entry, re.MULTILINE)
+        assert parts == ["For people", "Look at", "Do", "Over when"], name
+
+
+@pytest.mark.parametrize("name", sorted({rule["alert"] for rule in alerts()}))
+def test_each_alert_is_tried_firing_and_silent(name: str) -> None:
+    fires = {bool(tried["exp_alerts"]) for tried in expectations(name)}
+    severities = {
+        expected["exp_labels"]["severity"] for tried in expectations(name) for expected in tried["exp_alerts"]
+    }
+    assert fires == {True, False}
+    assert severities == {rule["labels"]["severity"] for rule in alerts() if rule["alert"] == name}
+
+
+def test_the_alert_tests_use_no_series_that_no_rule_reads() -> None:
     written = {
         name
         for test in alert_tests()
         for one in test["input_series"]
-        for name, _ in NAME.findall(one["series"])
+        for name, _labels in NAME.findall(one["series"])
     }
-    read = {name for rule in rules() for name, _ in NAME.findall(rule["expr"])}
-    assert written <= read, "a series that no rule uses"
-    if tool := shutil.which("promtool"):
-        command = [tool, "test", "rules", str(ALERT_TESTS)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr
+    assert written <= {name for rule in rules() for name, _labels in NAME.findall(rule["expr"])}
+
+
+@pytest.mark.parametrize("file", ALERT_TESTS, ids=lambda file: file.name)
+def test_alerts_fire_when_they_should(file: Path, tmp_path: Path) -> None:
+    rules = yaml.safe_load(RULES.read_text(encoding="utf-8"))
+    for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+        rule.pop("annotations", None)
+    tests = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert [(file.parent / path).resolve() for path in tests["rule_files"]] == [RULES]
+    tests["rule_files"] = ["rules.yml"]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+    (tmp_path / "tests.yml").write_text(yaml.safe_dump(tests), encoding="utf-8")
+    command = [path_of("promtool"), "test", "rules", str(tmp_path / "tests.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_promtool_accepts_the_rules_with_their_annotations() -> None:
+    command = [path_of("promtool"), "check", "rules", str(RULES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr

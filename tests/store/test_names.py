@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from portal import metrics
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import _RECORD, Names
 from portal.store.sealer import fingerprint
@@ -156,6 +157,23 @@ def test_a_process_with_wrong_secret_keys_changes_nothing_and_says_which(store: 
 def test_a_check_of_the_keys_makes_none(store: Store, clock: Clock) -> None:
     Names(store, (OLD,), clock).check()
     assert store.get(_RECORD) is None
+
+
+@pytest.mark.parametrize("use", [Names.check, lambda names: names.tag("sub", *PERSON)], ids=["check", "use"])
+def test_a_store_that_was_emptied_is_told_once_and_keeps_its_names(
+    store: Store, clock: Clock, use: Callable[[Names], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(metrics, "store_emptied", lambda: told.append("emptied"))
+    running, another = Names(store, (OLD,), clock), Names(store, (OLD,), clock)
+    before = running.tag("sub", *PERSON)
+    another.check()
+    assert another.tag("sub", *PERSON) == before and not told
+    store.delete(_RECORD)
+    use(running)
+    use(another)
+    assert told == ["emptied"]
+    assert running.tag("sub", *PERSON) == another.tag("sub", *PERSON) == before
 
 
 def test_the_naming_keys_lifetime_is_extended_in_time(store: Store, clock: Clock) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from portal import metrics
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -105,6 +106,18 @@ def test_an_act_that_was_not_sent_can_be_repeated(stage: Stage) -> None:
 def test_a_lost_response_is_resolved_from_the_record(stage: Stage, error: CareError) -> None:
     assert stage.act(fails(error), look=lambda: "form", receipt=str) == Done("form", "form", True)
     assert (stage.state(), stage.noted) == (State.DONE, ["unknown", "done"])
+
+
+def test_only_an_act_whose_end_the_record_does_not_tell_counts_as_unknown(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    monkeypatch.setattr(metrics, "act_unknown", lambda: counted.append("unknown"))
+    stage.act(fails(LOST[0]), look=lambda: "form", receipt=str)
+    assert not counted
+    stage.attempt = Attempt(OWNER, stage.operations.begin(OWNER, PURPOSE), ("typed",))
+    stage.unconfirmed(fails(LOST[0]), look=lambda: None)
+    assert counted == ["unknown"]
 
 
 @pytest.mark.parametrize("error", LOST)
