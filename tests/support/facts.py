@@ -152,7 +152,7 @@ def _text(element: Tag, answers: Answers) -> str:
 
 def _element(element: Tag, answers: Answers) -> str:
     name = element.name
-    if name in _UNSEEN or element.get("type") == "hidden":
+    if name in _UNSEEN or element.get("type") == "hidden" or element.get("aria-hidden") == "true":
         return ""
     if name in ("input", "textarea", "select"):
         return _field(element)

@@ -12,6 +12,7 @@ import copy
 import json
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -52,7 +53,10 @@ _TEXTS = {
 """Members whose text has a form; any other text is the member's name and a number."""
 
 _FIRST = 101
-"""Sample numbers have three digits, which no page's own have."""
+"""Sample numbers have three digits or more, which no page's own have."""
+
+_ROOM = 100
+"""More than an endpoint's sample has values of one type, or texts of one name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +171,9 @@ def samples(row: AnyEndpoint) -> Any:
 
 @cache
 def _all_samples() -> dict[AnyEndpoint, Any]:
-    """Every endpoint's sample, numbered through from the reads on, so that no two that a page reads share a value."""
-    made = _Samples()
-    return {row: _sample(row, made) for row in sorted(ALL, key=lambda row: not row.is_safe)}
+    """Every endpoint's sample, each with numbers of its own, so that no two that a page reads share a value."""
+    rows = sorted(ALL, key=lambda row: not row.is_safe)
+    return {row: _sample(row, _Samples(_ROOM * place)) for place, row in enumerate(rows)}
 
 
 def _sample(row: AnyEndpoint, made: _Samples) -> Any:
@@ -205,13 +209,13 @@ def _row_of(method: str, path: str) -> tuple[AnyEndpoint, list[str]]:
 
 
 class _Samples:
-    """Makes JSON of each type; one number runs through all values.
+    """Makes JSON of each type; a number runs through the values of each, and the texts of each name, from `first` on.
 
-    Which of several choices a member has depends on its path alone, so that another member changes none.
+    Which of several choices a member has depends on its path alone. So a new member seldom changes another's value.
     """
 
-    def __init__(self) -> None:
-        self._numbers = count(_FIRST)
+    def __init__(self, first: int = 0) -> None:
+        self._numbers = defaultdict[object, Iterator[int]](lambda: count(_FIRST + first))
 
     def of(self, kind: Any, path: str = "") -> dict[str, Any]:
         """A record with all members that an API may send."""
@@ -226,7 +230,6 @@ class _Samples:
         }
 
     def _value(self, kind: inspect.Type, path: str, name: str, default: object = None) -> Any:
-        n = next(self._numbers)
         match kind:
             case inspect.UnionType():
                 given = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
@@ -234,6 +237,8 @@ class _Samples:
                 return self._value((texts or given)[0], path, name, default)
             case inspect.StructType():
                 return self.of(kind.cls, path)
+            case inspect.DictType():
+                return {}
             case inspect.VarTupleType():
                 return [
                     self._value(kind.item_type, f"{path}{number}", name.removesuffix("s")) for number in "12"
@@ -241,6 +246,8 @@ class _Samples:
             case inspect.EnumType():
                 members: list[Any] = list(kind.cls)
                 return members[zlib.crc32(path.encode()) % len(members)].value
+        n = next(self._numbers[name if isinstance(kind, inspect.StrType) else type(kind)])
+        match kind:
             case inspect.DateTimeType():
                 return (NOW + timedelta(days=n - _FIRST, minutes=n)).isoformat().replace("+00:00", "Z")
             case inspect.DateType():
@@ -251,8 +258,6 @@ class _Samples:
                 return n
             case inspect.FloatType():
                 return n % 100 + 0.5 if name.endswith("Percent") else n + 0.5
-            case inspect.DictType():
-                return {}
             case _:
                 text = _TEXTS.get(name, f"{name}-{n}" if name.lower().endswith("id") else f"{name} {n}")
                 return text.format(n=n, hour=n % 10, minute=n % 60)
