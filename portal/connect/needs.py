@@ -15,7 +15,6 @@ from msgspec import inspect
 from portal.connect.dialects.shapes import Member, choices, members_of, query_names, record_of, records
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
-from portal.services.uses import use_of
 
 Json = dict[str, Any]
 
@@ -145,7 +144,7 @@ def about(member: Member) -> Json:
     sent = {one.body.__name__ for one in ALL if one.body}
     read = {shape.__name__ for shape in records().values()} - _only_sent()
     told: Json = {"use": "sent" if member.record in sent and member.record not in read else "ignored"}
-    use = use_of(member.record, member.name)
+    use = member.use
     if member.record in read and (member.required or use):
         told["use"] = "required" if member.required else "used"
     if use:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 from portal.services.api import Group
 from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record
+from portal.services.uses import NOT_SENT, STAFF
 
 
 class CareStatus(Choice):
@@ -52,20 +54,22 @@ CARE_MOVES: Mapping[CareStatus, tuple[CareStatus, ...]] = {
 class Case(Audited, frozen=True, kw_only=True):
     """A course of care with one or more episodes."""
 
+    shown_on: ClassVar = ("cases", "episodes")
+
     id: Id
-    status: CareStatus
-    case_number: str = ""
-    patient_id: Id | None = None
-    partner_id: Id | None = None
-    title: str = ""
+    status: Annotated[CareStatus, "status, and which changes are offered"]
+    case_number: Annotated[str, "case number, for staff", STAFF] = ""
+    patient_id: Annotated[Id | None, "patient"] = None
+    partner_id: Annotated[Id | None, "partner"] = None
+    title: Annotated[str, "title, for staff", STAFF] = ""
     treatment_type: str = ""
-    physician_id: Id | None = None
-    coordinator_id: Id | None = None
-    diagnosis: str | None = None
-    notes: str | None = None
+    physician_id: Annotated[Id | None, "physician in charge"] = None
+    coordinator_id: Annotated[Id | None, "coordinator"] = None
+    diagnosis: Annotated[str | None, "diagnosis, for staff", STAFF, NOT_SENT] = None
+    notes: Annotated[str | None, "notes, for staff", STAFF, NOT_SENT] = None
     opened_at: datetime | None = None
     closed_at: datetime | None = None
-    closed_reason: str | None = None
+    closed_reason: Annotated[str | None, "why it was closed, for staff", STAFF] = None
 
     @property
     def next_statuses(self) -> tuple[CareStatus, ...]:

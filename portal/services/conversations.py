@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.errors import NotFound
 from portal.services.paging import CAP, requested_page
+from portal.services.uses import NOT_SENT
 
 
 class MessageSide(Choice):
@@ -34,32 +36,40 @@ class Channel(Choice):
 class Participant(Record, frozen=True, kw_only=True):
     """A participant in a conversation; `id` is their `sub`."""
 
-    id: Id | None = None
-    name: str = ""
-    role: str = ""
+    shown_on: ClassVar = ("conversations", "find")
+
+    id: Annotated[Id | None, "whether it is the reader"] = None
+    name: Annotated[str, "name"] = ""
+    role: Annotated[str, "role"] = ""
 
 
 class PossibleSender(Record, frozen=True, kw_only=True):
     """A patient who may have written a conversation whose sender isn't surely known; for staff."""
 
-    id: Id | None = None
-    name: str = ""
+    shown_on: ClassVar = ("conversations",)
+
+    id: Annotated[Id | None, "the patient's record"] = None
+    name: Annotated[str, "who may have written"] = ""
 
 
 class ReplyAddress(Record, frozen=True, kw_only=True):
     """Where to reply by e-mail or text, because the API accepts no messages."""
 
-    email: str | None = None
-    sms: str | None = None
+    shown_on: ClassVar = ("conversations",)
+
+    email: Annotated[str | None, "replies by e-mail"] = None
+    sms: Annotated[str | None, "replies by text message"] = None
 
 
 class Attachment(Record, frozen=True, kw_only=True):
     """A file attached to a message."""
 
-    file_id: Id
-    name: str = ""
-    media_type: str = ""
-    size: Whole | None = None
+    shown_on: ClassVar = ("conversations",)
+
+    file_id: Annotated[Id, "link to the file"]
+    name: Annotated[str, "file name"] = ""
+    media_type: Annotated[str, "whether it is shown inline"] = ""
+    size: Annotated[Whole | None, "file size"] = None
 
 
 class Message(Timed, frozen=True, kw_only=True):
@@ -68,36 +78,40 @@ class Message(Timed, frozen=True, kw_only=True):
     `sender_verified` is False if an e-mail's sender may be forged, None if the API doesn't say.
     """
 
+    shown_on: ClassVar = ("conversations", "home")
+
     id: Id
     conversation_id: Id | None = None
-    sender_id: Id | None = None
-    sender_name: str = ""
-    sender_verified: bool | None = None
-    side: MessageSide | None = None
-    channel: Channel | None = None
-    body: str = ""
-    sent_at: datetime | None = None
-    read_at: datetime | None = None
-    is_archived: bool = False
-    attachments: tuple[Attachment, ...] = ()
+    sender_id: Annotated[Id | None, "whether the reader wrote it"] = None
+    sender_name: Annotated[str, "sender's name"] = ""
+    sender_verified: Annotated[bool | None, "whether the e-mail's sender is verified"] = None
+    side: Annotated[MessageSide | None, "whether it is to or from the clinic"] = None
+    channel: Annotated[Channel | None, "portal, e-mail, text message or telephone"] = None
+    body: Annotated[str, "message text"] = ""
+    sent_at: Annotated[datetime | None, "time sent; order of messages"] = None
+    read_at: Annotated[datetime | None, "whether it was read"] = None
+    is_archived: Annotated[bool, "whether it is archived"] = False
+    attachments: Annotated[tuple[Attachment, ...], "attachments"] = ()
 
 
 class Conversation(Timed, frozen=True, kw_only=True):
     """A thread with its newest messages (50 at most)."""
 
+    shown_on: ClassVar = ("conversations", "home", "episodes")
+
     id: Id
-    subject: str = ""
-    patient_id: Id | None = None
-    prospect_id: Id | None = None
-    episode_id: Id | None = None
-    channel: Channel | None = None
-    participants: tuple[Participant, ...] = ()
-    possible_senders: tuple[PossibleSender, ...] = ()
-    reply_address: ReplyAddress = ReplyAddress()
-    is_archived: bool = False
-    unread_count: Whole = 0
-    last_message_at: datetime | None = None
-    messages: tuple[Message, ...] = ()
+    subject: Annotated[str, "subject"] = ""
+    patient_id: Annotated[Id | None, "the patient, for staff"] = None
+    prospect_id: Annotated[Id | None, "the enquiry it belongs to"] = None
+    episode_id: Annotated[Id | None, "link to the treatment; also used to find episodes"] = None
+    channel: Annotated[Channel | None, "portal, e-mail, text message or telephone"] = None
+    participants: Annotated[tuple[Participant, ...], "participants"] = ()
+    possible_senders: Annotated[tuple[PossibleSender, ...], "for staff, who may have written", NOT_SENT] = ()
+    reply_address: Annotated[ReplyAddress, "reply address; without it nobody can reply"] = ReplyAddress()
+    is_archived: Annotated[bool, "whether it is archived"] = False
+    unread_count: Annotated[Whole, "number of unread messages"] = 0
+    last_message_at: Annotated[datetime | None, "order in the list"] = None
+    messages: Annotated[tuple[Message, ...], "messages; without them the conversation is empty"] = ()
 
     @property
     def in_order(self) -> tuple[Message, ...]:
@@ -122,7 +136,9 @@ def _seconds(at: datetime | None) -> float:
 class ArchivedCount(Record, frozen=True, kw_only=True):
     """How many conversations were archived."""
 
-    archived_count: Whole | None = None
+    shown_on: ClassVar = ("conversations",)
+
+    archived_count: Annotated[Whole | None, "number archived, shown after archiving"] = None
 
 
 class ConversationQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):

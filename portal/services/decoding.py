@@ -111,7 +111,8 @@ class Timed(Record, frozen=True, kw_only=True):
 
 @cache
 def _instants(record: type[Timed]) -> tuple[str, ...]:
-    return tuple(f.name for f in structs.fields(record) if datetime in (f.type, *get_args(f.type)))
+    info = cast("inspect.StructType", inspect.type_info(record))
+    return tuple(f.name for f in info.fields if isinstance(_given(f.type), inspect.DateTimeType))
 
 
 def in_utc(at: datetime) -> datetime:
@@ -290,10 +291,16 @@ def _mender(into: type[object]) -> Mender:
     return _mender_for(inspect.type_info(into))
 
 
+def _given(shape: inspect.Type) -> inspect.Type:
+    """The type of a value that isn't null."""
+    kinds = shape.types if isinstance(shape, inspect.UnionType) else (shape,)
+    return next(one for one in kinds if not isinstance(one, inspect.NoneType))
+
+
 def _mender_for(shape: inspect.Type) -> Mender:
     match shape:
-        case inspect.UnionType(types):
-            mend = _mender_for(next(t for t in types if not isinstance(t, inspect.NoneType)))
+        case inspect.UnionType():
+            mend = _mender_for(_given(shape))
             return lambda value: None if value is None else mend(value)
         case inspect.StructType(fields=fields):
             return _members_mender([(f.encode_name, f.required, _mender_for(f.type)) for f in fields])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Id, Record
@@ -14,17 +16,21 @@ DEEPEST = 20
 class Directory(Record, frozen=True, kw_only=True):
     """A folder; a `parent_id` of None means the root."""
 
+    shown_on: ClassVar = ("directories", "episodes")
+
     id: Id
-    name: str = ""
-    parent_id: Id | None = None
+    name: Annotated[str, "folder name"] = ""
+    parent_id: Annotated[Id | None, "parent folder; without it, all folders are at the root"] = None
     concurrency_stamp: str | None = None
 
 
 class Documents(Record, frozen=True, kw_only=True):
     """The folders and files of an episode as flat lists; parents define the tree."""
 
-    directories: tuple[Directory, ...] = ()
-    files: tuple[File, ...] = ()
+    shown_on: ClassVar = ("episodes", "directories", "files")
+
+    directories: Annotated[tuple[Directory, ...], "folders"] = ()
+    files: Annotated[tuple[File, ...], "files"] = ()
 
     def directories_in(self, parent_id: Id | None) -> tuple[Directory, ...]:
         """The direct subfolders of a folder, by name.

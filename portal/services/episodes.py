@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
+from typing import Annotated, ClassVar
 
 from msgspec import structs
 from msgspec.structs import replace
@@ -71,25 +72,31 @@ class Outcome(Choice):
 class ConsentBrief(Record, frozen=True, kw_only=True):
     """A consent form in an episode's list."""
 
+    shown_on: ClassVar = ("episodes",)
+
     id: Id
-    title: str = ""
-    kind: ConsentKind | None = None
-    status: ConsentStatus | None = None
+    title: Annotated[str, "form title"] = ""
+    kind: Annotated[ConsentKind | None, "subject of the consent"] = None
+    status: Annotated[ConsentStatus | None, "whether it awaits signatures"] = None
 
 
 class Follicles(Record, frozen=True, kw_only=True):
     """The follicles of each ovary, by diameter in millimetres."""
 
-    left: tuple[Measure, ...] = ()
-    right: tuple[Measure, ...] = ()
+    shown_on: ClassVar = ("episodes",)
+
+    left: Annotated[tuple[Measure, ...], "sizes in the left ovary, in mm"] = ()
+    right: Annotated[tuple[Measure, ...], "sizes in the right ovary, in mm"] = ()
 
 
 class HormoneUnits(Record, frozen=True, kw_only=True):
     """The units of a day's hormones, where the laboratory named them."""
 
-    e2: str | None = None
-    lh: str | None = None
-    p4: str | None = None
+    shown_on: ClassVar = ("episodes",)
+
+    e2: Annotated[str | None, "unit of oestradiol"] = None
+    lh: Annotated[str | None, "unit of luteinising hormone"] = None
+    p4: Annotated[str | None, "unit of progesterone"] = None
 
 
 class MonitoringDay(Record, frozen=True, kw_only=True):
@@ -98,17 +105,21 @@ class MonitoringDay(Record, frozen=True, kw_only=True):
     An API may send no `units`. A value without its unit means nothing: `readable` leaves it out for patients.
     """
 
-    date: date
-    cycle_day: Day | None = None
-    follicles: Follicles = Follicles()
-    endometrium_mm: Measure | None = None
-    endometrium_pattern: str | None = None
-    e2: Measure | None = None
-    lh: Measure | None = None
-    p4: Measure | None = None
-    unit: str = ""
-    units: HormoneUnits = HormoneUnits()
-    verified: bool = False
+    shown_on: ClassVar = ("episodes",)
+
+    date: Annotated[date, "date"]
+    cycle_day: Annotated[Day | None, "day of the cycle"] = None
+    follicles: Annotated[Follicles, "follicle sizes: the chart"] = Follicles()
+    endometrium_mm: Annotated[Measure | None, "thickness of the lining"] = None
+    endometrium_pattern: Annotated[str | None, "pattern of the lining"] = None
+    e2: Annotated[Measure | None, "oestradiol"] = None
+    lh: Annotated[Measure | None, "luteinising hormone"] = None
+    p4: Annotated[Measure | None, "progesterone"] = None
+    unit: Annotated[str, "unit of oestradiol"] = ""
+    units: Annotated[
+        HormoneUnits, "units of the hormones; without its unit a value isn't shown to patients"
+    ] = HormoneUnits()
+    verified: Annotated[bool, "whether it was checked"] = False
 
     @property
     def e2_unit(self) -> str:
@@ -149,26 +160,30 @@ class MonitoringDay(Record, frozen=True, kw_only=True):
 class TimelineEvent(Timed, frozen=True, kw_only=True):
     """An event in an episode; only verified ones are certain."""
 
+    shown_on: ClassVar = ("episodes",)
+
     id: Id
-    kind: str = ""
-    stage: EpisodeStage | None = None
-    title: str = ""
-    note: str | None = None
-    occurred_at: datetime | None = None
-    verified: bool = False
+    kind: Annotated[str, "kind of event"] = ""
+    stage: Annotated[EpisodeStage | None, "step of the treatment"] = None
+    title: Annotated[str, "what happened"] = ""
+    note: Annotated[str | None, "note"] = None
+    occurred_at: Annotated[datetime | None, "when it happened"] = None
+    verified: Annotated[bool, "whether it is confirmed"] = False
 
 
 class Appointment(Timed, frozen=True, kw_only=True):
     """An appointment; `time_zone` is the location's IANA name."""
 
+    shown_on: ClassVar = ("home", "episodes")
+
     id: Id
-    start: datetime
-    end: datetime | None = None
-    kind: str = ""
-    physician_id: Id | None = None
-    time_zone: str | None = None
-    location: str | None = None
-    status: str = ""
+    start: Annotated[datetime, "start time: next appointment, list, calendar file"]
+    end: Annotated[datetime | None, "end time"] = None
+    kind: Annotated[str, "kind of visit"] = ""
+    physician_id: Annotated[Id | None, "physician, named from the care team"] = None
+    time_zone: Annotated[str | None, "time zone in which it is shown"] = None
+    location: Annotated[str | None, "location"] = None
+    status: Annotated[str, "whether it was cancelled"] = ""
 
     @property
     def is_cancelled(self) -> bool:
@@ -184,46 +199,52 @@ class Appointment(Timed, frozen=True, kw_only=True):
 class CareTeamMember(Record, frozen=True, kw_only=True):
     """A member of an episode's care team."""
 
-    physician_id: Id | None = None
-    name: str = ""
-    role: str = ""
+    shown_on: ClassVar = ("episodes", "cases")
+
+    physician_id: Annotated[Id | None, "matches physicians' ids with names"] = None
+    name: Annotated[str, "name"] = ""
+    role: Annotated[str, "role"] = ""
 
 
 class Alert(Timed, frozen=True, kw_only=True):
     """A warning, shown until the given time; `creation_time` is when it was written, if the API says so."""
 
-    severity: Severity = Severity.INFO
-    text: str = ""
-    until: datetime | None = None
-    creation_time: datetime | None = None
+    shown_on: ClassVar = ("home", "episodes")
+
+    severity: Annotated[Severity, "the warning's severity"] = Severity.INFO
+    text: Annotated[str, "the warning at the top of the page"] = ""
+    until: Annotated[datetime | None, "when the warning disappears"] = None
+    creation_time: Annotated[datetime | None, "when it was written, for words such as tomorrow"] = None
 
 
 class Episode(Timed, frozen=True, kw_only=True):
     """One treatment cycle and everything in it; most other records are found through it."""
 
+    shown_on: ClassVar = ("episodes", "home", "storage")
+
     id: Id
-    status: CareStatus
-    patient: Patient
-    number: str = ""
-    type: str = ""
-    stage: EpisodeStage | None = None
-    outcome: Outcome | None = None
-    start_date: date | None = None
-    end_date: date | None = None
-    partner: Patient | None = None
-    relationships: tuple[Relationship, ...] = ()
-    case: Case | None = None
-    protocol: Protocol | None = None
-    embryos: tuple[EmbryoStorage, ...] = ()
-    pgt_results: tuple[PgtBrief, ...] = ()
-    consent_forms: tuple[ConsentBrief, ...] = ()
-    monitoring: tuple[MonitoringDay, ...] = ()
-    timeline: tuple[TimelineEvent, ...] = ()
-    appointments: tuple[Appointment, ...] = ()
-    care_team: tuple[CareTeamMember, ...] = ()
-    documents: Documents = Documents()
+    status: Annotated[CareStatus, "whether the treatment is under way"]
+    patient: Annotated[Patient, "patient"]
+    number: Annotated[str, "treatment number, for staff"] = ""
+    type: Annotated[str, "kind of treatment"] = ""
+    stage: Annotated[EpisodeStage | None, "current step"] = None
+    outcome: Annotated[Outcome | None, "outcome"] = None
+    start_date: Annotated[date | None, "start date, from which days are counted"] = None
+    end_date: Annotated[date | None, "end date"] = None
+    partner: Annotated[Patient | None, "partner"] = None
+    relationships: Annotated[tuple[Relationship, ...], "who it is shared with, and ending the sharing"] = ()
+    case: Annotated[Case | None, "case it belongs to"] = None
+    protocol: Annotated[Protocol | None, "medicines and days"] = None
+    embryos: Annotated[tuple[EmbryoStorage, ...], "embryos; without it, storage is empty"] = ()
+    pgt_results: Annotated[tuple[PgtBrief, ...], "genetic tests"] = ()
+    consent_forms: Annotated[tuple[ConsentBrief, ...], "the treatment's consent forms"] = ()
+    monitoring: Annotated[tuple[MonitoringDay, ...], "scans and blood tests"] = ()
+    timeline: Annotated[tuple[TimelineEvent, ...], "events"] = ()
+    appointments: Annotated[tuple[Appointment, ...], "appointments"] = ()
+    care_team: Annotated[tuple[CareTeamMember, ...], "care team"] = ()
+    documents: Annotated[Documents, "folders and files"] = Documents()
     conversation_ids: tuple[Id, ...] = ()
-    alerts: tuple[Alert, ...] = ()
+    alerts: Annotated[tuple[Alert, ...], "warnings; without it, none are shown"] = ()
 
     @property
     def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:

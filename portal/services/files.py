@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import cast
+from typing import Annotated, ClassVar, cast
 
 import msgspec
 
@@ -23,11 +23,13 @@ from portal.services.errors import BadResponse, Unavailable
 class File(Timed, frozen=True, kw_only=True):
     """A document's name, media type and size in bytes; its content is read by its id."""
 
+    shown_on: ClassVar = ("files", "episodes")
+
     id: Id
-    name: str = ""
-    directory_id: Id | None = None
-    media_type: str = ""
-    size: Whole | None = None
+    name: Annotated[str, "file name"] = ""
+    directory_id: Annotated[Id | None, "its folder"] = None
+    media_type: Annotated[str, "whether it can be viewed in the browser"] = ""
+    size: Annotated[Whole | None, "file size"] = None
     creation_time: datetime | None = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -27,16 +28,20 @@ class Severity(Choice):
 class Notification(Timed, frozen=True, kw_only=True):
     """A notification, and the record that it is about (`entity_type`, `entity_id`)."""
 
+    shown_on: ClassVar = ("notifications", "home")
+
     id: Id
-    type: str = ""
-    title: str = ""
-    body: str = ""
-    severity: Severity = Severity.INFO
-    is_read: bool = False
-    read_at: datetime | None = None
-    entity_type: str | None = None
-    entity_id: Id | None = None
-    data: dict[str, object] = msgspec.field(default_factory=dict[str, object])
+    type: Annotated[str, "kind of notification"] = ""
+    title: Annotated[str, "title"] = ""
+    body: Annotated[str, "text"] = ""
+    severity: Annotated[Severity, "severity"] = Severity.INFO
+    is_read: Annotated[bool, "whether it was read; number on the bell"] = False
+    read_at: Annotated[datetime | None, "when it was read"] = None
+    entity_type: Annotated[str | None, "kind of record it links to"] = None
+    entity_id: Annotated[Id | None, "record it links to"] = None
+    data: Annotated[dict[str, object], "mergeId, patientId, episodeId and details of an enquiry"] = (
+        msgspec.field(default_factory=dict[str, object])
+    )
     creation_time: datetime | None = None
 
     def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
@@ -53,36 +58,44 @@ class Notification(Timed, frozen=True, kw_only=True):
 class NotificationChoice(Record, frozen=True, kw_only=True):
     """The channels of one type of notification; a `locked` one can't be switched off."""
 
-    type: str
-    email: bool = False
-    sms: bool = False
-    push: bool = False
-    in_app: bool = False
-    locked: bool = False
+    shown_on: ClassVar = ("notification_settings",)
+
+    type: Annotated[str, "kind of notification"]
+    email: Annotated[bool, "by e-mail"] = False
+    sms: Annotated[bool, "by text message"] = False
+    push: Annotated[bool, "by push notification"] = False
+    in_app: Annotated[bool, "in the portal"] = False
+    locked: Annotated[bool, "whether it can be switched off"] = False
 
 
 class QuietHours(Record, frozen=True, kw_only=True):
     """The times (HH:MM in `time_zone`) between which nothing is sent that can wait."""
 
-    start: str = ""
-    end: str = ""
-    time_zone: str | None = None
+    shown_on: ClassVar = ("notification_settings",)
+
+    start: Annotated[str, "start of quiet hours"] = ""
+    end: Annotated[str, "end of quiet hours"] = ""
+    time_zone: Annotated[str | None, "time zone of quiet hours"] = None
 
 
 class NotificationSettings(Record, frozen=True, kw_only=True):
     """A person's choices: channels by type, quiet hours, language."""
 
-    items: tuple[NotificationChoice, ...] = ()
-    quiet_hours: QuietHours | None = None
-    language: str | None = None
+    shown_on: ClassVar = ("notification_settings",)
+
+    items: Annotated[tuple[NotificationChoice, ...], "choices by kind"] = ()
+    quiet_hours: Annotated[QuietHours | None, "when nothing is sent"] = None
+    language: Annotated[str | None, "language of notifications"] = None
     concurrency_stamp: str | None = None
 
 
 class NotificationCounts(Record, frozen=True, kw_only=True):
     """The result of marking notifications: how many changed, how many are unread now."""
 
+    shown_on: ClassVar = ("notifications",)
+
     updated_count: Whole | None = None
-    unread_count: Whole | None = None
+    unread_count: Annotated[Whole | None, "number on the bell after reading"] = None
 
 
 class NotificationQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated, ClassVar
 
 from portal.services.api import Group
 from portal.services.audited import AUDIT_MEMBERS, Audited
@@ -11,25 +12,30 @@ from portal.services.conversations import (
     Channel,
 )
 from portal.services.decoding import Id, Record
+from portal.services.uses import NOT_SENT
 
 
 class Address(Record, frozen=True, kw_only=True):
     """A patient's postal address."""
 
-    line1: str = ""
-    line2: str | None = None
-    city: str = ""
-    region: str | None = None
-    postal_code: str = ""
-    country: str = ""
+    shown_on: ClassVar = ("me", "patients")
+
+    line1: Annotated[str, "first line of the postal address"] = ""
+    line2: Annotated[str | None, "second line of the postal address"] = None
+    city: Annotated[str, "town or city"] = ""
+    region: Annotated[str | None, "region"] = None
+    postal_code: Annotated[str, "postcode"] = ""
+    country: Annotated[str, "country (ISO 3166-1)"] = ""
 
 
 class EmergencyContact(Record, frozen=True, kw_only=True):
     """A patient's emergency contact."""
 
-    name: str = ""
-    phone_number: str = ""
-    relation: str = ""
+    shown_on: ClassVar = ("me", "patients", "episodes")
+
+    name: Annotated[str, "contact's name"] = ""
+    phone_number: Annotated[str, "contact's telephone number"] = ""
+    relation: Annotated[str, "contact's relation to the patient"] = ""
 
 
 class Patient(Audited, frozen=True, kw_only=True):
@@ -39,22 +45,26 @@ class Patient(Audited, frozen=True, kw_only=True):
     doesn't say.
     """
 
+    shown_on: ClassVar = ("me", "patients", "episodes")
+
     id: Id
-    user_id: Id | None = None
-    mrn: str = ""
-    first_name: str = ""
-    last_name: str = ""
-    preferred_name: str | None = None
-    date_of_birth: date | None = None
-    email: str | None = None
-    email_verified: bool | None = None
-    phone_number: str | None = None
-    phone_number_verified: bool | None = None
-    address: Address | None = None
-    language: str | None = None
-    preferred_channel: Channel | None = None
-    emergency_contact: EmergencyContact | None = None
-    is_active: bool = True
+    user_id: Annotated[
+        Id | None, "account the record belongs to; without it, the record's own id", NOT_SENT
+    ] = None
+    mrn: Annotated[str, "medical record number"] = ""
+    first_name: Annotated[str, "name"] = ""
+    last_name: Annotated[str, "name"] = ""
+    preferred_name: Annotated[str | None, "form of address"] = None
+    date_of_birth: Annotated[date | None, "date of birth"] = None
+    email: Annotated[str | None, "contact details"] = None
+    email_verified: Annotated[bool | None, "whether the e-mail address is confirmed"] = None
+    phone_number: Annotated[str | None, "contact details"] = None
+    phone_number_verified: Annotated[bool | None, "whether the telephone number is confirmed"] = None
+    address: Annotated[Address | None, "postal address"] = None
+    language: Annotated[str | None, "language for correspondence"] = None
+    preferred_channel: Annotated[Channel | None, "preferred channel"] = None
+    emergency_contact: Annotated[EmergencyContact | None, "emergency contact"] = None
+    is_active: Annotated[bool, "whether the record is in use"] = True
 
     @property
     def full_name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from portal.config.modules import Module
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Measure, Record, Timed
+from portal.services.uses import SOMETIMES, WITHHELD
 
 
 class PgtType(Choice):
@@ -61,39 +63,45 @@ class PgtCall(Choice):
 class Thresholds(Record, frozen=True, kw_only=True):
     """The laboratory's cut-offs, in percent of abnormal cells."""
 
-    euploid_below: Measure | None = None
-    aneuploid_above: Measure | None = None
+    shown_on: ClassVar = ("pgt_results",)
+
+    euploid_below: Annotated[Measure | None, "euploid below this percentage"] = None
+    aneuploid_above: Annotated[Measure | None, "aneuploid above this percentage"] = None
 
 
 class Abnormality(Record, frozen=True, kw_only=True):
     """An abnormality of a chromosome."""
 
-    chromosome: str = ""
-    change: str = ""
+    shown_on: ClassVar = ("pgt_results",)
+
+    chromosome: Annotated[str, "affected chromosome"] = ""
+    change: Annotated[str, "kind of abnormality"] = ""
 
 
 class PgtResult(Timed, frozen=True, kw_only=True):
     """The genetic test of one embryo."""
 
+    shown_on: ClassVar = ("pgt_results",)
+
     id: Id
-    embryo_code: str
-    status: PgtStatus
-    embryo_storage_id: Id | None = None
-    episode_id: Id | None = None
-    test_type: PgtType | None = None
-    laboratory: str = ""
-    biopsied_at: datetime | None = None
-    reported_at: datetime | None = None
-    call: PgtCall | None = None
-    mosaic_percent: Measure | None = None
-    thresholds: Thresholds = Thresholds()
-    abnormalities: tuple[Abnormality, ...] = ()
-    condition: str | None = None
-    sex_disclosed: bool = False
-    sex: str | None = None
-    comment: str | None = None
-    report_file_id: Id | None = None
-    released_at: datetime | None = None
+    embryo_code: Annotated[str, "embryo code"]
+    status: Annotated[PgtStatus, "status; patients see it once released"]
+    embryo_storage_id: Annotated[Id | None, "link to the embryo"] = None
+    episode_id: Annotated[Id | None, "link to the treatment"] = None
+    test_type: Annotated[PgtType | None, "kind of test"] = None
+    laboratory: Annotated[str, "laboratory"] = ""
+    biopsied_at: Annotated[datetime | None, "date of the biopsy"] = None
+    reported_at: Annotated[datetime | None, "date of the report"] = None
+    call: Annotated[PgtCall | None, "result"] = None
+    mosaic_percent: Annotated[Measure | None, "percentage of abnormal cells"] = None
+    thresholds: Annotated[Thresholds, "the laboratory's cut-offs"] = Thresholds()
+    abnormalities: Annotated[tuple[Abnormality, ...], "abnormal chromosomes"] = ()
+    condition: Annotated[str | None, "condition tested for", SOMETIMES, WITHHELD] = None
+    sex_disclosed: Annotated[bool, "whether texts and sex may be shown; without it they are withheld"] = False
+    sex: Annotated[str | None, "sex, if disclosed", SOMETIMES, WITHHELD] = None
+    comment: Annotated[str | None, "laboratory's comment", SOMETIMES, WITHHELD] = None
+    report_file_id: Annotated[Id | None, "link to the report"] = None
+    released_at: Annotated[datetime | None, "when it was released to patients"] = None
 
     @property
     def is_released(self) -> bool:
@@ -130,10 +138,12 @@ class WithheldResult(PgtResult, frozen=True, kw_only=True):
 class PgtBrief(Record, frozen=True, kw_only=True):
     """A genetic test in an episode's list."""
 
+    shown_on: ClassVar = ("episodes",)
+
     id: Id
-    embryo_code: str = ""
-    status: PgtStatus | None = None
-    call: PgtCall | None = None
+    embryo_code: Annotated[str, "embryo code"] = ""
+    status: Annotated[PgtStatus | None, "status of the test"] = None
+    call: Annotated[PgtCall | None, "result"] = None
 
     @property
     def is_released(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -17,9 +18,11 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 class WorkingHours(Record, frozen=True, kw_only=True):
     """Weekly hours from `start` to `end` (HH:MM, physician's zone); `day_of_week` is a name or 0 for Sunday."""
 
-    day_of_week: Whole | str
-    start: str
-    end: str
+    shown_on: ClassVar = ("care_team", "booking", "prospects")
+
+    day_of_week: Annotated[Whole | str, "weekday (a name, or 0 for Sunday)"]
+    start: Annotated[str, "start time"]
+    end: Annotated[str, "end time"]
 
     @property
     def weekday(self) -> int | None:
@@ -47,24 +50,28 @@ class WorkingHours(Record, frozen=True, kw_only=True):
 class Busy(Timed, frozen=True, kw_only=True):
     """A busy period."""
 
-    start: datetime
-    end: datetime
+    shown_on: ClassVar = ("booking", "prospects")
+
+    start: Annotated[datetime, "start of a time that isn't offered"]
+    end: Annotated[datetime, "end of a time that isn't offered"]
 
 
 class Physician(Record, frozen=True, kw_only=True):
     """A physician as a calendar resource; `time_zone` is an IANA name."""
 
+    shown_on: ClassVar = ("care_team", "booking", "prospects", "cases", "protocols")
+
     id: Id
-    name: str
-    title: str = ""
-    specialty: str = ""
-    location_id: Id | None = None
-    location_name: str | None = None
-    time_zone: str | None = None
+    name: Annotated[str, "name"]
+    title: Annotated[str, "title"] = ""
+    specialty: Annotated[str, "specialty"] = ""
+    location_id: Annotated[Id | None, "where appointments are booked"] = None
+    location_name: Annotated[str | None, "where they work"] = None
+    time_zone: Annotated[str | None, "time zone of their hours"] = None
     color: str | None = None
-    is_active: bool = True
-    working_hours: tuple[WorkingHours, ...] = ()
-    busy: tuple[Busy, ...] = ()
+    is_active: Annotated[bool, "whether they can be chosen"] = True
+    working_hours: Annotated[tuple[WorkingHours, ...], "when times are offered; without it, none are"] = ()
+    busy: Annotated[tuple[Busy, ...], "times that aren't offered"] = ()
 
 
 class PhysicianQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):

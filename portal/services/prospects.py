@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, UnsetType
 
@@ -33,15 +34,17 @@ class ProspectStatus(Choice):
 class Prospect(Audited, frozen=True, kw_only=True):
     """A person who enquired about treatment."""
 
+    shown_on: ClassVar = ("prospects",)
+
     id: Id
-    first_name: str = ""
-    last_name: str = ""
-    email: str | None = None
-    phone_number: str | None = None
-    source: str = ""
-    status: ProspectStatus | None = None
+    first_name: Annotated[str, "name"] = ""
+    last_name: Annotated[str, "name"] = ""
+    email: Annotated[str | None, "contact details"] = None
+    phone_number: Annotated[str | None, "contact details"] = None
+    source: Annotated[str, "how they found the clinic"] = ""
+    status: Annotated[ProspectStatus | None, "state of the enquiry"] = None
     interest: str | None = None
-    patient_id: Id | None = None
+    patient_id: Annotated[Id | None, "the patient they became"] = None
     merged_into_id: Id | None = None
 
     @property
@@ -53,12 +56,14 @@ class Prospect(Audited, frozen=True, kw_only=True):
 class Booking(Timed, frozen=True, kw_only=True):
     """A prospect's booking."""
 
+    shown_on: ClassVar = ("booking", "prospects")
+
     booking_id: Id
-    prospect_id: Id | None = None
-    physician_id: Id | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-    status: str = ""
+    prospect_id: Annotated[Id | None, "who booked"] = None
+    physician_id: Annotated[Id | None, "physician"] = None
+    start: Annotated[datetime | None, "start time"] = None
+    end: Annotated[datetime | None, "end time"] = None
+    status: Annotated[str, "whether the clinic still has to confirm it"] = ""
 
 
 class MergeChoices(Record, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Annotated, ClassVar
 
 from portal.config.modules import Module
 from portal.dates import days_after
@@ -14,6 +15,7 @@ from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
 from portal.services.paging import requested_page
 from portal.services.read_back import read_back
+from portal.services.uses import STAFF
 
 
 class ProtocolType(Choice):
@@ -58,21 +60,23 @@ class Medication(Record, frozen=True, kw_only=True):
     may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `records/doses.py`.
     """
 
-    drug: str
-    start_day: Day
+    shown_on: ClassVar = ("protocols", "episodes", "home")
+
+    drug: Annotated[str, "medicine"]
+    start_day: Annotated[Day, "first day"]
     id: Id | None = None
-    drug_class: str = ""
-    dose: Measure | None = None
-    unit: str = ""
-    route: str = ""
-    end_day: Day | None = None
-    last_dose_day: Day | None = None
-    stop_rule: str | None = None
-    time: str | None = None
-    times: tuple[str, ...] = ()
-    every_days: Day | None = None
-    is_trigger: bool | None = None
-    instructions: str | None = None
+    drug_class: Annotated[str, "drug class, for staff", STAFF] = ""
+    dose: Annotated[Measure | None, "dose"] = None
+    unit: Annotated[str, "unit of the dose"] = ""
+    route: Annotated[str, "route of administration"] = ""
+    end_day: Annotated[Day | None, "last day"] = None
+    last_dose_day: Annotated[Day | None, "last day with a dose, also on the evening of the trigger"] = None
+    stop_rule: Annotated[str | None, "rule for stopping"] = None
+    time: Annotated[str | None, "time of day"] = None
+    times: Annotated[tuple[str, ...], "hours of a day, each a dose"] = ()
+    every_days: Annotated[Day | None, "days from one dose to the next"] = None
+    is_trigger: Annotated[bool | None, "whether it is the trigger; without it, the class says so"] = None
+    instructions: Annotated[str | None, "instructions"] = None
 
     @property
     def triggers(self) -> bool:
@@ -110,24 +114,26 @@ _STIMULATION = re.compile("gonadotrop|agonist|ppos")
 class Check(Record, frozen=True, kw_only=True):
     """A monitoring check on a day of the protocol, such as a scan."""
 
-    day: Day
-    kind: str = ""
-    note: str | None = None
+    shown_on: ClassVar = ("protocols",)
+
+    day: Annotated[Day, "day of the check"]
+    kind: Annotated[str, "kind of check"] = ""
+    note: Annotated[str | None, "note"] = None
 
 
 class ProtocolDraft(Timed, frozen=True, kw_only=True):
     """A new protocol: a plan for a patient, or without one a template of the clinic."""
 
-    name: str
-    status: ProtocolStatus
-    type: ProtocolType | None = None
-    description: str | None = None
-    patient_id: Id | None = None
-    episode_id: Id | None = None
-    physician_id: Id | None = None
-    start_date: date | None = None
-    medications: tuple[Medication, ...] = ()
-    monitoring: tuple[Check, ...] = ()
+    name: Annotated[str, "name"]
+    status: Annotated[ProtocolStatus, "status, and which changes are offered"]
+    type: Annotated[ProtocolType | None, "kind of protocol"] = None
+    description: Annotated[str | None, "description"] = None
+    patient_id: Annotated[Id | None, "patient; without one, it is the clinic's own protocol"] = None
+    episode_id: Annotated[Id | None, "treatment"] = None
+    physician_id: Annotated[Id | None, "its author"] = None
+    start_date: Annotated[date | None, "day 1; without it, no dates are shown"] = None
+    medications: Annotated[tuple[Medication, ...], "medicines"] = ()
+    monitoring: Annotated[tuple[Check, ...], "scheduled checks"] = ()
 
     @property
     def is_active(self) -> bool:
@@ -138,8 +144,10 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     """A treatment plan; its day 1 is `start_date`. A template of the clinic has no patient."""
 
+    shown_on: ClassVar = ("protocols", "episodes", "home")
+
     id: Id
-    patient_name: str | None = None
+    patient_name: Annotated[str | None, "name of the patient in the list", STAFF] = None
     creation_time: datetime | None = None
     creator_id: Id | None = None
     last_modification_time: datetime | None = None

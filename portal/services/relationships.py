@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated, ClassVar
 
 from portal.services.api import Group
 from portal.services.client import Care
@@ -27,14 +28,16 @@ class RelationshipType(Choice):
 class Relationship(Record, frozen=True, kw_only=True):
     """Another person in a patient's care, and whether the treatment is shared with them."""
 
+    shown_on: ClassVar = ("relationships", "me", "episodes")
+
     id: Id
-    patient_id: Id | None = None
-    related_patient_id: Id | None = None
-    related_name: str = ""
-    type: RelationshipType | None = None
-    is_portal_shared: bool = False
-    start_date: date | None = None
-    end_date: date | None = None
+    patient_id: Annotated[Id | None, "patient"] = None
+    related_patient_id: Annotated[Id | None, "related patient's record"] = None
+    related_name: Annotated[str, "related person's name"] = ""
+    type: Annotated[RelationshipType | None, "relation to the patient"] = None
+    is_portal_shared: Annotated[bool, "whether they see the treatment"] = False
+    start_date: Annotated[date | None, "start date"] = None
+    end_date: Annotated[date | None, "end date"] = None
 
     def is_ended(self, today: date) -> bool:
         """Whether it has ended: nothing is shared any more, and only signed records still name the person."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, UnsetType
 
@@ -13,6 +14,7 @@ from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
 from portal.services.sign_in_age import FRESH
+from portal.services.uses import NOT_SENT, STAFF
 
 
 class EmbryoStatus(Choice):
@@ -73,35 +75,39 @@ EMBRYO_MOVES: Mapping[EmbryoStatus, tuple[EmbryoStatus, ...]] = {
 class StorageLocation(Record, frozen=True, kw_only=True):
     """An embryo's storage location; shown only to staff."""
 
-    facility: str = ""
-    tank: str = ""
-    canister: str = ""
-    cane: str = ""
-    position: str = ""
+    shown_on: ClassVar = ("storage", "episodes")
+
+    facility: Annotated[str, "facility", STAFF] = ""
+    tank: Annotated[str, "tank", STAFF] = ""
+    canister: Annotated[str, "canister", STAFF] = ""
+    cane: Annotated[str, "cane", STAFF] = ""
+    position: Annotated[str, "position", STAFF] = ""
 
 
 class EmbryoStorage(Audited, frozen=True, kw_only=True):
     """A stored embryo; consent, payment (`storage_expires_at`) and the statutory limit have separate end dates."""
 
+    shown_on: ClassVar = ("storage", "episodes")
+
     id: Id
-    embryo_code: str
-    status: EmbryoStatus
-    patient_id: Id | None = None
-    episode_id: Id | None = None
-    day: Day | None = None
-    grade: str = ""
-    grading_system: str = ""
-    cryopreserved_at: datetime | None = None
-    method: str = ""
-    location: StorageLocation | None = None
-    hold_reason: str | None = None
-    pgt_result_id: Id | None = None
-    consent_form_id: Id | None = None
-    storage_consented_until: date | None = None
-    storage_expires_at: datetime | None = None
-    statutory_limit: date | None = None
-    disposition: Disposition = Disposition.UNDECIDED
-    notes: str | None = None
+    embryo_code: Annotated[str, "embryo code"]
+    status: Annotated[EmbryoStatus, "status, and which moves are offered"]
+    patient_id: Annotated[Id | None, "patient"] = None
+    episode_id: Annotated[Id | None, "treatment"] = None
+    day: Annotated[Day | None, "day of development when frozen"] = None
+    grade: Annotated[str, "grade"] = ""
+    grading_system: Annotated[str, "grading system, for staff", STAFF] = ""
+    cryopreserved_at: Annotated[datetime | None, "date frozen"] = None
+    method: Annotated[str, "freezing method, for staff", STAFF] = ""
+    location: Annotated[StorageLocation | None, "storage location, for staff", STAFF, NOT_SENT] = None
+    hold_reason: Annotated[str | None, "why it is on hold; without it, no reason is shown"] = None
+    pgt_result_id: Annotated[Id | None, "link to its genetic test", NOT_SENT] = None
+    consent_form_id: Annotated[Id | None, "consent form for its storage"] = None
+    storage_consented_until: Annotated[date | None, "end of consented storage"] = None
+    storage_expires_at: Annotated[datetime | None, "end of paid storage"] = None
+    statutory_limit: Annotated[date | None, "legal limit of storage"] = None
+    disposition: Annotated[Disposition, "decision of patient and partner"] = Disposition.UNDECIDED
+    notes: Annotated[str | None, "laboratory notes, for staff", STAFF, NOT_SENT] = None
 
     @property
     def is_terminal(self) -> bool:

@@ -10,10 +10,10 @@ from flask import Blueprint, Response, g
 from portal.config.tenants import Side
 from portal.connect.answers.figures import Row
 from portal.connect.answers.observer import ENDPOINTS
+from portal.connect.dialects.shapes import use_of_member
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
-from portal.services.uses import use_of
 from portal.state.session_records import Person
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -102,8 +102,7 @@ def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
 
 
 def _gap(member: str) -> Gap:
-    kind, _dot, name = member.partition(".")
-    use = use_of(kind, name)
+    use = use_of_member(member)
     if use is None:
         return Gap(member, [], "")
     words = area_names()

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.services.uses.people import PEOPLE
-from portal.services.uses.treatment import TREATMENT
+from portal.connect.dialects.shapes import records
 from portal.views.clinic_system import area_names
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
@@ -69,7 +68,7 @@ def test_an_administrator_sees_missing_members_and_unknown_values(portal: Portal
 def test_every_area_has_a_name(portal: PortalThread) -> None:
     with portal.app.test_request_context():
         assert set(area_names()) == {
-            area for areas, _purposes in {**PEOPLE, **TREATMENT}.values() for area in areas.split()
+            area for record in records().values() for area in vars(record).get("shown_on", ())
         }
 
 

@@ -14,38 +14,20 @@ from portal.connect.answers.shape import Look, Member, kinds_within, look, membe
 from portal.connect.conform.forms import form_of
 from portal.connect.conform.losses import loss_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
+from portal.connect.dialects.shapes import all_marked
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm, TextGap
 from portal.services.decoding import Page
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
-from portal.services.uses import use_of
-
-SOMETIMES = frozenset(
-    {
-        *("ConsentForm.embryoStorageIds", "ConsentForm.disposition", "ConsentForm.seal"),
-        *("ConsentForm.revokedByName", "ConsentForm.onBehalfOf", "ConsentForm.toldAt", "ConsentForm.toldBy"),
-        *("Signature.screenLanguage", "Signature.readingMode"),
-        *("PgtResult.sex", "PgtResult.comment", "PgtResult.condition"),
-    }
-)
-"""Members that an API omits if they have no value, or if an embryo's sex isn't disclosed (docs/assumptions.md)."""
+from portal.services.uses import Mark, use_of
 
 _LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint in LISTS)
 
 TEXT = frozenset({"ConsentForm.body", "ConsentForm.statements"})
 LIST_OF_FORMS = f"{LIST_CONSENTS.method} {LIST_CONSENTS.template}"
 """A form's text is required only when the form is read individually: lists may omit it."""
-
-STAFF_ONLY = frozenset(
-    {
-        *("Case.notes", "Case.diagnosis", "EmbryoStorage.notes", "EmbryoStorage.location"),
-        *("EmbryoStorage.pgtResultId", "Patient.userId"),
-        *("Conversation.possibleSenders", "ConsentForm.revokeReason"),
-    }
-)
-"""Members that aren't sent to patients, or of a reason only to whoever gave it."""
 
 
 @dataclass(slots=True)
@@ -122,7 +104,7 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
             if fit != "strict":
                 _keep(verdict.examples, name, value)
     came = _came(looks.values())
-    excused = SOMETIMES | (STAFF_ONLY if as_patient else frozenset[str]())
+    excused = excused_members(as_patient=as_patient)
     for name, found in looks.items():
         verdict = by_endpoint[name]
         verdict.unknown = found.unknown
@@ -133,7 +115,7 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
             if kind in there
             for member in members_of(record)
             if f"{kind}.{member.name}" not in came | excused
-            and (member.is_required or use_of(kind, member.name))
+            and (member.is_required or use_of(record, member.name))
             and not (f"{kind}.{member.name}" in TEXT and name == LIST_OF_FORMS)
         )
         losses = (loss_of(member) for member in (*verdict.missing, *verdict.values))
@@ -142,6 +124,11 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
         by_endpoint.get(name) or Verdict(name, not_tried=_why_not(name))
         for name in (f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
     ]
+
+
+def excused_members(*, as_patient: bool) -> frozenset[str]:
+    """The members that an API may leave out of all records that the tester sees (docs/assumptions.md)."""
+    return all_marked(Mark.SOMETIMES) | (all_marked(Mark.NOT_SENT) if as_patient else frozenset[str]())
 
 
 def _why_not(name: str) -> str:

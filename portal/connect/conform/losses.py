@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from portal.services.uses import use_of
+from portal.connect.dialects.shapes import use_of_member
 
 
 def loss_of(member: str) -> str | None:
     """What is lost without a member ("Episode.alerts"), and on which pages; None if the portal doesn't use it."""
-    kind, _, name = member.partition(".")
-    use = use_of(kind, name)
+    use = use_of_member(member)
     if use is None:
         return None
     pages = ", ".join(area.replace("_", " ") for area in use.areas)

@@ -107,7 +107,7 @@ def _is_free(name: str, found: Matches) -> bool:
 
 
 def _is_used(record: type[object], member: Member) -> bool:
-    return member.is_required or use_of(record.__name__, member.name) is not None
+    return member.is_required or use_of(record, member.name) is not None
 
 
 def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:

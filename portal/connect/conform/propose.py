@@ -15,7 +15,7 @@ from msgspec import inspect
 from portal.connect.answers.shape import UNREAD, Member, kind_of, members_of, records_in
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.forms import date_form, is_without_zone
-from portal.connect.conform.judge import SOMETIMES, STAFF_ONLY
+from portal.connect.conform.judge import excused_members
 from portal.connect.conform.match import NUMBER, Matches, is_date, match
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
@@ -56,7 +56,7 @@ def propose(
         given = _with_embedded(kinds, given, made)
     made.style = _style_of(made.matches.values())
     made.has_etags = _stamps_are_etags(visits, made)
-    excused = SOMETIMES | made.rules.absent_means_none | (STAFF_ONLY if as_patient else frozenset[str]())
+    excused = excused_members(as_patient=as_patient) | made.rules.absent_means_none
     for kind, one in made.matches.items():
         if given[kind]:
             needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
@@ -64,9 +64,9 @@ def propose(
                 name = f"{kind}.{ours}"
                 if name in excused or (made.has_etags and ours == STAMP):
                     continue
-                if one.unread[ours] and (ours in needed or use_of(kind, ours)):
+                if one.unread[ours] and (ours in needed or use_of(kinds[kind], ours)):
                     made.unread[name] = one.unread[ours]
-                elif ours not in needed and use_of(kind, ours):
+                elif ours not in needed and use_of(kinds[kind], ours):
                     made.absent.append(name)
             one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
             made.unread |= {f"{kind}.{o}": one.unread[o] for o in one.undecided if one.unread.get(o)}

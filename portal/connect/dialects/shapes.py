@@ -14,11 +14,12 @@ from portal.services.decoding import Choice, Page
 from portal.services.endpoints import ALL
 from portal.services.episodes import ConsentBrief
 from portal.services.pgt_results import PgtBrief, PgtResult
+from portal.services.uses import Mark, Use, marked, use_of
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a record: the portal's JSON name, the type, and whether it may be missing or null."""
+    """A member of a record: the portal's JSON name, the type, whether it may be missing or null, and what it is used for."""
 
     record: str
     name: str
@@ -26,6 +27,7 @@ class Member:
     required: bool
     nullable: bool
     may_be_text: bool = False
+    use: Use | None = None
 
     @property
     def nested(self) -> type | None:
@@ -63,6 +65,7 @@ def members_of(shape: type) -> tuple[Member, ...]:
                 field.required,
                 nullable=len(given) < len(kinds),
                 may_be_text=len(given) > 1 and isinstance(given[1], inspect.StrType),
+                use=use_of(shape, field.encode_name),
             )
         )
     return tuple(found)
@@ -92,6 +95,20 @@ def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
     for member in members_of(shape):
         if member.nested is not None:
             yield from _within(member.nested, passed | {shape})
+
+
+def use_of_member(name: str) -> Use | None:
+    """What the portal uses a member for, by its name ("Episode.alerts"); None if it ignores it."""
+    record, _, member = name.partition(".")
+    return next((one.use for one in members_of(records()[record]) if one.name == member), None)
+
+
+@cache
+def all_marked(mark: Mark) -> frozenset[str]:
+    """The members that have a mark, by name ("Case.notes")."""
+    return frozenset(
+        f"{name}.{member}" for name, shape in records().items() for member in marked(shape, mark)
+    )
 
 
 @cache

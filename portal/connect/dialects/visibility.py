@@ -1,27 +1,17 @@
 """Members that pages never or not always show to patients: a dialect must not expose them under another name.
 
-The API omits them for patients, and the portal shows them only to staff. tests/connect/dialects/test_visibility.py
-compares the list with what the pages may show.
+Their fields are marked (portal.services.uses). tests/connect/dialects/test_visibility.py compares the marks with what the
+pages may show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import family, members_of, records
-
-STAFF_ONLY: Mapping[str, frozenset[str]] = {
-    "Case": frozenset({"caseNumber", "closedReason", "diagnosis", "notes", "title"}),
-    "EmbryoStorage": frozenset({"gradingSystem", "location", "method", "notes"}),
-    "Medication": frozenset({"drugClass"}),
-    "StorageLocation": frozenset({"cane", "canister", "facility", "position", "tank"}),
-}
-"""Members shown only to staff, by record."""
-
-WITHHELD: Mapping[str, frozenset[str]] = {"PgtResult": frozenset({"comment", "condition", "sex"})}
-"""Members withheld while an embryo's sex isn't disclosed, by record (portal.services.pgt_results)."""
+from portal.connect.dialects.shapes import all_marked, family, members_of, records
+from portal.services.uses import Mark, marked
 
 Where = tuple[str, ...]
 """A path of keys in a dialect file."""
@@ -47,7 +37,7 @@ def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
                 continue
             path = rules.name_of(shape, member.name).split(".")
             if closed := _closed_at(rules, shape, path):
-                staffs = closed.split(".")[0] in STAFF_ONLY
+                staffs = closed in all_marked(Mark.STAFF)
                 why = "only for staff" if staffs else "withheld while the sex isn't disclosed"
                 yield where, f"{record}.{member.name} would show {closed}, which is {why}"
 
@@ -63,7 +53,7 @@ def _whence(rules: Rules, shape: type, names: tuple[str, ...]) -> Iterator[Where
 
 
 def _closed(record: str) -> frozenset[str]:
-    return STAFF_ONLY.get(record, frozenset()) | WITHHELD.get(record, frozenset())
+    return marked(records()[record], Mark.STAFF) | marked(records()[record], Mark.WITHHELD)
 
 
 def _closed_at(rules: Rules, shape: type, path: list[str]) -> str | None:

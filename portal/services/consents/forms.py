@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, UnsetType
 
 from portal.services.audited import Audited
 from portal.services.decoding import Choice, Id, Record, Timed, Whole
 from portal.services.storage import Disposition
+from portal.services.uses import NOT_SENT, SOMETIMES
 
 
 class ConsentStatus(Choice):
@@ -135,26 +137,32 @@ class TextGap(StrEnum):
 class Clause(Record, frozen=True, kw_only=True):
     """One clause of a consent form's text, with a plain summary if the clinic wrote one."""
 
+    shown_on: ClassVar = ("consents",)
+
     id: Id
-    heading: str = ""
-    text: str = ""
-    summary: str | None = None
+    heading: Annotated[str, "clause heading"] = ""
+    text: Annotated[str, "text that is signed"] = ""
+    summary: Annotated[str | None, "plain-language summary"] = None
 
 
 class Statement(Record, frozen=True, kw_only=True):
     """A sentence that every signer acknowledges individually."""
 
+    shown_on: ClassVar = ("consents",)
+
     id: Id
-    text: str
+    text: Annotated[str, "statement to acknowledge"]
 
 
 class Signer(Record, frozen=True, kw_only=True):
     """A person whose signature a form needs; `person_id` is their `sub`, None if not yet known."""
 
-    role: SignerRole
-    person_id: Id | None = None
-    name: str = ""
-    order: Whole = 0
+    shown_on: ClassVar = ("consents", "home")
+
+    role: Annotated[SignerRole, "role in which they sign"]
+    person_id: Annotated[Id | None, "signer; decides whose turn it is"] = None
+    name: Annotated[str, "name"] = ""
+    order: Annotated[Whole, "place in the signing order"] = 0
 
 
 class Signature(Timed, frozen=True, kw_only=True):
@@ -163,15 +171,21 @@ class Signature(Timed, frozen=True, kw_only=True):
     `screen_language` and `reading_mode` are given if the signer's screen was in another language.
     """
 
-    role: SignerRole
-    person_id: Id | None = None
-    name: str = ""
-    signed_at: datetime | None = None
-    method: SigningMethod | None = None
-    language: str | None = None
-    screen_language: str | None = None
-    reading_mode: ReadingMode | None = None
-    content_hash: str = ""
+    shown_on: ClassVar = ("consents",)
+
+    role: Annotated[SignerRole, "role of the signer"]
+    person_id: Annotated[Id | None, "signer"] = None
+    name: Annotated[str, "name as typed"] = ""
+    signed_at: Annotated[datetime | None, "time of signing"] = None
+    method: Annotated[SigningMethod | None, "method of signing"] = None
+    language: Annotated[str | None, "language in which the text was read"] = None
+    screen_language: Annotated[
+        str | None, "language of the signer's screen, if another than the text's", SOMETIMES
+    ] = None
+    reading_mode: Annotated[
+        ReadingMode | None, "how the signer read a text in another language than the screen's", SOMETIMES
+    ] = None
+    content_hash: Annotated[str, "hash of the signed text"] = ""
 
     @property
     def is_typed(self) -> bool:
@@ -193,40 +207,48 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     recorded names the signer `on_behalf_of`, and when (`told_at`) and how (`told_by`) that signer told them.
     """
 
+    shown_on: ClassVar = ("consents", "home", "episodes", "storage")
+
     id: Id
-    title: str
-    status: ConsentStatus
-    patient_id: Id | None = None
-    patient_name: str = ""
-    partner_id: Id | None = None
-    case_id: Id | None = None
-    episode_id: Id | None = None
-    kind: ConsentKind | None = None
-    version: str = ""
-    language: str | None = None
-    body: tuple[Clause, ...] | None = None
-    statements: tuple[Statement, ...] | None = None
-    embryo_storage_ids: tuple[Id, ...] | None = None
-    disposition: Disposition | None = None
-    required_signers: tuple[Signer, ...] = ()
-    signing_order: SigningOrder = SigningOrder.ANY
-    signatures: tuple[Signature, ...] = ()
-    content_hash: str = ""
-    seal: str | None = None
-    file_id: Id | None = None
-    sent_at: datetime | None = None
-    effective_at: datetime | None = None
-    revoked_at: datetime | None = None
-    revoke_reason: str | None = None
-    revoked_by_id: Id | None = None
-    revoked_by_name: str = ""
-    on_behalf_of: Id | None = None
-    told_at: datetime | None = None
-    told_by: ToldBy | None = None
-    expires_at: datetime | None = None
-    supersedes_id: Id | None = None
-    superseded_by_id: Id | None = None
-    procedure_date: date | None = None
+    title: Annotated[str, "form title"]
+    status: Annotated[ConsentStatus, "what can be done with it: sign, withdraw or nothing"]
+    patient_id: Annotated[Id | None, "patient"] = None
+    patient_name: Annotated[str, "patient's name in lists"] = ""
+    partner_id: Annotated[Id | None, "partner"] = None
+    case_id: Annotated[Id | None, "case it belongs to"] = None
+    episode_id: Annotated[Id | None, "link to the treatment; also used to find episodes"] = None
+    kind: Annotated[ConsentKind | None, "subject of the consent, and who has to sign"] = None
+    version: Annotated[str, "version shown and signed"] = ""
+    language: Annotated[
+        str | None, "language of the text: marked up, named on the receipt, sent with a signature"
+    ] = None
+    body: Annotated[tuple[Clause, ...] | None, "text; a form without it can't be signed"] = None
+    statements: Annotated[
+        tuple[Statement, ...] | None, "statements to acknowledge; a form without this member can't be signed"
+    ] = None
+    embryo_storage_ids: Annotated[
+        tuple[Id, ...] | None, "embryos it applies to: moves and holds", SOMETIMES
+    ] = None
+    disposition: Annotated[Disposition | None, "decision about the embryos", SOMETIMES] = None
+    required_signers: Annotated[tuple[Signer, ...], "who has to sign; without it nobody is asked to"] = ()
+    signing_order: Annotated[SigningOrder, "whether signers sign in order"] = SigningOrder.ANY
+    signatures: Annotated[tuple[Signature, ...], "who has signed"] = ()
+    content_hash: Annotated[str, "sent back with a signature, printed on the receipt"] = ""
+    seal: Annotated[str | None, "compared on the receipt with the portal's own seal", SOMETIMES] = None
+    file_id: Annotated[Id | None, "file of a form signed on paper"] = None
+    sent_at: Annotated[datetime | None, "when it was sent"] = None
+    effective_at: Annotated[datetime | None, "when it takes effect"] = None
+    revoked_at: Annotated[datetime | None, "when it was withdrawn"] = None
+    revoke_reason: Annotated[str | None, "why it was withdrawn", NOT_SENT] = None
+    revoked_by_id: Annotated[Id | None, "who withdrew or declined it"] = None
+    revoked_by_name: Annotated[str, "name of whoever recorded its withdrawal", SOMETIMES] = ""
+    on_behalf_of: Annotated[Id | None, "signer for whom the withdrawal was recorded", SOMETIMES] = None
+    told_at: Annotated[datetime | None, "when that signer told the clinic", SOMETIMES] = None
+    told_by: Annotated[ToldBy | None, "how that signer told the clinic", SOMETIMES] = None
+    expires_at: Annotated[datetime | None, "deadline for signing"] = None
+    supersedes_id: Annotated[Id | None, "form it replaces"] = None
+    superseded_by_id: Annotated[Id | None, "form that replaced it"] = None
+    procedure_date: Annotated[date | None, "when it is needed; order of lists"] = None
 
     @property
     def is_draft(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from portal.connect.dialects.visibility import STAFF_ONLY
+from portal.connect.dialects.shapes import all_marked
+from portal.services.uses import Mark
 from tests.support.allowed_members import PATIENTS, STAFF, members
 
 SHOWN_TO_PATIENTS_OTHERWISE = {
@@ -21,5 +22,4 @@ def test_the_staff_only_members_match_those_the_pages_show_only_to_staff() -> No
         for name in shown(STAFF) - shown(PATIENTS) - SHOWN_TO_PATIENTS_OTHERWISE
         if name[0].isupper() and not name.startswith("Notification.data.")
     }
-    listed = {f"{record}.{name}" for record, names in STAFF_ONLY.items() for name in names}
-    assert listed - {"EmbryoStorage.location"} == staffs
+    assert all_marked(Mark.STAFF) - {"EmbryoStorage.location"} == staffs
