@@ -192,6 +192,12 @@ _unknown_values = Counter(
     ["endpoint", "member"],
     registry=_REGISTRY,
 )
+_unreadable_values = Counter(
+    "portal_answers_unreadable_values_total",
+    "Values from the care API that couldn't be read and were left out of their records, by endpoint and member.",
+    ["endpoint", "member"],
+    registry=_REGISTRY,
+)
 _left_out = Counter(
     "portal_answers_left_out_total",
     "Records and responses of the care API that couldn't be decoded, by endpoint and offending member.",
@@ -400,6 +406,11 @@ def store_emptied() -> None:
 def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
     """Count values that are in no enumeration; both labels are the portal's own names."""
     _of_member(_unknown_values, endpoint, member).inc(times)
+
+
+def unreadable_value(endpoint: str, member: str, times: int = 1) -> None:
+    """Count values that were left out of their records."""
+    _of_member(_unreadable_values, endpoint, member).inc(times)
 
 
 def left_out(endpoint: str, member: str) -> None:

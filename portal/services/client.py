@@ -45,6 +45,7 @@ from portal.services.errors import (
 from portal.services.failures import from_answer, step_up_age
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, References, with_fixed
+from portal.services.salvage import Lost
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class Care:
     - `by_patient`: writes concern one patient's records, not the whole clinic's.
     - `is_fresh`: whether the person signed in at most the given number of seconds ago.
     - `on_not_offered`: called with what can't be read because the clinic doesn't offer it.
-    - `on_unreadable`: called with the number of records left out of a list.
+    - `on_unreadable`: called with the number of records left out of a list, and the values that couldn't be read.
     - `on_read`: called with each record or list read, and for each file opened (with None).
     - `before_act`: called before an act is sent; raises Unavailable if it must not be.
     - `idempotency`: this API honours `Idempotency-Key`; only then is an act whose response was lost sent again.
@@ -84,7 +85,7 @@ class Care:
     by_patient: bool = False
     idempotency: bool = False
     on_not_offered: Callable[[AnyEndpoint], None] = lambda _endpoint: None
-    on_unreadable: Callable[[int], None] = lambda _records: None
+    on_unreadable: Callable[[int, tuple[Lost, ...]], None] = lambda _records, _lost: None
     on_read: Callable[[AnyEndpoint, object, object], None] = lambda _endpoint, _query, _answer: None
     before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
@@ -367,9 +368,14 @@ class Care:
         except BadResponse as error:
             self._log_unreadable(endpoint, answer, error.field)
             raise
-        if fields := getattr(record, "unreadable", ()):
-            self.on_unreadable(len(fields))
+        self.tell_unreadable(record)
         return self.adapter.with_stamp(record, answer.headers)
+
+    def tell_unreadable(self, record: object) -> None:
+        """Tell what couldn't be read of the response that was just decoded."""
+        fields, lost = getattr(record, "unreadable", ()), decoding.noticed.lost
+        if fields or lost:
+            self.on_unreadable(len(fields), lost)
 
     def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
         """Decode a response and show it to the observer. Raises BadResponse."""
@@ -382,8 +388,11 @@ class Care:
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
-        has_unknown = decoding.noticed.unknown_value
-        observer.decoded(endpoint, lambda: self.adapter.json(body, into), into, has_unknown=has_unknown)
+        has_unknown, lost = decoding.noticed.unknown_value, decoding.noticed.lost
+        observer.decoded(
+            endpoint, lambda: self.adapter.json(body, into), into, has_unknown=has_unknown, lost=lost
+        )
+        decoding.noticed.lost = lost
         if fields := getattr(record, "unreadable", ()):
             observer.left_out(endpoint, fields)
         return record

@@ -79,6 +79,8 @@ class Message(Timed, frozen=True, kw_only=True):
     """
 
     shown_on: ClassVar = ("conversations", "home")
+    vital: ClassVar = frozenset({"body"})
+    separable: ClassVar = frozenset({"attachments"})
 
     id: Id
     conversation_id: Id | None = None
@@ -98,6 +100,7 @@ class Conversation(Timed, frozen=True, kw_only=True):
     """A thread with its newest messages (50 at most)."""
 
     shown_on: ClassVar = ("conversations", "home", "episodes")
+    separable: ClassVar = frozenset({"participants", "messages"})
 
     id: Id
     subject: Annotated[str, "subject"] = ""

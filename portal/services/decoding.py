@@ -2,8 +2,11 @@
 
 A response is first decoded strictly in one pass. Only if that fails is it read again, and each value converted to the
 expected form if its meaning is unambiguous: an id sent as a number, an enumeration as its index, null for an empty list,
-a date without a zone. What is still invalid then raises a `BadResponse` that names the field; in a list, the record is
-left out and counted. See docs/assumptions.md.
+a date without a zone. A value that still can't be read is left out where its record knows missing values, and noted in
+`noticed.lost` (`portal.services.salvage`). Otherwise a `BadResponse` names the field; in a list, the record is left out and
+counted. See docs/assumptions.md.
+
+Dates that mean "none" in many systems (year 1, 1900, 1970, 9999) are never read as dates.
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import inspect, structs
@@ -25,6 +28,7 @@ from portal import decoders
 from portal.dates import in_zone
 from portal.services.errors import BadResponse
 from portal.services.listed import Count, Listed
+from portal.services.salvage import NO_DATE, Lost, Unreadable, salvage
 
 T = TypeVar("T")
 
@@ -33,10 +37,13 @@ class _Noticed(threading.local):
     """What this thread noticed while decoding a response."""
 
     unknown_value = False
+    no_date = False
+    lost: tuple[Lost, ...] = ()
 
 
 noticed = _Noticed()
-"""`unknown_value` becomes True if a value is in no enumeration; callers reset it before they decode a response."""
+"""`unknown_value` becomes True if a value is in no enumeration, which callers reset before they decode a response. `lost` are
+the values that couldn't be read in the latest one."""
 
 
 Id: TypeAlias = str
@@ -95,24 +102,52 @@ Measure = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A value of the care API: camelCase outside, snake_case inside, unknown members ignored.
 
-    Frozen values contain no cycles, so the garbage collector needn't track them.
+    Frozen values contain no cycles, so the garbage collector needn't track them. `vital` are the optional members without
+    which a record would say something else: an unreadable one makes it unreadable. `separable` are the lists that are
+    still true without the records that can't be read.
     """
+
+    vital: ClassVar[frozenset[str]] = frozenset()
+    separable: ClassVar[frozenset[str]] = frozenset()
 
 
 class Timed(Record, frozen=True, kw_only=True):
-    """A record with instants, which are converted to aware datetimes in UTC."""
+    """A record with instants, which are converted to aware datetimes in UTC, or with dates."""
 
     def __post_init__(self) -> None:
-        for name in _instants(type(self)):
+        instants, dates = _times(type(self))
+        for name in instants:
             at: datetime | None = getattr(self, name)
-            if at is not None and at.tzinfo is not UTC:
-                structs.force_setattr(self, name, in_utc(at))
+            if at is None:
+                continue
+            if at.tzinfo is not UTC:
+                try:
+                    structs.force_setattr(self, name, in_utc(at))
+                except OverflowError:
+                    noticed.no_date = True
+            if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+                noticed.no_date = True
+        for name, first in dates:
+            day: date | None = getattr(self, name)
+            if day is not None and not first <= day.year <= _LAST_YEAR:
+                noticed.no_date = True
 
 
 @cache
-def _instants(record: type[Timed]) -> tuple[str, ...]:
-    info = cast("inspect.StructType", inspect.type_info(record))
-    return tuple(f.name for f in info.fields if isinstance(_given(f.type), inspect.DateTimeType))
+def _times(record: type[Timed]) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """The names of a record's instants, and of its dates with the first year in which they can be."""
+    fields = cast("inspect.StructType", inspect.type_info(record)).fields
+    instants = tuple(f.name for f in fields if isinstance(_given(f.type), inspect.DateTimeType))
+    dates = (f for f in fields if isinstance(_given(f.type), inspect.DateType))
+    return instants, tuple((f.name, _first_year(f.encode_name)) for f in dates)
+
+
+_FIRST_YEAR, _FIRST_BIRTH, _LAST_YEAR = 1971, 1901, 2199
+"""Years outside of these are some system's word for "no date"; 1970-01-01 may be a date of birth."""
+
+
+def _first_year(member: str) -> int:
+    return _FIRST_BIRTH if member == "dateOfBirth" else _FIRST_YEAR
 
 
 def in_utc(at: datetime) -> datetime:
@@ -170,8 +205,11 @@ def decode(body: bytes, into: type[T]) -> T:
     body = body.removeprefix(codecs.BOM_UTF8)
     if get_origin(into) is Page and body.lstrip()[:1] == b"[":
         body = b'{"items":' + body + b"}"
+    noticed.no_date, noticed.lost = False, ()
     try:
-        return _decoder(into).decode(body)
+        record: T = _decoder(into).decode(body)
+        if not noticed.no_date:
+            return record
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # not as expected: read it the forgiving way, below
     return _decode_forgivingly(body, into)
@@ -186,8 +224,11 @@ def decode_translated(body: bytes, into: type[T], translate: Callable[[object], 
     if into is object:
         return cast("T", answer)
     _decoder(into)  # resolves a generic type, one thread at a time
+    noticed.no_date, noticed.lost = False, ()
     try:
-        return msgspec.convert(answer, into)
+        record = msgspec.convert(answer, into)
+        if not noticed.no_date:
+            return record
     except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):
         pass  # not as expected: read it the forgiving way, below
     return _forgiven(answer, into)
@@ -222,12 +263,27 @@ def _forgiven(answer: object, into: type[T]) -> T:
     try:
         if get_origin(into) is Page and isinstance(answer, dict):
             return _page(cast("dict[str, object]", answer), into)
-        return msgspec.convert(_mender(into)(answer), into, strict=False)
+        return _salvaged(_mender(into)(answer), into)
+    except Unreadable as error:
+        field = str(error)
     except msgspec.ValidationError as fault:
         field = _field_named_by(fault)
     except (ValueError, OverflowError, RecursionError):
         field = "$"
     raise BadResponse(field)
+
+
+def _salvaged(mended: object, into: type[T], path: str = "$") -> T:
+    """The record, if need be without the values that can't be read; raise Unreadable or what msgspec raises."""
+    try:
+        return msgspec.convert(mended, into, strict=False)
+    except (msgspec.ValidationError, ValueError, OverflowError):
+        if not issubclass(get_origin(into) or into, Record) or not isinstance(mended, dict):
+            raise
+    lost: list[Lost] = []
+    record = msgspec.convert(salvage(cast("object", mended), into, lost, path), into, strict=False)
+    noticed.lost = (*noticed.lost, *lost)
+    return record
 
 
 def _json(body: bytes) -> object:
@@ -261,7 +317,9 @@ def _page(answer: dict[str, object], into: type[T]) -> T:
         if value is None:
             continue
         try:
-            records.append(msgspec.convert(mend(value), item, strict=False))
+            records.append(_salvaged(mend(value), item, f"$.items[{place}]"))
+        except Unreadable as error:
+            unreadable.append(str(error))
         except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
             field = _field_named_by(error) if isinstance(error, msgspec.ValidationError) else "$"
             unreadable.append(field.replace("$", f"$.items[{place}]", 1))
@@ -303,13 +361,17 @@ def _mender_for(shape: inspect.Type) -> Mender:
             mend = _mender_for(_given(shape))
             return lambda value: None if value is None else mend(value)
         case inspect.StructType(fields=fields):
-            return _members_mender([(f.encode_name, f.required, _mender_for(f.type)) for f in fields])
+            return _members_mender([(f.encode_name, f.required, _member_mender(f)) for f in fields])
         case inspect.VarTupleType(item_type=item):
             return _items_mender(_mender_for(item))
         case inspect.EnumType(cls=choice):
             return _choice_mender(cast("type[Choice]", choice))
         case _:
             return _MENDERS.get(type(shape), _as_it_came)
+
+
+def _member_mender(field: inspect.Field) -> Mender:
+    return _birth_mender if field.encode_name == "dateOfBirth" else _mender_for(field.type)
 
 
 def _members_mender(members: list[tuple[str, bool, Mender]]) -> Mender:
@@ -369,11 +431,11 @@ def _iso(text: str) -> datetime:
     return datetime.fromisoformat(text.strip())
 
 
-def _date_mender(mend: Mender) -> Mender:
+def _date_mender(mend: Mender, first: int = _FIRST_YEAR) -> Mender:
     """An empty string counts as not given; an invalid one is kept, so that validation names its field.
 
     Numbers, also as strings, become invalid: validation would take them for seconds since 1970, but they may as well be
-    milliseconds or a year, which only a dialect tells (docs/assumptions.md).
+    milliseconds or a year, which only a dialect tells (docs/assumptions.md). So do years in which nothing can have been.
     """
 
     def mend_date(value: object) -> object:
@@ -382,14 +444,18 @@ def _date_mender(mend: Mender) -> Mender:
         if isinstance(value, int | float):
             return _NO_DATE
         try:
-            return mend(value)
+            day = mend(value)
         except (ValueError, OverflowError):
             return _NO_DATE
+        return NO_DATE if isinstance(day, date) and not first <= day.year <= _LAST_YEAR else day
 
     return mend_date
 
 
 _NO_DATE: tuple[()] = ()
+
+
+_birth_mender = _date_mender(_day, _FIRST_BIRTH)
 
 
 _MENDERS: dict[type[inspect.Type], Mender] = {

@@ -28,6 +28,7 @@ class Documents(Record, frozen=True, kw_only=True):
     """The folders and files of an episode as flat lists; parents define the tree."""
 
     shown_on: ClassVar = ("episodes", "directories", "files")
+    separable: ClassVar = frozenset({"directories", "files"})
 
     directories: Annotated[tuple[Directory, ...], "folders"] = ()
     files: Annotated[tuple[File, ...], "files"] = ()

@@ -99,7 +99,7 @@ class HormoneUnits(Record, frozen=True, kw_only=True):
     p4: Annotated[str | None, "unit of progesterone"] = None
 
 
-class MonitoringDay(Record, frozen=True, kw_only=True):
+class MonitoringDay(Timed, frozen=True, kw_only=True):
     """A day of monitoring: follicles and lining in millimetres; hormones, where `unit` is oestradiol's.
 
     An API may send no `units`. A value without its unit means nothing: `readable` leaves it out for patients.
@@ -210,6 +210,7 @@ class Alert(Timed, frozen=True, kw_only=True):
     """A warning, shown until the given time; `creation_time` is when it was written, if the API says so."""
 
     shown_on: ClassVar = ("home", "episodes")
+    vital: ClassVar = frozenset({"text"})
 
     severity: Annotated[Severity, "the warning's severity"] = Severity.INFO
     text: Annotated[str, "the warning at the top of the page"] = ""
@@ -221,6 +222,19 @@ class Episode(Timed, frozen=True, kw_only=True):
     """One treatment cycle and everything in it; most other records are found through it."""
 
     shown_on: ClassVar = ("episodes", "home", "storage")
+    vital: ClassVar = frozenset({"partner"})
+    separable: ClassVar = frozenset(
+        {
+            "relationships",
+            "pgt_results",
+            "monitoring",
+            "timeline",
+            "appointments",
+            "care_team",
+            "conversation_ids",
+            "alerts",
+        }
+    )
 
     id: Id
     status: Annotated[CareStatus, "whether the treatment is under way"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
+from portal.services.salvage import Lost
 
 T = TypeVar("T")
 Caller = TypeVar("Caller", contravariant=True)
@@ -43,9 +44,18 @@ class Observer(Protocol):
         ...
 
     def decoded(
-        self, endpoint: AnyEndpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+        self,
+        endpoint: AnyEndpoint,
+        answer: Callable[[], object],
+        into: type[object],
+        *,
+        has_unknown: bool,
+        lost: tuple[Lost, ...],
     ) -> None:
-        """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration."""
+        """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration.
+
+        `lost` are the values that couldn't be read.
+        """
         ...
 
     def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:

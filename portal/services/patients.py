@@ -46,6 +46,7 @@ class Patient(Audited, frozen=True, kw_only=True):
     """
 
     shown_on: ClassVar = ("me", "patients", "episodes")
+    vital: ClassVar = frozenset({"user_id"})
 
     id: Id
     user_id: Annotated[

@@ -60,6 +60,7 @@ class Physician(Record, frozen=True, kw_only=True):
     """A physician as a calendar resource; `time_zone` is an IANA name."""
 
     shown_on: ClassVar = ("care_team", "booking", "prospects", "cases", "protocols")
+    separable: ClassVar = frozenset({"working_hours"})
 
     id: Id
     name: Annotated[str, "name"]

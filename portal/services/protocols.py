@@ -61,6 +61,19 @@ class Medication(Record, frozen=True, kw_only=True):
     """
 
     shown_on: ClassVar = ("protocols", "episodes", "home")
+    vital: ClassVar = frozenset(
+        {
+            "drug_class",
+            "unit",
+            "end_day",
+            "last_dose_day",
+            "stop_rule",
+            "time",
+            "times",
+            "every_days",
+            "is_trigger",
+        }
+    )
 
     drug: Annotated[str, "medicine"]
     start_day: Annotated[Day, "first day"]

@@ -173,8 +173,11 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
         metrics.reference("stale" if as_of else "hit" if response.from_cache else "miss")
         try:
             if response.from_cache:
-                return Reference(self.care.adapter.decode(response.content, endpoint.answer), as_of)
-            return Reference(self.care.decode_observed(endpoint, response.content))
+                record = self.care.adapter.decode(response.content, endpoint.answer)
+            else:
+                record = self.care.decode_observed(endpoint, response.content)
+            self.care.tell_unreadable(record)
+            return Reference(record, as_of if response.from_cache else None)
         except BadResponse:
             self.cache.delete(response.cache_key)
             raise

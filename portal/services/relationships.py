@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from portal.services.api import Group
 from portal.services.client import Care
-from portal.services.decoding import Choice, Id, Record
+from portal.services.decoding import Choice, Id, Timed
 from portal.services.sign_in_age import FRESH
 
 
@@ -25,7 +25,7 @@ class RelationshipType(Choice):
     PROXY = "Proxy"
 
 
-class Relationship(Record, frozen=True, kw_only=True):
+class Relationship(Timed, frozen=True, kw_only=True):
     """Another person in a patient's care, and whether the treatment is shared with them."""
 
     shown_on: ClassVar = ("relationships", "me", "episodes")

@@ -88,6 +88,7 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
     """A stored embryo; consent, payment (`storage_expires_at`) and the statutory limit have separate end dates."""
 
     shown_on: ClassVar = ("storage", "episodes")
+    vital: ClassVar = frozenset({"hold_reason"})
 
     id: Id
     embryo_code: Annotated[str, "embryo code"]

@@ -89,6 +89,15 @@ def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
         )
         for member, times in row.values
     ]
+    unreadable = [
+        ngettext(
+            "%(num)s value can’t be read: %(member)s",
+            "%(num)s values can’t be read: %(member)s",
+            times,
+            member=member,
+        )
+        for member, times in row.unreadable
+    ]
     return EndpointView(
         name,
         row.calls,
@@ -96,7 +105,7 @@ def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
         _time(row.slow),
         row.failures,
         gaps,
-        left_out + values,
+        left_out + unreadable + values,
         row.unknown,
     )
 

@@ -25,6 +25,7 @@ from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
 from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
+from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
@@ -191,9 +192,14 @@ def _renew_token(care: Care) -> None:
         care.bearer.token()
 
 
-def _count_unreadable(records: int) -> None:
-    """Count records that couldn't be decoded; the page says how many it leaves out."""
+def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
+    """Note what couldn't be decoded: the page says that it leaves it out, and what isn't given where it would stand.
+
+    What was probably meant as none is only said in its place.
+    """
     g.unreadable = g.get("unreadable", 0) + records
+    g.lacks_details = g.get("lacks_details", False) or any(not one.is_none for one in lost)
+    g.lost_members = g.get("lost_members", frozenset[str]()) | {one.member for one in lost}
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:

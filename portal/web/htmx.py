@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from werkzeug.urls import iri_to_uri
 
 from portal.context import session
-from portal.i18n.gettext import ngettext
+from portal.i18n.gettext import _, ngettext
 from portal.parse import address_parts, is_local
 from portal.web import templates
 from portal.web.headers import nonce
@@ -91,6 +91,8 @@ def render(
             ngettext("%(num)d record can’t be shown.", "%(num)d records can’t be shown.", records),
             tone="attention",
         )
+    elif g.get("lacks_details"):
+        toast(_("Some details can’t be shown."), tone="attention")
     if bell is not None:
         parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
     for selector, swap, name in also:

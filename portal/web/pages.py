@@ -26,7 +26,8 @@ class Frame:
     """The variables of the layout that every page extends (templates/base.html).
 
     `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
-    of records left out of the page's lists because they couldn't be decoded.
+    of records left out of the page's lists because they couldn't be decoded; `lacks_details` says that values were left out
+    of those that are shown.
     """
 
     tenant: Tenant | None
@@ -41,6 +42,7 @@ class Frame:
     bell_htmx: str
     session_expires_at: datetime | None
     unreadable: int
+    lacks_details: bool
 
 
 FRAME = frozenset(field.name for field in dataclasses.fields(Frame))

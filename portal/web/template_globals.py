@@ -63,9 +63,12 @@ def _session_tag() -> str:
 
 
 def _not_given(member: str) -> bool:
-    """Return whether the API has never sent this member (such as `Episode.alerts`), so that its absence means nothing."""
+    """Return whether the absence of this member (such as `Episode.alerts`) means nothing: the API has never sent it, or what
+    it sent now can't be read."""
     if "tenant" not in g or is_of(member, modules.off()):
         return False
+    if member in g.get("lost_members", ()):
+        return True
     return context().answers.members.is_not_given(g.tenant.key, member)
 
 
@@ -94,5 +97,6 @@ def _context() -> dict[str, object]:
         bell_htmx=htmx.bell_htmx(known.count, at_once=not bell.is_fresh(known)) if person else "",
         session_expires_at=datetime.fromtimestamp(current.expires_at, UTC) if person else None,
         unreadable=g.get("unreadable", 0),
+        lacks_details=g.get("lacks_details", False),
     )
     return dict(vars(frame))

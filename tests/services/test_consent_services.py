@@ -237,7 +237,7 @@ def test_after_an_empty_answer_the_new_form_is_searched_for(care):
 
 def test_a_form_without_a_creation_time_counts_as_the_oldest(care):
     unknown = {**MADE, "id": "c-7", "creationTime": None}
-    first = {**MADE, "id": "c-8", "creationTime": "1970-01-01T00:00:00Z"}
+    first = {**MADE, "id": "c-8", "creationTime": "1971-01-01T00:00:00Z"}
     for items in ([unknown, first], [first, unknown]):
         care.answers.extend([None, {"items": items}])
         assert consents.create_consent(care, DRAFT).id == "c-8"

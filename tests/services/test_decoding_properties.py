@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
-from datetime import UTC
+from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
@@ -64,7 +64,7 @@ def test_any_bytes_are_read_or_are_a_bad_response(into, body):
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ids = st.text("abcdef0123456789-", min_size=1, max_size=36)
-instants = st.datetimes(timezones=st.just(UTC))
+instants = st.datetimes(datetime(1971, 1, 1), datetime(2199, 1, 1), timezones=st.just(UTC))
 signers = st.builds(
     Signer,
     role=st.sampled_from(SignerRole),
@@ -89,7 +89,7 @@ forms = st.builds(
     required_signers=st.lists(signers, max_size=3).map(tuple),
     signatures=st.lists(signatures, max_size=3).map(tuple),
     sent_at=st.none() | instants,
-    procedure_date=st.none() | st.dates(),
+    procedure_date=st.none() | st.dates(date(1971, 1, 1), date(2199, 1, 1)),
 )
 
 

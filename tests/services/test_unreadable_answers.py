@@ -22,8 +22,8 @@ from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, lis
         ([{"id": "2", "status": 0}], Page[ConsentForm], "$.items[0].title"),
         ({**FORM, "id": None}, ConsentForm, "$.id"),
         ({**FORM, "id": {"secret": 1}}, ConsentForm, "$.id"),
-        ({**FORM, "sentAt": "Amelia"}, ConsentForm, "$.sentAt"),
-        ({**FORM, "procedureDate": "2026-02-30"}, ConsentForm, "$.procedureDate"),
+        ({**FORM, "status": ["Amelia"]}, ConsentForm, "$.status"),
+        ({**FORM, "disposition": ["Amelia"]}, ConsentForm, "$.disposition"),
         ({**FORM, "requiredSigners": [{"name": "Amelia"}]}, ConsentForm, "$.requiredSigners[0].role"),
         ({**FORM, "signatures": "Amelia"}, ConsentForm, "$.signatures"),
         ({"error": {"message": "Amelia"}}, Page[ConsentForm], "$.items"),
@@ -51,25 +51,25 @@ def test_an_unreadable_field_is_reported_without_its_value(answer, into, field):
 
 def test_an_unreadable_record_is_left_out_of_its_list_and_logged():
     page = decode(
-        listed(*NOTIFICATIONS, {"id": "2", "title": {}}, "odd", None, totalCount=3, unreadCount=1),
+        listed(*NOTIFICATIONS, {"id": {}, "title": "T"}, "odd", None, totalCount=3, unreadCount=1),
         Page[Notification],
     )
     assert [one.id for one in page.items] == ["1"]
-    assert page.unreadable == ("$.items[1].title", "$.items[2]")
+    assert page.unreadable == ("$.items[1].id", "$.items[2]")
     assert (page.total, page.received, page.unread) == (3, 3, 1)
 
 
 def test_a_list_without_any_readable_record_is_a_bad_response():
     with pytest.raises(BadResponse, match=r"items\[0\]"):
-        decode(listed({"id": "2", "title": {}}, {"id": "3", "title": []}), Page[Notification])
+        decode(listed({"id": {}, "title": "T"}, {"id": []}), Page[Notification])
 
 
 def test_an_apis_own_claim_of_unreadable_records_is_ignored():
     page = decode(
-        listed(*NOTIFICATIONS, {"id": "2", "title": {}}, unreadable=["a", "b"], isCounted=False),
+        listed(*NOTIFICATIONS, {"id": {}, "title": "T"}, unreadable=["a", "b"], isCounted=False),
         Page[Notification],
     )
-    assert (page.unreadable, page.is_counted) == (("$.items[1].title",), True)
+    assert (page.unreadable, page.is_counted) == (("$.items[1].id",), True)
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,15 @@ telephone = "020 7946 0120"
 
 
 class InProcess:
-    """The portal of two clinics over a store of its own."""
+    """The portal of two clinics over a store of its own; `dialect` is that of their API."""
 
-    def __init__(self, folder: Path, clock: Clock, **environment: str) -> None:
+    def __init__(self, folder: Path, clock: Clock, *, dialect: str = "", **environment: str) -> None:
         tenants = folder / "tenants.toml"
         tables = [_CLINIC.format(key=key, name=key.capitalize()) for key in CLINICS]
         care = f'[care]\nbase_url = "http://api.localhost"\nauth_url = "{ISSUER}"\nidempotency = true\n'
+        if dialect:
+            (folder / "api.dialect.toml").write_text(dialect, encoding="utf-8")
+            care += 'dialect = "api.dialect.toml"\n'
         tenants.write_text("\n".join((care, *tables)), encoding="utf-8")
         settings = {
             "PORTAL_TENANTS": str(tenants),

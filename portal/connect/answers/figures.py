@@ -34,6 +34,7 @@ class _Endpoint:
     calls: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=CALLS))
     left_out: Counter[str] = field(default_factory=Counter[str])
     values: Counter[str] = field(default_factory=Counter[str])
+    unreadable: Counter[str] = field(default_factory=Counter[str])
     unknown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
 
@@ -41,7 +42,8 @@ class _Endpoint:
 class Row:
     """One endpoint's statistics: failures among the latest `calls`; median and 95th percentile in seconds.
 
-    `left_out` counts records that couldn't be decoded, `values` those outside their enumeration, by member; `unknown`
+    `left_out` counts records that couldn't be decoded, `values` values outside their enumeration, `unreadable` those left
+    out of their records because they couldn't be read, by member; `unknown`
     lists members that the portal doesn't use, as "*.name" if four or more kinds of record have one.
     """
 
@@ -52,6 +54,7 @@ class Row:
     slow: float | None
     left_out: tuple[tuple[str, int], ...]
     values: tuple[tuple[str, int], ...]
+    unreadable: tuple[tuple[str, int], ...]
     unknown: tuple[str, ...]
 
 
@@ -86,6 +89,15 @@ class Figures:
             with self._lock:
                 _count(here.values, member, times)
             self._say_once("unknown value", clinic, endpoint, member)
+
+    def unreadable_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
+        """Count values that can't be read and were left out of their records, by member ("Alert.until")."""
+        here = self._of(clinic, endpoint)
+        for member, times in values.items():
+            metrics.unreadable_value(endpoint, member, times)
+            with self._lock:
+                _count(here.unreadable, member, times)
+            self._say_once("a value can't be read", clinic, endpoint, member)
 
     def unknown_members(self, clinic: str, endpoint: str, members: Iterable[str]) -> None:
         """Record the names of members that the portal doesn't use, if they look like names."""
@@ -148,6 +160,7 @@ def _row(name: str, one: _Endpoint) -> Row:
         slow=_quantile(seconds, 0.95),
         left_out=tuple(sorted(one.left_out.items())),
         values=tuple(sorted(one.values.items())),
+        unreadable=tuple(sorted(one.unreadable.items())),
         unknown=tuple(sorted(_of_kinds(one.unknown))),
     )
 

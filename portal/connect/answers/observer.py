@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,10 +10,11 @@ from functools import cache
 from portal.clock import Clock
 from portal.connect.answers.figures import Figures
 from portal.connect.answers.members import Members
-from portal.connect.answers.shape import kinds_within, look, members_of
+from portal.connect.answers.shape import Look, kinds_within, look, members_of
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
+from portal.services.salvage import Lost
 from portal.store.vault import Vault
 
 
@@ -29,10 +31,21 @@ class ClinicObserver:
         self.figures.called(self.clinic, _name(endpoint), seconds, failed=failed)
 
     def decoded(
-        self, endpoint: AnyEndpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+        self,
+        endpoint: AnyEndpoint,
+        answer: Callable[[], object],
+        into: type[object],
+        *,
+        has_unknown: bool,
+        lost: tuple[Lost, ...] = (),
     ) -> None:
-        """Examine a decoded response: from time to time, and whenever it `has_unknown` values. `answer` returns its JSON."""
+        """Examine a decoded response: from time to time, and whenever it `has_unknown` values. `answer` returns its JSON.
+
+        What was `lost` of it hasn't come, for all that pages may say.
+        """
         name = _name(endpoint)
+        if lost:
+            self.figures.unreadable_values(self.clinic, name, Counter(one.member for one in lost))
         is_due = self.members.is_due(self.clinic, name)
         if not is_due and not has_unknown:
             return
@@ -43,7 +56,7 @@ class ClinicObserver:
         self.figures.unknown_values(self.clinic, name, found.values)
         self.figures.unknown_members(self.clinic, name, found.unknown)
         if is_due:
-            self.members.learn(self.clinic, name, found, _kinds(into))
+            self.members.learn(self.clinic, name, _without(found, lost), _kinds(into))
 
     def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:
         """Count records that couldn't be decoded, by the offending member."""
@@ -65,6 +78,15 @@ class Answers:
     def of(self, clinic: str) -> ClinicObserver:
         """Return the observer of the calls at a clinic."""
         return ClinicObserver(clinic, self.members, self.figures)
+
+
+def _without(found: Look, lost: tuple[Lost, ...]) -> Look:
+    unread = {one.member for one in lost}
+    records = [
+        (kind, frozenset(name for name in came if f"{kind}.{name}" not in unread))
+        for kind, came in found.records
+    ]
+    return Look(records, found.unknown, found.values) if unread else found
 
 
 @cache

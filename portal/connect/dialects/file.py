@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from portal.config.identity import read_secret
 from portal.config.tenants import time_zones
-from portal.connect.dialects.forms import EPOCH, Pattern
+from portal.connect.dialects.forms import EPOCH, Pattern, folded_code
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code, ErrorRules, Rules
@@ -105,6 +105,8 @@ class _Reader(TableReader):
             instants=self._form(times, "instants", has_time=True),
             days=self._form(times, "days", has_time=False),
             zone=zone,
+            no_time=self._none(times, "times"),
+            no_text=self._none(values, "values"),
             numbers_as_text=self._one_of(values, "values", "numbers", "number", ["number", "text"]) == "text",
             truth=self._truth(values),
             bom=self._flag(document, "bom"),
@@ -217,6 +219,15 @@ class _Reader(TableReader):
             return cast("Code", words[0]), cast("Code", words[1])
         self.fault(("values", "booleans"), 'must be the words for true and false, such as ["Y", "N"]')
         return None
+
+    def _none(self, table: Table, where: str) -> frozenset[Code]:
+        value = table.get("none", [])
+        words = cast("list[object]", value) if isinstance(value, list) else [None]
+        if all(isinstance(one, str | int) and not isinstance(one, bool) for one in words):
+            codes = cast("list[Code]", words)
+            return frozenset({*map(folded_code, codes), *(str(one) for one in codes if isinstance(one, int))})
+        self.fault((where, "none"), 'must be a list of texts and whole numbers, such as [0, "01.01.0001"]')
+        return frozenset()
 
     def _errors(self, table: Table) -> ErrorRules:
         codes: dict[str, str] = {}

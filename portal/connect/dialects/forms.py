@@ -163,7 +163,7 @@ def number_as_text(value: object) -> object:
 def read_truth(true: str | int, false: str | int) -> Convert:
     """A converter to booleans from the API's two words, in any case, or its two numbers."""
     table = {**_spellings(true, True), **_spellings(false, False)}
-    return lambda value: table.get(_folded(value), value) if isinstance(value, str | int) else value
+    return lambda value: table.get(folded_code(value), value) if isinstance(value, str | int) else value
 
 
 def write_truth(true: str | int, false: str | int) -> Convert:
@@ -172,11 +172,31 @@ def write_truth(true: str | int, false: str | int) -> Convert:
 
 
 def _spellings(value: str | int, meaning: bool) -> dict[object, bool]:
-    return {_folded(value): meaning}
+    return {folded_code(value): meaning}
 
 
-def _folded(value: str | int) -> str | int:
+def folded_code(value: str | int) -> str | int:
+    """A code without case or surrounding spaces; a number is itself."""
     return value.strip().casefold() if isinstance(value, str) else value
+
+
+def read_none(words: frozenset[str | int], convert: Convert | None) -> Convert | None:
+    """The converter with these values read as None; an instant may be longer than the day that stands for none."""
+    if not words:
+        return convert
+    days = tuple(word for word in words if isinstance(word, str) and len(word) == _DAY)
+
+    def read(value: object) -> object:
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            code = folded_code(value)
+            if code in words or (days and isinstance(code, str) and code[:_DAY] in days):
+                return None
+        return convert(value) if convert else value
+
+    return read
+
+
+_DAY = len("0001-01-01")
 
 
 def _reader_of_epoch(second: int) -> Convert:

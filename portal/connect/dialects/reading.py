@@ -24,8 +24,8 @@ class Reading:
     def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
         self.rules = rules
         self.keeps_unknown = keeps_unknown
-        self._instant = forms.read_instant(rules.instants, rules.zone)
-        self._day = forms.read_day(rules.days, rules.zone)
+        self._instant = forms.read_none(rules.no_time, forms.read_instant(rules.instants, rules.zone))
+        self._day = forms.read_none(rules.no_time, forms.read_day(rules.days, rules.zone))
         self._truth = forms.read_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
 
@@ -98,7 +98,10 @@ class Reading:
         names = [f"{one}.{member.name}" for one in family(shape)]
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
-        return self._of_type(member.type, names)
+        convert = self._of_type(member.type, names)
+        if member.is_text and member.nullable:
+            return forms.read_none(self.rules.no_text, convert)
+        return convert
 
     def _text(self, names: list[str]) -> Convert | None:
         table = self.rules.table_of(*names)

@@ -53,6 +53,8 @@ class Rules:
     instants: str = "iso"
     days: str = "iso"
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    no_time: frozenset[Code] = frozenset()
+    no_text: frozenset[Code] = frozenset()
     numbers_as_text: bool = False
     truth: tuple[Code, Code] | None = None
     bom: bool = False

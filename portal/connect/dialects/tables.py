@@ -19,8 +19,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "names": ("members", "query", "enumerations", "first_integer"),
     "envelopes": ("answers", "sent"),
     "lists": ("items", "total", "unread", "paging", "first_page", "largest_page", "sorting"),
-    "times": ("instants", "days", "zone"),
-    "values": ("numbers", "booleans"),
+    "times": ("instants", "days", "zone", "none"),
+    "values": ("numbers", "booleans", "none"),
     "errors": ("code", "fields", "name", "codes", "statuses"),
 }
 """Every key of a dialect file, by table."""

@@ -158,6 +158,7 @@ class Signer(Record, frozen=True, kw_only=True):
     """A person whose signature a form needs; `person_id` is their `sub`, None if not yet known."""
 
     shown_on: ClassVar = ("consents", "home")
+    vital: ClassVar = frozenset({"person_id"})
 
     role: Annotated[SignerRole, "role in which they sign"]
     person_id: Annotated[Id | None, "signer; decides whose turn it is"] = None
@@ -172,6 +173,7 @@ class Signature(Timed, frozen=True, kw_only=True):
     """
 
     shown_on: ClassVar = ("consents",)
+    vital: ClassVar = frozenset({"person_id"})
 
     role: Annotated[SignerRole, "role of the signer"]
     person_id: Annotated[Id | None, "signer"] = None
@@ -208,6 +210,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     """
 
     shown_on: ClassVar = ("consents", "home", "episodes", "storage")
+    vital: ClassVar = frozenset({"embryo_storage_ids", "disposition"})
 
     id: Id
     title: Annotated[str, "form title"]

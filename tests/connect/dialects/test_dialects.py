@@ -85,11 +85,11 @@ def values_of(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.EnumType(cls=cls):
             return st.sampled_from([member.value for member in cast("Any", cls)])
         case inspect.DateTimeType():
-            seconds = st.integers(0, 4_000_000_000)
+            seconds = st.integers(31_600_000, 4_000_000_000)
             start = datetime(1970, 1, 1, tzinfo=UTC)
             return seconds.map(lambda n: (start + timedelta(seconds=n)).isoformat().replace("+00:00", "Z"))
         case inspect.DateType():
-            return st.dates(date(1900, 1, 1), date(2100, 1, 1)).map(date.isoformat)
+            return st.dates(date(1971, 1, 2), date(2100, 1, 1)).map(date.isoformat)
         case inspect.BoolType():
             return st.booleans()
         case inspect.IntType():
