@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -132,7 +133,10 @@ def _serve() -> NoReturn:
 
 
 def _check(*, settings_alone: bool) -> int:
-    """Gunicorn waits for the settings' own check at each start and reload, so that it loads nothing else."""
+    """Gunicorn waits for the settings' own check at each start and reload, so that it loads nothing else.
+
+    That writes every fault to stderr, and to stdout the names of the tenants files that are left out because of one.
+    """
     from portal.config.settings import Settings, SettingsError
 
     try:
@@ -142,14 +146,17 @@ def _check(*, settings_alone: bool) -> int:
         return 2
     if any(tenant.dialect for tenant in settings.tenants.by_key.values()):
         from portal.connect.dialects.file import DialectError
-        from portal.connect.dialects.load import load_dialects
+        from portal.connect.dialects.load import leave_out_unusable
 
         try:
-            load_dialects(settings.tenants, os.environ)
+            settings = replace(settings, tenants=leave_out_unusable(settings.tenants, os.environ))
         except DialectError as error:
             print(*error.faults, sep="\n", file=sys.stderr)
             return 2
     if settings_alone:
+        for file, faults in settings.tenants.left_out.items():
+            print(file)
+            print(*faults, sep="\n", file=sys.stderr)
         return 0
     from portal.operate.check import run
     from portal.operate.settings_files import would_start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
-from portal.config.tenants import Tenants
 from portal.connect.answers.observer import Answers
 from portal.context import Context
 from portal.http import transfer
@@ -103,7 +103,8 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
         MAX_CONTENT_LENGTH=1024 * 1024,
         MAX_FORM_MEMORY_SIZE=1024 * 1024,
     )
-    made = _new_context(settings, clock)
+    settings, dialects = _with_dialects(settings)
+    made = _new_context(settings, dialects, clock)
     app.extensions["portal"] = made
     app.session_interface = made.sessions
     compression.init_app(app)
@@ -139,7 +140,9 @@ def _measure(made: Context) -> None:
         except StoreDown:
             return None
 
-    metrics.tenants(made.settings.tenants.by_key)
+    tenants = made.settings.tenants
+    metrics.tenants(tenants.by_key)
+    metrics.files_at_fault(left_out=tenants.left_out, kept=tenants.kept)
     metrics.sample(
         "portal_ready",
         "Whether requests should be sent here (1), as /readyz says.",
@@ -155,13 +158,17 @@ def _measure(made: Context) -> None:
         metrics.threads(made.settings.threads)
 
 
-def _dialects(tenants: Tenants) -> Mapping[str, Dialect]:
-    """The dialects of the clinics' APIs; a portal whose APIs have none doesn't even load what reads them."""
-    if not any(tenant.dialect for tenant in tenants.by_key.values()):
-        return {}
-    from portal.connect.dialects.load import load_dialects
+def _with_dialects(settings: Settings) -> tuple[Settings, Mapping[str, Dialect]]:
+    """The settings without the clinics whose dialect can't be used, and the others' dialects.
 
-    return load_dialects(tenants, os.environ)
+    A portal whose APIs have none doesn't even load what reads them.
+    """
+    if not any(tenant.dialect for tenant in settings.tenants.by_key.values()):
+        return settings, {}
+    from portal.connect.dialects.load import leave_out_unusable, load_dialects
+
+    tenants = leave_out_unusable(settings.tenants, os.environ)
+    return replace(settings, tenants=tenants), load_dialects(tenants, os.environ)
 
 
 def _declared(dialects: Mapping[str, Dialect], clinic: str) -> frozenset[str]:
@@ -170,12 +177,11 @@ def _declared(dialects: Mapping[str, Dialect], clinic: str) -> frozenset[str]:
     return dialect.absent_means_none if dialect else frozenset()
 
 
-def _new_context(settings: Settings, clock: Clock) -> Context:
+def _new_context(settings: Settings, dialects: Mapping[str, Dialect], clock: Clock) -> Context:
     vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
     providers = Providers(settings.timeouts, clock, settings.breaker)
     checkpoints = Checkpoints(vault.store, clock, days=settings.audit_days)
-    dialects = _dialects(settings.tenants)
     audit_trail = Audit(settings.audit, settings.secret_keys[0], clock, checkpoints)
     return Context(
         settings=settings,
@@ -198,6 +204,7 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
             clock,
             audit=audit_trail,
             check_keys=vault.check_keys,
+            files_at_fault=(*settings.tenants.left_out, *settings.tenants.kept),
         ),
         audit=audit_trail,
     )

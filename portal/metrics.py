@@ -238,6 +238,7 @@ RECORDS = (
 )
 """The kinds of records shown."""
 
+_at_fault: dict[str, str] = {}
 _SIGN_INS: Mapping[str, str] = {"done": "done", "fresh": "done", "refused": "refused"}
 _FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
 _requests_by: dict[tuple[str, str, str], Histogram] = {}
@@ -483,6 +484,12 @@ def tenants(keys: Collection[str]) -> None:
             _tenant_pages.labels(key, outcome)
 
 
+def files_at_fault(*, left_out: Collection[str], kept: Collection[str]) -> None:
+    """Record the tenants files that can't be used: left out with their clinics, or kept as they were before."""
+    _at_fault.clear()
+    _at_fault.update({**dict.fromkeys(kept, "kept"), **dict.fromkeys(left_out, "left-out")})
+
+
 def _begin() -> None:
     """Start the series that alerts use at 0: `increase` misses the first event of a series that starts at 1."""
     for counter in (_opened_records, _listed_records):
@@ -501,6 +508,14 @@ class _Sampled(Collector):
             value = measure()
             if value is not None:
                 yield GaugeMetricFamily(name, help_, value)
+        at_fault = GaugeMetricFamily(
+            "portal_tenants_files_at_fault",
+            "Tenants files with a fault: left-out with their clinics, or kept as they were before the reload.",
+            labels=("file", "state"),
+        )
+        for file, state in _at_fault.items():
+            at_fault.add_metric((file, state), 1)
+        yield at_fault
         build = GaugeMetricFamily("portal_build_info", "What runs here.", labels=("version", "code"))
         build.add_metric((os.environ.get("PORTAL_VERSION") or "unknown", code()), 1)
         yield build

@@ -15,10 +15,10 @@ from typing import Any
 
 from portal.config.identity import read_secret
 from portal.config.tenants import Side, Tenants, TenantsError
-from portal.config.tenants_file import load_tenants
+from portal.config.tenants_file import KEPT, load_tenants
 from portal.config.variables import DECLARED, Timeouts, Variable, Variables, variables_of
 
-_OTHERS = {"PORTAL_WORKER_SLOT", "PORTAL_DEMO_PASSWORD"}
+_OTHERS = {"PORTAL_WORKER_SLOT", "PORTAL_DEMO_PASSWORD", KEPT}
 """Variables that the portal's processes and the demo set for one another."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -327,10 +327,24 @@ def _on_accent(accent: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tenants:
-    """All clinics by key and by host."""
+    """All clinics by key and by host.
+
+    With a folder of tenants files, `file_of` has each clinic's, and `left_out` the files that can't be used, with their faults;
+    `kept` are those used as they were before a reload, because they can't be used as they are now.
+    """
 
     by_key: Mapping[str, Tenant]
     by_host: Mapping[str, Tenant]
+    file_of: Mapping[str, str] = field(default_factory=dict[str, str])
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    kept: tuple[str, ...] = ()
+
+    def without(self, file: str, faults: Iterable[str]) -> Tenants:
+        """Return them without the clinics of this file."""
+        by_key = {key: tenant for key, tenant in self.by_key.items() if self.file_of.get(key) != file}
+        by_host = {host: tenant for host, tenant in self.by_host.items() if tenant.key in by_key}
+        left_out = {**self.left_out, file: (*self.left_out.get(file, ()), *faults)}
+        return replace(self, by_key=by_key, by_host=by_host, left_out=left_out)
 
     def at(self, host: str) -> Tenant | None:
         """Return the tenant for a `Host` header's value, or None if there is none."""

@@ -11,44 +11,67 @@ from typing import Any, cast
 from portal.config.table import Source, read_table, settings_of
 from portal.config.tenants import Tenant, Tenants, TenantsError
 
+_NONE = Tenants({}, {})
+
 DIALECT = ".dialect.toml"
 """How the names of dialect files end, which may stand in a folder of tenants files."""
 
 
+KEPT = "PORTAL_KEPT_FILES"
+"""Names the files in the folder that a reload left as they were, because of faults in the new ones: set by the supervisor."""
+
+
 def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
-    """Read the tenants file, or those of a folder, without its dialects; raise TenantsError with every fault."""
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.glob("*.toml") if not file.name.endswith(DIALECT))
+    """Read the tenants file, or those of a folder, without its dialects; raise TenantsError with every fault.
+
+    A file of a folder that has a fault is left out with its clinics; the others go on without it.
+    """
+    if not path.is_dir():
+        return _of_file(path, environ)
+    files = sorted(file for file in path.glob("*.toml") if not file.name.endswith(DIALECT))
     if not files:
         raise TenantsError([f"{path}: contains no .toml file"])
-    tenants: dict[str, Tenant] = {}
+    by_key: dict[str, Tenant] = {}
     by_host: dict[str, Tenant] = {}
-    faults: list[str] = []
+    file_of: dict[str, str] = {}
+    left_out: dict[str, tuple[str, ...]] = {}
+    known = Tenants(by_key, by_host)
     for file in files:
         try:
-            document = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            faults.append(f"{file}: cannot be read ({error.strerror})")
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            faults.append(f"{file}: is not TOML ({error})")
-        else:
-            _read(document, Source(environ, file.parent, {}, {}), tenants, by_host, faults)
-    if not tenants and not faults:
-        faults.append(f"{path}: contains no [tenants.<key>]")
+            read = _of_file(file, environ, known)
+        except TenantsError as error:
+            left_out[file.name] = tuple(error.faults)
+            continue
+        by_key |= read.by_key
+        by_host |= read.by_host
+        file_of |= dict.fromkeys(read.by_key, file.name)
+    if not by_key:
+        raise TenantsError([fault for faults in left_out.values() for fault in faults])
+    kept = tuple(name for name in environ.get(KEPT, "").split("/") if name)
+    return Tenants(by_key, by_host, file_of, left_out, kept)
+
+
+def _of_file(file: Path, environ: Mapping[str, str], others: Tenants = _NONE) -> Tenants:
+    """Read one file; raise TenantsError with every fault in it, also where its clinics collide with others'."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TenantsError([f"{file}: cannot be read ({error.strerror})"]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TenantsError([f"{file}: is not TOML ({error})"]) from None
+    faults: list[str] = []
+    tenants = _read(document, Source(environ, file.parent, {}, {}), others, faults)
+    if not tenants.by_key and not faults:
+        faults.append(f"{file}: contains no [tenants.<key>]")
     if faults:
         raise TenantsError(faults)
-    return Tenants(tenants, by_host)
+    return tenants
 
 
-def _read(
-    document: dict[str, Any],
-    source: Source,
-    tenants: dict[str, Tenant],
-    by_host: dict[str, Tenant],
-    faults: list[str],
-) -> None:
-    """Add what one file holds to the clinics and their faults."""
+def _read(document: dict[str, Any], source: Source, others: Tenants, faults: list[str]) -> Tenants:
+    """Return the clinics of one file, and add what is wrong with them to the faults."""
+    tenants: dict[str, Tenant] = {}
+    by_host: dict[str, Tenant] = {}
     unknown = sorted(document.keys() - {"care", "tenants"})
     faults += [f"{name}: isn't a setting of the tenants file" for name in unknown]
     care, clinics = (_table(document, name, faults) for name in ("care", "tenants"))
@@ -59,7 +82,7 @@ def _read(
         if not isinstance(table, dict):
             faults.append(f"{where}: must be a table ([{where}])")
             continue
-        if key in tenants:
+        if key in others.by_key:
             faults.append(f"{where}: is defined twice")
             continue
         clinic = shared | cast("dict[str, Any]", table)
@@ -69,8 +92,10 @@ def _read(
             faults += [f"{where}{fault}" for fault in error.args]
             continue
         for host in tenants[key].hosts:
-            if (other := by_host.setdefault(host, tenants[key])).key != key:
+            other = others.by_host.get(host) or by_host.setdefault(host, tenants[key])
+            if other.key != key:
                 faults.append(f"{where}.hosts: {host!r} already belongs to {other.key}")
+    return Tenants(tenants, by_host)
 
 
 def _table(document: dict[str, Any], name: str, faults: list[str]) -> dict[str, Any]:

@@ -54,6 +54,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     """Run all checks; an upstream that several clinics share is checked once."""
     tenants = list(settings.tenants.by_key.values())
     yield _settings(settings)
+    yield from _left_out(settings)
     yield from _unknown(settings)
     yield from _colours(tenants)
     yield from _contacts(tenants)
@@ -78,6 +79,12 @@ def findings(settings: Settings) -> Iterator[Finding]:
 def _settings(settings: Settings) -> Finding:
     clinics, hosts = len(settings.tenants.by_key), len(settings.tenants.by_host)
     return Finding("settings", f"{clinics} clinics at {hosts} hosts")
+
+
+def _left_out(settings: Settings) -> Iterator[Finding]:
+    for file, faults in settings.tenants.left_out.items():
+        for fault in faults:
+            yield Finding(file, fault, "Correct it: until then its clinics are left out", is_fault=True)
 
 
 def _unknown(settings: Settings) -> Iterator[Finding]:

@@ -36,8 +36,13 @@ class Readiness:
         *,
         audit: Audit | None = None,
         check_keys: Callable[[], None] = lambda: None,
+        files_at_fault: Sequence[str] = (),
     ) -> None:
-        """`check_keys` raises WrongKey if the store is sealed with other secret keys."""
+        """`check_keys` raises WrongKey if the store is sealed with other secret keys.
+
+        `files_at_fault` names tenants files that can't be used: no reason not to be ready for the other clinics.
+        """
+        self._files_at_fault = files_at_fault
         self._store = store
         self._check_keys = check_keys
         self._wrong_key = ""
@@ -112,4 +117,6 @@ class Readiness:
         words += self._faults
         if self._unmet:
             words.append(f"{len(self._unmet)} of {self._providers} identity servers never answered")
+        if self._files_at_fault:
+            words.append(f"tenants files that can't be used: {', '.join(self._files_at_fault)}")
         return "; ".join(words)

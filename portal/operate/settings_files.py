@@ -22,6 +22,9 @@ from portal.operate import lines, scratch
 
 _ROOT = Path(__file__).parents[2]
 _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
+KEPT = "PORTAL_KEPT_FILES"
+"""The same as in portal/config/tenants_file.py, which gunicorn's master doesn't load."""
+
 _LARGEST_SECRET = 16_384
 _LARGEST_TEXT = 1024 * 1024
 
@@ -43,6 +46,7 @@ class SettingsFiles:
         self._number = count()
         self._before: Path | None = None
         self._now: Path | None = None
+        self._left_out: list[str] = []
 
     def read(self) -> bool:
         """Copy the files and return True if they are valid; if not, write every fault to stderr, one per line.
@@ -52,41 +56,71 @@ class SettingsFiles:
         folder = self.folder / str(next(self._number))
         taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
         try:
-            taken |= self._read_secrets()
+            secrets = self._read_secrets()
         except _Unreadable as error:
             lines.say("error", str(error))
             shutil.rmtree(folder, ignore_errors=True)
             return False
-        done = subprocess.run(
-            [sys.executable, "-m", "portal", "check", "--settings"],
-            cwd=_ROOT,
-            env={name: value for name, value in os.environ.items() if name not in self._secrets} | taken,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        faults = done.stderr
-        for name, source in self._copied.items():
-            faults = faults.replace(taken[name], str(source))
-            faults = faults.replace(str(folder / name), str(source.parent))
-        lines.say("error", faults)
-        if done.returncode != 0:
+        taken[KEPT] = ""
+        without_secrets = {name: value for name, value in os.environ.items() if name not in self._secrets}
+        is_good, left_out = self._check(folder, without_secrets | taken | secrets)
+        goes_on = [name for name in left_out if is_good and name not in self._left_out]
+        if kept := self._as_before(goes_on, Path(taken.get("PORTAL_TENANTS", ""))):
+            lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
+            taken[KEPT] = "/".join(kept)
+            is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
+        if not is_good:
             shutil.rmtree(folder, ignore_errors=True)
             return False
-        os.environ.update(taken)
+        self._left_out = left_out
+        os.environ.update(taken | secrets)
         *older, self._before, self._now = (self._before, self._now, folder)
         for old in filter(None, older):  # workers that are still ending use the previous one
             shutil.rmtree(old, ignore_errors=True)
         return True
 
+    def _check(self, folder: Path, environment: dict[str, str]) -> tuple[bool, list[str]]:
+        """Whether the portal can start with the copies in `folder`, and which tenants files it would leave out."""
+        done = subprocess.run(
+            [sys.executable, "-m", "portal", "check", "--settings"],
+            cwd=_ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        faults = done.stderr
+        for name, source in self._copied.items():
+            faults = faults.replace(environment[name], str(source))
+            faults = faults.replace(str(folder / name), str(source.parent))
+        lines.say("error", faults)
+        return done.returncode == 0, done.stdout.splitlines()
+
+    def _as_before(self, files: list[str], copies: Path) -> list[str]:
+        """Put these files as they were at the last reload in the place of their faulty versions; return those there were."""
+        before = self._now / "PORTAL_TENANTS" / copies.name if self._now else None
+        kept = [name for name in files if before and (before / name).is_file()]
+        for name in kept:
+            shutil.copyfile(cast("Path", before) / name, copies / name)
+        return kept
+
     def _read_secrets(self) -> dict[str, str]:
-        """The portal's secrets that are in files; raises _Unreadable."""
+        """The portal's secrets that are in files; raises _Unreadable.
+
+        Where each clinic has a file of its own in a folder, one whose secret can't be read is left out, and the others not.
+        """
         named = {word for source in self._copied.values() for word in _words_of(source)}
-        ours = {
-            name: file for name, file in self._secrets.items() if name.startswith("PORTAL_") or name in named
-        }
-        return {name: text for name, file in ours.items() if (text := _secret(name, file))}
+        is_folder = self._copied.get("PORTAL_TENANTS", Path()).is_dir() and "PORTAL_TENANTS" in self._copied
+        texts: dict[str, str] = {}
+        for name, file in self._secrets.items():
+            if name.startswith("PORTAL_") or name in named:
+                try:
+                    texts[name] = _secret(name, file)
+                except _Unreadable as error:
+                    if name.startswith("PORTAL_") or not is_folder:
+                        raise
+                    lines.say("error", str(error))
+        return {name: text for name, text in texts.items() if text}
 
 
 def would_start() -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from portal.app import create_app
 from portal.config.settings import Settings, SettingsError
+from portal.operate import check
 
 ENVIRONMENT = {
     "PORTAL_SECRET_KEYS": "a-key-for-tests-a-key-for-tests-a-key-for-tests",
@@ -87,16 +88,78 @@ def test_a_thousand_clinics_are_read_within_the_start_budget(tmp_path: Path) -> 
     assert found is not None and found.key == "clinic999"
 
 
-def test_one_invalid_file_among_a_thousand_is_named(tmp_path: Path) -> None:
+def read(folder: Path, **more: str) -> Settings:
+    store = f"sqlite:///{folder.parent}/store.db"
+    return Settings.from_env(
+        {**ENVIRONMENT, "PORTAL_TENANTS": str(folder), "PORTAL_STORE_URL": store, **more}
+    )
+
+
+def test_one_invalid_file_among_a_thousand_is_left_out_and_named(tmp_path: Path) -> None:
     folder = clinics(tmp_path / "clinics", 1000)
     (folder / "0500.toml").write_text("[tenants.clinic500\n")
+    tenants = read(folder).tenants
+    assert len(tenants.by_key) == 999
+    assert tenants.at("clinic500.example") is None
+    ((file, (fault,)),) = tenants.left_out.items()
+    assert file == "0500.toml"
+    assert "0500.toml: is not TOML" in fault
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("CLINIC2_SECRET", "CLINIC9_SECRET"), "set CLINIC9_SECRET"),
+        (("[tenants.clinic2]", "[tenants.clinic1]"), "tenants.clinic1: is defined twice"),
+        (("clinic2.example", "clinic1.example"), "'clinic1.example' already belongs to clinic1"),
+        (("[tenants.", "[clinics."), "clinics: isn't a setting of the tenants file"),
+    ],
+)
+def test_a_clinic_with_a_fault_is_left_out_whole(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    folder = clinics(tmp_path / "clinics", 4)
+    file = folder / "0002.toml"
+    text = file.read_text().replace("CLINIC_SECRET", "CLINIC2_SECRET")
+    file.write_text(text)
+    assert set(read(folder, CLINIC2_SECRET="s").tenants.by_key) == {f"clinic{n}" for n in range(4)}
+    assert change[0] in text
+    file.write_text(text.replace(*change))
+    tenants = read(folder, CLINIC2_SECRET="s").tenants
+    assert set(tenants.by_key) == {"clinic0", "clinic1", "clinic3"}
+    assert tenants.by_key["clinic1"].hosts == ("clinic1.example",), "whose it was first"
+    assert {tenant.key for tenant in tenants.by_host.values()} == set(tenants.by_key)
+    assert any(said in fault for fault in tenants.left_out["0002.toml"])
+
+
+def test_a_portal_without_a_usable_clinic_does_not_start(tmp_path: Path) -> None:
+    folder = clinics(tmp_path / "clinics", 2)
+    for file in folder.glob("*.toml"):
+        file.write_text("[tenants.a")
     with pytest.raises(SettingsError) as refused:
-        Settings.from_env(
-            {
-                **ENVIRONMENT,
-                "PORTAL_TENANTS": str(folder),
-                "PORTAL_STORE_URL": f"sqlite:///{tmp_path}/store.db",
-            }
-        )
-    assert len(refused.value.faults) == 1
-    assert "0500.toml: is not TOML" in refused.value.faults[0]
+        read(folder)
+    assert len(refused.value.faults) == 2
+
+
+def test_a_clinic_whose_dialect_cannot_be_used_is_left_out(tmp_path: Path) -> None:
+    folder = clinics(tmp_path / "clinics", 3)
+    file = folder / "0001.toml"
+    file.write_text(file.read_text() + 'dialect = "odd.dialect.toml"\n')
+    (folder / "odd.dialect.toml").write_text("nonsense = 1\n")
+    app = create_app(read(folder))
+    tenants = app.extensions["portal"].settings.tenants
+    assert set(tenants.by_key) == {"clinic0", "clinic2"}
+    assert "nonsense" in " ".join(tenants.left_out["0001.toml"])
+
+
+def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_path: Path) -> None:
+    folder = clinics(tmp_path / "clinics", 3)
+    (folder / "0001.toml").write_text("[tenants.a")
+    settings = read(folder, PORTAL_METRICS_TOKEN="t" * 20, PORTAL_KEPT_FILES="0002.toml")
+    client = create_app(settings).test_client()
+    assert "tenants files that can't be used: 0001.toml, 0002.toml" in client.get("/readyz").text
+    told = client.get("/metrics", headers={"Authorization": f"Bearer {'t' * 20}"}).text
+    assert 'portal_tenants_files_at_fault{file="0001.toml",state="left-out"} 1.0' in told
+    assert 'portal_tenants_files_at_fault{file="0002.toml",state="kept"} 1.0' in told
+    (finding,) = check._left_out(settings)
+    assert (finding.what, finding.is_fault) == ("0001.toml", True)
+    assert client.get("/signed-out", headers={"Host": "clinic0.example"}).status_code == 200
+    assert client.get("/signed-out", headers={"Host": "clinic1.example"}).status_code == 421

@@ -66,7 +66,10 @@ def portal(service: CareService, tmp_path_factory: pytest.TempPathFactory) -> It
     running.stop()
 
 
-def test_rules_use_existing_series_and_labels(service: CareService, portal: PortalThread) -> None:
+def test_rules_use_existing_series_and_labels(
+    service: CareService, portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(metrics._at_fault, "riverside.toml", "kept")
     portal.sign_in("amelia").get("/consents")
     asked = f"http://127.0.0.1:{portal.port}/metrics"
     known = labels_by_series(

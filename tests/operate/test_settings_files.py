@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from portal.config import tenants_file
+from portal.config.settings import Settings
 from portal.operate import settings_files, supervisor
 from portal.operate.settings_files import SettingsFiles
 
@@ -50,6 +52,84 @@ def test_a_secret_that_cannot_be_read_is_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{name}_FILE: ")
     assert why in line
+
+
+@pytest.fixture
+def clinics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four clinics, each with a file and a secret of its own, of a portal that may start."""
+    folder = tmp_path / "clinics"
+    folder.mkdir()
+    for key in ("a", "b", "c", "d"):
+        (folder / f"{key}.toml").write_text(
+            f'''
+            [tenants.{key}]
+            base_url = "http://127.0.0.1:1"
+            auth_url = "http://127.0.0.1:1"
+            hosts = ["{key}.example"]
+            name = "Clinic {key}"
+            client_id = "{key}"
+            client_secret_env = "{key.upper()}_CLIENT_SECRET"
+            time_zone = "Europe/London"
+            '''
+        )
+        (tmp_path / key).write_text(f"the secret of {key}")
+        monkeypatch.setenv(f"{key.upper()}_CLIENT_SECRET_FILE", str(tmp_path / key))
+        monkeypatch.setenv(f"{key.upper()}_CLIENT_SECRET", "")
+        monkeypatch.delenv(f"{key.upper()}_CLIENT_SECRET")
+    monkeypatch.setenv("PORTAL_TENANTS", str(folder))
+    monkeypatch.setenv("PORTAL_SECRET_KEYS", "k" * 40)
+    monkeypatch.setenv("PORTAL_STORE_URL", f"sqlite:///{tmp_path}/store.db")
+    monkeypatch.setenv("PORTAL_LOG", "text")
+    monkeypatch.setenv(settings_files.KEPT, "")
+    monkeypatch.setattr(settings_files.scratch, "new_folder", lambda _: tmp_path / "copies")
+    return folder
+
+
+def test_a_clinic_with_a_fault_is_left_out_at_the_start(
+    clinics: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clinics / "b.toml").write_text("[tenants.b")
+    (tmp_path / "c").unlink()
+    assert SettingsFiles().read()
+    said = capsys.readouterr().err
+    assert f"{clinics}/b.toml: is not TOML" in said
+    assert "C_CLIENT_SECRET_FILE: No such file or directory" in said
+    tenants = Settings.from_env().tenants
+    assert (set(tenants.by_key), set(tenants.left_out), tenants.kept) == (
+        {"a", "d"},
+        {"b.toml", "c.toml"},
+        (),
+    )
+
+
+def test_a_clinic_with_a_fault_goes_on_as_before_at_a_reload(
+    clinics: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clinics / "a.toml").rename(tmp_path / "good.toml")
+    (clinics / "a.toml").write_text("[tenants.a")
+    files = SettingsFiles()
+    assert files.read()
+    (clinics / "b.toml").write_text("[tenants.b")
+    (tmp_path / "c").unlink()
+    capsys.readouterr()
+    assert files.read()
+    assert "b.toml, c.toml: used as before" in capsys.readouterr().err
+    tenants = Settings.from_env().tenants
+    assert (set(tenants.by_key), set(tenants.left_out)) == ({"b", "c", "d"}, {"a.toml"})
+    assert tenants.kept == ("b.toml", "c.toml")
+    assert tenants.by_key["c"].client.client_secret == "the secret of c"
+    (tmp_path / "good.toml").rename(clinics / "a.toml")
+    assert files.read()
+    tenants = Settings.from_env().tenants
+    assert (set(tenants.by_key), tenants.left_out, tenants.kept) == (
+        {"a", "b", "c", "d"},
+        {},
+        ("b.toml", "c.toml"),
+    )
+
+
+def test_the_master_and_the_settings_call_the_kept_files_the_same() -> None:
+    assert settings_files.KEPT == tenants_file.KEPT
 
 
 def test_other_programs_variables_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,3 +26,25 @@ def load_dialects(tenants: Tenants, environ: Mapping[str, str]) -> Mapping[str, 
     if faults:
         raise DialectError(faults)
     return {key: made[path] for key, path in named.items()}
+
+
+def leave_out_unusable(tenants: Tenants, environ: Mapping[str, str]) -> Tenants:
+    """Return the clinics without those files of the folder that name a dialect which can't be used.
+
+    Raises DialectError if they aren't in a folder, or none would be left.
+    """
+    faults: dict[Path, list[str]] = {}
+    for path in {tenant.dialect for tenant in tenants.by_key.values() if tenant.dialect}:
+        try:
+            Dialect(read_dialect(path, environ))
+        except DialectError as error:
+            faults[path] = error.faults
+    left = tenants
+    for key, tenant in tenants.by_key.items():
+        if tenant.dialect in faults and key in left.by_key:
+            if key not in tenants.file_of:
+                raise DialectError([fault for path in sorted(faults) for fault in faults[path]])
+            left = left.without(tenants.file_of[key], faults[tenant.dialect])
+    if not left.by_key:
+        raise DialectError([fault for path in sorted(faults) for fault in faults[path]])
+    return left
