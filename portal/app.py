@@ -23,6 +23,7 @@ from portal.connect.answers.observer import Answers
 from portal.context import Context
 from portal.http import transfer
 from portal.http.circuit_breaker import Breakers
+from portal.operate.fingerprints import fingerprints
 from portal.operate.readiness import Readiness
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
@@ -142,6 +143,7 @@ def _measure(made: Context) -> None:
 
     tenants = made.settings.tenants
     metrics.tenants(tenants.by_key)
+    metrics.configured(fingerprints(made.settings))
     metrics.files_at_fault(left_out=tenants.left_out, kept=tenants.kept)
     metrics.sample(
         "portal_ready",

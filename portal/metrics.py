@@ -239,6 +239,7 @@ RECORDS = (
 """The kinds of records shown."""
 
 _at_fault: dict[str, str] = {}
+_fingerprints: dict[str, str] = {}
 _SIGN_INS: Mapping[str, str] = {"done": "done", "fresh": "done", "refused": "refused"}
 _FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
 _requests_by: dict[tuple[str, str, str], Histogram] = {}
@@ -490,6 +491,11 @@ def files_at_fault(*, left_out: Collection[str], kept: Collection[str]) -> None:
     _at_fault.update({**dict.fromkeys(kept, "kept"), **dict.fromkeys(left_out, "left-out")})
 
 
+def configured(fingerprints: Mapping[str, str]) -> None:
+    """Record the fingerprints of what all machines must have in common, by what they are of."""
+    _fingerprints.update(fingerprints)
+
+
 def _begin() -> None:
     """Start the series that alerts use at 0: `increase` misses the first event of a series that starts at 1."""
     for counter in (_opened_records, _listed_records):
@@ -516,6 +522,14 @@ class _Sampled(Collector):
         for file, state in _at_fault.items():
             at_fault.add_metric((file, state), 1)
         yield at_fault
+        configured = GaugeMetricFamily(
+            "portal_config_info",
+            "Fingerprints of the secret keys, tenants and settings: the same on all machines.",
+            labels=("of", "fingerprint"),
+        )
+        for of, fingerprint in _fingerprints.items():
+            configured.add_metric((of, fingerprint), 1)
+        yield configured
         build = GaugeMetricFamily("portal_build_info", "What runs here.", labels=("version", "code"))
         build.add_metric((os.environ.get("PORTAL_VERSION") or "unknown", code()), 1)
         yield build

@@ -61,7 +61,9 @@ def _secret(variable: Any, source: Source) -> str:
         raise ValueError("is missing")
     secret = read_secret(text(variable, source), source.environ)
     if secret is None:
-        raise ValueError(f"set {variable} (or {variable}_FILE) in the environment")
+        raise ValueError(
+            f"set {variable} (or {variable}_FILE) in the environment, or put it into the folder PORTAL_SECRETS"
+        )
     return secret
 
 
@@ -181,10 +183,15 @@ def _texts_by_name(value: Any) -> Mapping[str, str]:
 
 
 def read_secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the secret in variable `name`, or in the file that `name_FILE` points to; None if that can't be read."""
+    """Return the secret in variable `name`, in the file that `name_FILE` points to or in the folder PORTAL_SECRETS.
+
+    None if it can't be read.
+    """
     if value := environ.get(name):
         return value
-    file = environ.get(f"{name}_FILE")
+    file, folder = environ.get(f"{name}_FILE"), environ.get("PORTAL_SECRETS")
+    if not file and folder and re.fullmatch(r"\w+", name):
+        file = f"{folder}/{name}"
     try:
         return Path(file).read_text(encoding="utf-8").strip() or None if file else None
     except (OSError, ValueError):  # bytes that aren't UTF-8, a NUL in the name

@@ -129,6 +129,14 @@ class Variables:
         "path of the tenants file, or of a folder of them",
         "set it to the path of the tenants file (docs/configuration.md)",
     )
+    secrets_folder: Path | None = _variable(
+        "PORTAL_SECRETS",
+        None,
+        _checked(
+            "a folder that the portal's user may read", Path, lambda path: os.access(path, os.R_OK | os.X_OK)
+        ),
+        "a folder of the clinics' secrets, each in a file with the name that the tenants file gives it; read at each reload",
+    )
     secret_keys: tuple[str, ...] = _variable(
         "PORTAL_SECRET_KEYS",
         None,

@@ -25,6 +25,7 @@ _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
 KEPT = "PORTAL_KEPT_FILES"
 """The same as in portal/config/tenants_file.py, which gunicorn's master doesn't load."""
 
+_SECRETS = "PORTAL_SECRETS"
 _LARGEST_SECRET = 16_384
 _LARGEST_TEXT = 1024 * 1024
 
@@ -38,6 +39,9 @@ class SettingsFiles:
     def __init__(self) -> None:
         self.folder = scratch.new_folder("portal-files-")
         self._copied = {name: Path(os.environ[name]) for name in _COPIED if os.environ.get(name)}
+        self._folder_of_secrets = os.environ.get(_SECRETS)
+        self._given = set(os.environ)
+        self._from_folder: set[str] = set()
         self._secrets = {
             name.removesuffix("_FILE"): Path(value)
             for name, value in os.environ.items()
@@ -62,7 +66,8 @@ class SettingsFiles:
             shutil.rmtree(folder, ignore_errors=True)
             return False
         taken[KEPT] = ""
-        without_secrets = {name: value for name, value in os.environ.items() if name not in self._secrets}
+        before = self._secrets.keys() | self._from_folder
+        without_secrets = {name: value for name, value in os.environ.items() if name not in before}
         is_good, left_out = self._check(folder, without_secrets | taken | secrets)
         goes_on = [name for name in left_out if is_good and name not in self._left_out]
         if kept := self._as_before(goes_on, Path(taken.get("PORTAL_TENANTS", ""))):
@@ -73,6 +78,7 @@ class SettingsFiles:
             shutil.rmtree(folder, ignore_errors=True)
             return False
         self._left_out = left_out
+        self._from_folder |= secrets.keys() - self._secrets.keys()
         os.environ.update(taken | secrets)
         *older, self._before, self._now = (self._before, self._now, folder)
         for old in filter(None, older):  # workers that are still ending use the previous one
@@ -120,6 +126,20 @@ class SettingsFiles:
                     if name.startswith("PORTAL_") or not is_folder:
                         raise
                     lines.say("error", str(error))
+        return {name: text for name, text in texts.items() if text} | self._in_folder(
+            named - self._secrets.keys()
+        )
+
+    def _in_folder(self, named: set[str]) -> dict[str, str]:
+        """The secrets with these names that are in the folder of secrets; one that can't be read is its clinic's fault."""
+        texts: dict[str, str] = {}
+        for name in sorted(named - self._given):
+            file = Path(self._folder_of_secrets or "", name)
+            if self._folder_of_secrets and file.exists():
+                try:
+                    texts[name] = _secret(name, file)
+                except _Unreadable as error:
+                    lines.say("error", str(error).replace("_FILE", f" in {_SECRETS}", 1))
         return {name: text for name, text in texts.items() if text}
 
 

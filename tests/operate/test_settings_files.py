@@ -128,6 +128,36 @@ def test_a_clinic_with_a_fault_goes_on_as_before_at_a_reload(
     )
 
 
+def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
+    clinics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "D_CLIENT_SECRET").write_text("what the environment's file goes before\n")
+    monkeypatch.setenv("PORTAL_SECRETS", str(secrets))
+    for name in ("NEW_CLIENT_SECRET", "ODD_CLIENT_SECRET"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    files = SettingsFiles()
+    assert files.read()
+    text = (clinics / "a.toml").read_text()
+    for key in ("new", "odd", "gone"):
+        new = text.replace("tenants.a", f"tenants.{key}").replace("a.example", f"{key}.example")
+        (clinics / f"{key}.toml").write_text(new.replace("A_CLIENT", f"{key.upper()}_CLIENT"))
+    (secrets / "NEW_CLIENT_SECRET").write_text("the new one's\n")
+    (secrets / "ODD_CLIENT_SECRET").write_bytes(b"\xff")
+    assert files.read()
+    assert "ODD_CLIENT_SECRET in PORTAL_SECRETS: the file isn't text in UTF-8" in capsys.readouterr().err
+    tenants = Settings.from_env().tenants
+    assert set(tenants.left_out) == {"odd.toml", "gone.toml"}
+    assert tenants.by_key["new"].client.client_secret == "the new one's"
+    assert tenants.by_key["d"].client.client_secret == "the secret of d"
+    (secrets / "NEW_CLIENT_SECRET").write_text("changed")
+    assert Settings.from_env().tenants.by_key["new"].client.client_secret == "the new one's", "until a reload"
+    assert files.read()
+    assert Settings.from_env().tenants.by_key["new"].client.client_secret == "changed"
+
+
 def test_the_master_and_the_settings_call_the_kept_files_the_same() -> None:
     assert settings_files.KEPT == tenants_file.KEPT
 
