@@ -8,12 +8,17 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Tests start Python a few hundred times: keep bytecode caches, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots documents clean
+.PHONY: help install production demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots documents clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 install: $(VENV)/.assets  ## install what the portal and its demo need into .venv
+
+production: $(VENV)/.uv  ## install what the portal alone needs into .venv: no care service, no tools
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/portal.txt
+	@$(RUN) -m portal.web.static
+	@$(VENV)/bin/pybabel --quiet compile --directory portal/i18n/translations
 
 demo: $(VENV)/.assets  ## run the portal and the care service with sample people
 	@$(RUN) -m portal demo

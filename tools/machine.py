@@ -28,7 +28,12 @@ FONTS = Requirement(
 PDFSIG = Requirement("pdfsig", ("poppler-utils",), lambda: find("pdfsig") is not None)
 CERTUTIL = Requirement("certutil", ("libnss3-tools",), lambda: find("certutil") is not None)
 PROMTOOL = Requirement("promtool", ("prometheus",), lambda: find("promtool") is not None)
-REQUIREMENTS = (*SERVERS, PANGO, CHROMIUM, FONTS, PDFSIG, CERTUTIL, PROMTOOL, program("openssl"))
+KUBECTL = Requirement("kubectl", ("kubernetes-client",), lambda: find("kubectl") is not None)
+SYSTEMD = Requirement("systemd-analyze", ("systemd",), lambda: find("systemd-analyze") is not None)
+REQUIREMENTS = (
+    *(*SERVERS, PANGO, CHROMIUM, FONTS, PDFSIG, CERTUTIL, PROMTOOL, KUBECTL, SYSTEMD),
+    *(program("openssl"), program("caddy")),
+)
 JAVA = Requirement("Java", ("default-jre-headless",), lambda: find("java") is not None)
 NODE = Requirement("Node", ("nodejs",), lambda: find("node") is not None)
 NPM = program("npm")

@@ -31,7 +31,7 @@ from portal.demo.stack import (
 
 SERVERS = (POSTGRESQL, program("nginx"), program("redis-server"))
 _NGINX = Path(__file__).with_name("nginx.conf")
-_PAGES = Path(__file__).parents[2] / "docs" / "nginx"
+_PAGES = Path(__file__).parents[2] / "deploy" / "nginx"
 
 
 class Scale:

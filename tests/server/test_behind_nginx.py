@@ -1,4 +1,4 @@
-"""nginx as documented in docs/operations.md, in front of the server: what it forwards, refuses and logs."""
+"""nginx as in deploy/nginx, in front of the server: what it forwards, refuses and logs."""
 
 from __future__ import annotations
 

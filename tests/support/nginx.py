@@ -1,9 +1,8 @@
-"""nginx with the configuration for one machine from docs/operations.md, with other ports and folders."""
+"""nginx with the configuration for one machine, deploy/nginx/portal.conf, with other ports and folders."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import ssl
@@ -14,8 +13,8 @@ from portal.demo.programs import path_of
 from tests.support.certificates import self_signed
 from tests.support.stack import ROOT, Process, free_port
 
-_DOCUMENT = ROOT / "docs" / "operations.md"
-_MAIN = """
+_OURS = ROOT / "deploy" / "nginx"
+MAIN = """
 daemon off;
 {user}
 pid {folder}/nginx.pid;
@@ -31,7 +30,7 @@ http {{
     include {folder}/portal.conf;
 }}
 """
-"""What Debian's nginx.conf is around the document's file, with what the document says to set there.
+"""What Debian's nginx.conf is around that file, with what docs/operations.md says to set there.
 
 Run by root, nginx stays root: the folders of tests are for nobody else.
 """
@@ -48,10 +47,10 @@ class Nginx(Process):
         key, certificate = self_signed("localhost", "127.0.0.1")
         (folder / "fullchain.pem").write_bytes(certificate)
         (folder / "key.pem").write_bytes(key)
-        (folder / "portal.conf").write_text(self._documented(portal_port))
-        shutil.copytree(ROOT / "docs" / "nginx", folder / "nginx")
+        (folder / "portal.conf").write_text(self._configuration(portal_port))
+        shutil.copytree(_OURS, folder / "nginx")
         user = "user root;" if os.geteuid() == 0 else ""
-        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=user))
+        (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user))
         program = path_of("nginx")
         super().__init__(
             [program, "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "stderr"], {}, folder / "log"
@@ -61,22 +60,17 @@ class Nginx(Process):
             assert self.child.poll() is None and time.monotonic() < until, self.log.read_text()
             time.sleep(0.02)
 
-    def _documented(self, portal_port: int) -> str:
-        text = _DOCUMENT.read_text(encoding="utf-8")
-        found = re.search(
-            r"```nginx\n(# /etc/nginx/conf\.d/portal\.conf, for one machine\n.*?)```", text, re.DOTALL
-        )
-        assert found, "docs/operations.md no longer contains the nginx configuration for one machine"
-        given = found[1]
+    def _configuration(self, portal_port: int) -> str:
+        given = (_OURS / "portal.conf").read_text(encoding="utf-8")
         for theirs, ours in {
             "/var/log/nginx/error.log": f"{self.folder}/error.log",
             "listen 80 ": f"listen 127.0.0.1:{self.plain_port} ",
             "listen 443 ": f"listen 127.0.0.1:{self.port} ",
             "/etc/portal/tls/": f"{self.folder}/",
-            "/srv/portal/docs;": f"{self.folder};",
+            "/srv/portal/deploy;": f"{self.folder};",
             "http://127.0.0.1:8000;": f"http://127.0.0.1:{portal_port};",
         }.items():
-            assert theirs in given, f"docs/operations.md: {theirs}"
+            assert theirs in given, theirs
             given = given.replace(theirs, ours)
         return given
 

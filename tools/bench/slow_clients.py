@@ -3,7 +3,7 @@
     make bench-slow                      1,000 unfinished requests, 100 slow bodies, 40 readers of 100 MB at 1 kB/s, for 60 s
     python -m tools.bench.slow_clients --seconds 10
 
-nginx is configured as in docs/operations.md. Other people request pages meanwhile, from another address.
+nginx is configured as in deploy/nginx. Other people request pages meanwhile, from another address.
 """
 
 from __future__ import annotations
