@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
@@ -52,6 +53,17 @@ class Adapter:
         """Return the status that an error's status stands for."""
         return status
 
+    def is_well(self, body: bytes) -> bool | None:
+        """Whether a response of a successful status says that it was well; None if it should but doesn't say.
+
+        Here only one that says the opposite: a top-level member such as `"success": false`.
+        """
+        return not _SAYS_NO.search(body, 0, _FIRST) or _says_no(decoding.plain(body)) is False
+
+    def status_of(self, answer: object) -> int | None:
+        """Return the status that the code of an unsuccessful answer stands for, whatever the response's own is."""
+        return None
+
     def code_of(self, answer: object) -> str | None:
         """Return the code in an error response, if it stands in another place than usual."""
         return None
@@ -71,6 +83,21 @@ class Adapter:
     def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:
         """Return the portal's name of a member that was sent."""
         return theirs
+
+
+_SAYS_NO = re.compile(
+    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b', re.IGNORECASE
+)
+_FIRST = 4096
+
+
+def _says_no(answer: object) -> bool:
+    said = cast("dict[str, object]", answer).items() if isinstance(answer, dict) else ()
+    return any(
+        name.lower().replace("_", "") in {"ok", "success", "succeeded", "issuccess", "issuccessful"}
+        and value in (False, "false", "False")
+        for name, value in said
+    )
 
 
 PLAIN = Adapter()

@@ -42,7 +42,7 @@ from portal.services.errors import (
     StepUpNeeded,
     Unavailable,
 )
-from portal.services.failures import from_answer, step_up_age
+from portal.services.failures import from_answer, from_success, step_up_age
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, References, with_fixed
 from portal.services.salvage import Lost
@@ -212,9 +212,21 @@ class Care:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
-        if answer.status in accepted:
-            return answer
-        raise self.error(answer, endpoint)
+        if answer.status not in accepted:
+            raise self.error(answer, endpoint)
+        well = not answer.body.strip() or self.adapter.is_well(answer.body)
+        if well is None:
+            raise BadResponse("doesn't say whether it was well")
+        if not well:
+            raise self._error_sent_as_success(answer, endpoint)
+        return answer
+
+    def _error_sent_as_success(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
+        """The error that a response of a successful status stands for; nothing was done."""
+        retry.log_failure(
+            endpoint.group, "an error sent as success", answer.headers, ours=self.correlation_id
+        )
+        return from_success(answer.body, endpoint=endpoint, adapter=self.adapter)
 
     def _refuse_switched_off(self, endpoint: AnyEndpoint) -> None:
         if endpoint.module in self.modules_off:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, ClassVar
 
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
-from portal.services.errors import NotFound
+from portal.services.errors import NotFound, Unavailable
 from portal.services.paging import CAP, requested_page
+from portal.services.read_back import read_back
 from portal.services.uses import NOT_SENT
 
 
@@ -239,11 +241,22 @@ def get_conversation_and_others(
     raise NotFound
 
 
+def _is_archived(care: Care, conversation_id: str) -> bool:
+    try:
+        return get_conversation(care, conversation_id).is_archived
+    except NotFound:  # some APIs list no archived ones
+        return True
+
+
 def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:
-    """Archive conversations and return how many; None if the API doesn't say, although they are archived.
+    """Archive conversations and return how many; None if the API doesn't say, although they are archived: then they are read.
 
     POST /api/messaging/archive (care API specification §4). A repeat does no harm.
     """
     chosen = ConversationsToArchive(conversation_ids=tuple(conversation_ids))
     done = care.act(ARCHIVE_CONVERSATIONS, chosen)
+    if done is None or not done.archived_count:
+        for conversation_id in conversation_ids:
+            if not read_back(partial(_is_archived, care, conversation_id)):
+                raise Unavailable("it isn't archived", outcome_known=False)
     return None if done is None else done.archived_count

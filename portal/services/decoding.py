@@ -234,6 +234,14 @@ def decode_translated(body: bytes, into: type[T], translate: Callable[[object], 
     return _forgiven(answer, into)
 
 
+def plain(body: bytes) -> object:
+    """The JSON of a response; None if it is none."""
+    try:
+        return _json(body.removeprefix(codecs.BOM_UTF8))
+    except (ValueError, OverflowError, RecursionError):
+        return None
+
+
 def encode(value: object) -> bytes:
     """Encode `value` as JSON in UTF-8: records with camelCase members, instants as ISO 8601 ("Z" for UTC)."""
     return msgspec.json.encode(value)

@@ -68,6 +68,25 @@ def from_answer(
             return BadResponse(f"status {status}")
 
 
+def from_success(body: bytes, *, endpoint: AnyEndpoint, adapter: Adapter) -> CareError:
+    """The error of a response whose status is successful, and which says that it wasn't.
+
+    Its code decides, as an error's does. Without one that is known, an act is refused by a rule of the clinic or, if there is
+    no code at all, couldn't be carried out now; what was asked for can't be read now.
+    """
+    answer = _json(body, "")
+    status = adapter.status_of(answer)
+    if status is None and adapter.is_rule(answer):
+        status = 403
+    if status is None and adapter.fields_of(answer):
+        status = 400
+    if status is None and not endpoint.is_safe and (adapter.code_of(answer) or _code(answer)):
+        status = 403
+    if status is None or status in (503, 500):
+        return Unavailable("refused with a successful status", outcome_known=True)
+    return from_answer(status, body, "", endpoint=endpoint, adapter=adapter)
+
+
 def retry_seconds(header: str | None, now: datetime | None = None) -> float | None:
     """The delay in seconds from a Retry-After header, in seconds or as a date (RFC 9110 §10.2.3), else None."""
     seconds = parse.whole_number(header, most=parse.LARGEST)

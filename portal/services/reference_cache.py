@@ -172,6 +172,8 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
             as_of = response.expires - self.fresh
         metrics.reference("stale" if as_of else "hit" if response.from_cache else "miss")
         try:
+            if not self.care.adapter.is_well(response.content):
+                raise BadResponse("doesn't say that it was well")
             if response.from_cache:
                 record = self.care.adapter.decode(response.content, endpoint.answer)
             else:

@@ -13,8 +13,9 @@ from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
-from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused
+from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused, Unavailable
 from portal.services.gather import gather, known
+from portal.services.read_back import read_back
 from portal.services.relationships import Relationship, delete_relationship
 from portal.state.operations import Operation
 from portal.state.session_records import Person
@@ -82,7 +83,7 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
     try:
         done = act_once(
             Attempt(person.sub, operation),
-            lambda _key: _delete(care, relationship_id),
+            lambda _key: _delete(care, person, relationship_id),
             look=lambda: _is_gone(care, person, relationship_id),
             event="relationship.remove",
             kind="relationship",
@@ -100,12 +101,14 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
     return _removed(person, operation, is_first=done.result is True)
 
 
-def _delete(care: Care, relationship_id: str) -> bool:
-    """Remove it; return False if it was already gone."""
+def _delete(care: Care, person: Person, relationship_id: str) -> bool:
+    """Remove it; return False if it was already gone. Raises Unavailable if the record still has it."""
     try:
         delete_relationship(care, relationship_id)
     except NotFound:
         return False
+    if not read_back(lambda: _is_gone(care, person, relationship_id)):
+        raise Unavailable("it is still on the record", outcome_known=False)
     return True
 
 

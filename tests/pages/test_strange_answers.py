@@ -11,12 +11,16 @@ import msgspec
 import pytest
 
 from portal.services.consents import LIST_CONSENTS
-from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.conversations import ARCHIVE_CONVERSATIONS, LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.physicians import LIST_PHYSICIANS
+from portal.services.prospects import BOOK_WINDOW
+from portal.services.relationships import DELETE_RELATIONSHIP
 from tests.support.clock import Clock
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
 URGENT = {"severity": "Urgent", "text": "Stop aspirin now", "creationTime": None}
@@ -134,3 +138,110 @@ def test_a_plan_with_a_row_that_cannot_be_read_is_not_shown_without_it(
     page = visitor("grace").get("/episodes/e-1/medication")
     assert "hasn’t given the portal this part" in page.words
     assert "Gonal-f" not in page.words
+
+
+REFUSED: dict[str, Any] = {"ok": False, "state": "KO", "code": "BK-17"}
+SUCCESSES = {
+    "by itself": "",
+    "named": '[errors]\nsuccess = "ok"\ncode = "code"\n',
+    "by value": '[errors]\nsuccess = { path = "state", value = ["OK", "DONE"] }\ncode = "code"\n',
+}
+success = pytest.mark.parametrize("toml", SUCCESSES.values(), ids=SUCCESSES)
+Before = Callable[[str], SignIn]
+
+
+@success
+@pytest.mark.parametrize("answer", [REFUSED, {**REFUSED, "code": None}])
+def test_a_refusal_sent_as_success_removes_nobody(
+    before: Before, fake_api: FakeApi, toml: str, answer: dict[str, Any]
+) -> None:
+    fake_api.beside = {"ok": True, "state": "OK"}
+    fake_api.gives(DELETE_RELATIONSHIP, answer)
+    page = remove_mats(before(toml)("grace"), fake_api)
+    assert "Mats Keller was removed" not in page.words
+    assert page.status in (403, 503)
+
+
+def remove_mats(grace: Visitor, fake_api: FakeApi) -> Page:
+    mats = {"id": "l-1", "patientId": "p-1", "relatedName": "Mats Keller", "isPortalShared": True}
+    gives(fake_api, episode(relationships=[mats]))
+    return grace.get("/relationships/l-1/remove").form("/relationships").submit(status=None)
+
+
+def test_an_empty_answer_without_effect_removes_nobody(visitor: SignIn, fake_api: FakeApi) -> None:
+    assert "still shows this person" in remove_mats(visitor("grace"), fake_api).words
+
+
+def test_a_refusals_code_is_told_in_words(before: Before, fake_api: FakeApi) -> None:
+    fake_api.beside = {"ok": True}
+    fake_api.gives(DELETE_RELATIONSHIP, REFUSED)
+    toml = SUCCESSES["named"] + '[errors.codes]\nBK-17 = "FormRevoked"\n'
+    assert "This consent has been withdrawn." in remove_mats(before(toml)("grace"), fake_api).words
+
+
+@success
+def test_a_refusal_sent_as_success_archives_nothing(before: Before, fake_api: FakeApi, toml: str) -> None:
+    fake_api.beside = {"ok": True, "state": "OK"}
+    fake_api.gives(ARCHIVE_CONVERSATIONS, REFUSED)
+    assert "Conversation archived" not in archive(before(toml)("grace"), fake_api).words
+
+
+@pytest.mark.parametrize("answer", [b"", {}, {"archivedCount": 0}])
+def test_an_answer_that_says_nothing_archives_nothing(
+    visitor: SignIn, fake_api: FakeApi, answer: object
+) -> None:
+    fake_api.gives(ARCHIVE_CONVERSATIONS, answer)
+    assert "Conversation archived" not in archive(visitor("grace"), fake_api).words
+
+
+def archive(grace: Visitor, fake_api: FakeApi) -> Page:
+    gives(fake_api, episode())
+    return grace.get("/conversations/t-1/archive").form("/conversations/t-1/archive").submit(status=None)
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [("", {"ok": False}), (SUCCESSES["named"], {"ok": False, "code": "GEN-503"}), (SUCCESSES["named"], {})],
+    ids=["says no", "says no by the dialect's word", "doesn't say"],
+)
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/consents", "Nothing to sign right now"),
+        ("/conversations", "There are no messages"),
+        ("/notifications", "There are no notifications"),
+    ],
+)
+def test_a_failure_sent_as_an_empty_list_is_no_empty_list(
+    before: Before, fake_api: FakeApi, toml: str, said: dict[str, object], path: str, words: str
+) -> None:
+    nothing: dict[str, object] = {"totalCount": 0, "items": [], **said}
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS):
+        fake_api.gives(row, nothing)
+    assert words not in before(toml)("grace").get(path, status=None).words
+
+
+@success
+def test_a_refused_booking_is_not_booked(before: Before, fake_api: FakeApi, toml: str) -> None:
+    fake_api.beside = {"ok": True, "state": "OK"}
+    fake_api.gives(BOOK_WINDOW, REFUSED)
+    assert "is booked" not in book(before(toml)("nora", "coordinator"), fake_api).words
+
+
+@pytest.mark.parametrize("answer", [b"", {}, {"status": "Booked"}])
+def test_a_booking_that_nothing_shows_is_not_booked(
+    visitor: SignIn, fake_api: FakeApi, answer: object
+) -> None:
+    fake_api.gives(BOOK_WINDOW, answer)
+    assert "is booked" not in book(visitor("nora", "coordinator"), fake_api).words
+
+
+def book(nora: Visitor, fake_api: FakeApi) -> Page:
+    hours = [{"dayOfWeek": day, "start": "09:00", "end": "17:00"} for day in range(7)]
+    anna = {"id": "d-1", "name": "Anna", "workingHours": hours, "busy": [], "timeZone": "Europe/London"}
+    fake_api.gives(LIST_PHYSICIANS, [anna])
+    page = nora.get("/prospects/q-1/book")
+    window = page.select("[name=window]")[-1]["value"]
+    booked = page.form("/prospects/q-1/book").submit(status=None, window=str(window))
+    assert fake_api.sent(BOOK_WINDOW), booked.words
+    return booked

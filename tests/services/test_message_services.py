@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from portal.services import conversations, notifications
 from portal.services.conversations import ARCHIVE_MESSAGE, LIST_CONVERSATIONS, RESTORE_MESSAGE
-from portal.services.errors import NotFound
+from portal.services.errors import NotFound, Unavailable
 from portal.services.notifications import Notification, NotificationSettings
 from tests.services.calls import only_call
 
@@ -61,9 +61,18 @@ def test_a_message_is_archived_and_restored(care, act, endpoint, answer):
 
 @pytest.mark.parametrize(("answer", "count"), [({"archivedCount": 2}, 2), ({}, None), (None, None)])
 def test_conversations_are_archived(care, answer, count):
-    care.answers.append(answer)
+    archived = {"items": [{"id": "1", "isArchived": True}, {"id": "2", "isArchived": True}]}
+    care.answers.extend([answer] if count else [answer, archived, archived])
     assert conversations.archive_conversations(care, ["1", "2"]) == count
-    assert only_call(care).body == {"conversationIds": ["1", "2"]}
+    assert care.calls[0].body == {"conversationIds": ["1", "2"]}
+
+
+@pytest.mark.parametrize("answer", [{}, {"archivedCount": 0}, None])
+def test_conversations_that_are_still_there_are_not_archived(care, answer):
+    care.answers.extend([answer, {"items": [{"id": "1"}]}])
+    with pytest.raises(Unavailable) as caught:
+        conversations.archive_conversations(care, ["1"])
+    assert not caught.value.outcome_known
 
 
 # notifications

@@ -82,6 +82,8 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.calls: list[Sent] = []
+        self.beside: dict[str, object] = {}
+        """Members that stand in every answer, unless it says otherwise itself."""
         self.told: list[Any] = []
         self._replies: dict[tuple[AnyEndpoint, str | None], _Reply | TransportError] = {}
 
@@ -108,6 +110,7 @@ class FakeApi:
     def forget(self) -> None:
         """Answer with samples again, and know of no call."""
         self.calls.clear()
+        self.beside.clear()
         self.told.clear()
         self._replies.clear()
 
@@ -138,6 +141,8 @@ class FakeApi:
         if isinstance(reply, TransportError):
             raise reply
         reply = reply or _default(row, id_)
+        if self.beside and reply.body.startswith(b"{"):
+            reply = _Reply(reply.status, json.dumps({**self.beside, **json.loads(reply.body)}).encode())
         if reply.body and reply.media_type == "application/json":
             self.told.append(json.loads(reply.body))
         return reply

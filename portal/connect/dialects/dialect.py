@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import structs
 
+from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.reading import Reading, at_path
 from portal.connect.dialects.rules import Rules
@@ -96,6 +97,28 @@ class Dialect(Adapter):
     def status(self, status: int) -> int:
         """Translate an error status."""
         return self.rules.errors.statuses.get(status, status)
+
+    def is_well(self, body: bytes) -> bool | None:
+        """Whether a response of a successful status says that it was well, where the dialect says so (`errors.success`).
+
+        A bare list or a file's text says nothing and is well.
+        """
+        path = self.rules.errors.success
+        if path is None:
+            return super().is_well(body)
+        answer = decoding.plain(body)
+        if not isinstance(answer, dict):
+            return True
+        told = at_path(cast("object", answer), path.split("."))
+        if not isinstance(told, str | int):
+            return None
+        return folded_code(told) in self.rules.errors.success_values
+
+    def status_of(self, answer: object) -> int | None:
+        """The status that an error's code stands for (`errors.codes`)."""
+        path = self.rules.errors.code
+        code = at_path(answer, path.split(".")) if path else None
+        return self.rules.errors.code_statuses.get(str(code))
 
     def code_of(self, answer: object) -> str | None:
         """The code in an error response, as the rule's name; None if the dialect doesn't say where it is."""

@@ -34,6 +34,10 @@ _OURS = {
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
+_STATUSES = (400, 401, 403, 404, 409, 500, 501, 503)
+_STATUSES_LISTED = ", ".join(map(str, _STATUSES))
+
+
 class DialectError(Exception):
     """A dialect file can't be used; `faults` holds one line for each error."""
 
@@ -231,30 +235,52 @@ class _Reader(TableReader):
 
     def _errors(self, table: Table) -> ErrorRules:
         codes: dict[str, str] = {}
+        code_statuses: dict[str, int] = {}
         for theirs, rule in self._within(table, "errors", "codes").items():
             if isinstance(rule, str) and rule in RULES:
                 codes[theirs] = rule
+            elif rule in _STATUSES:
+                code_statuses[theirs] = cast("int", rule)
             else:
                 self.fault(
                     ("errors", "codes", theirs),
-                    f"must be a rule's name, such as ConcurrencyConflict{near(str(rule), RULES)}",
+                    f"must be a rule's name, such as ConcurrencyConflict, or one of {_STATUSES_LISTED}"
+                    f"{near(str(rule), RULES)}",
                 )
+        success, success_values = self._success(table)
         statuses: dict[int, int] = {}
         for theirs, meant in self._within(table, "errors", "statuses").items():
-            if re.fullmatch(r"[45]\d\d", theirs) and meant in (400, 401, 403, 404, 409, 500, 501):
+            if re.fullmatch(r"[45]\d\d", theirs) and meant in _STATUSES:
                 statuses[int(theirs)] = cast("int", meant)
             else:
                 self.fault(
                     ("errors", "statuses", theirs),
-                    "must map a 4xx or 5xx status to 400, 401, 403, 404, 409, 500 or 501",
+                    f"must map a 4xx or 5xx status to one of {_STATUSES_LISTED}",
                 )
         return ErrorRules(
             code=self._text(table, "errors", "code"),
             fields=self._text(table, "errors", "fields"),
             name=self._text(table, "errors", "name"),
             codes=codes,
+            code_statuses=code_statuses,
             statuses=statuses,
+            success=success,
+            success_values=success_values,
         )
+
+    def _success(self, table: Table) -> tuple[str | None, frozenset[Code]]:
+        """Where an answer says that it was well, and the values that do: `"ok"`, or `{ path = "state", value = "OK" }`."""
+        given = table.get("success")
+        if given is None or (isinstance(given, str) and given and all(given.split("."))):
+            return given, frozenset({True, "true"})
+        entry: Table = cast("Table", given) if isinstance(given, dict) else {}
+        path, value = entry.get("path"), entry.get("value", True)
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        is_path = isinstance(path, str) and path and all(path.split("."))
+        if set(entry) <= {"path", "value"} and is_path and all(isinstance(one, str | int) for one in values):
+            return cast("str", path), frozenset(folded_code(one) for one in cast("list[Code]", values))
+        self.fault(("errors", "success"), 'must be a path such as "ok", or { path = "state", value = "OK" }')
+        return None, frozenset()
 
     def _absent(self, document: Table) -> frozenset[str]:
         known = {

@@ -21,6 +21,9 @@ class ErrorRules:
     fields: str | None = None
     name: str | None = None
     codes: Mapping[str, str] = field(default_factory=dict[str, str])
+    success: str | None = None
+    success_values: frozenset[Code] = frozenset({True})
+    code_statuses: Mapping[str, int] = field(default_factory=dict[str, int])
     statuses: Mapping[int, int] = field(default_factory=dict[int, int])
 
 

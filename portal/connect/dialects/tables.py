@@ -21,7 +21,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "lists": ("items", "total", "unread", "paging", "first_page", "largest_page", "sorting"),
     "times": ("instants", "days", "zone", "none"),
     "values": ("numbers", "booleans", "none"),
-    "errors": ("code", "fields", "name", "codes", "statuses"),
+    "errors": ("success", "code", "fields", "name", "codes", "statuses"),
 }
 """Every key of a dialect file, by table."""
 

@@ -8,7 +8,7 @@ import msgspec
 from flask import g
 
 from portal.services.client import Care
-from portal.services.errors import CareError, NotSignedIn
+from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.prospects import Booking, book_window
 from portal.state.operations import Operation
 from portal.views.booking.windows import Window, read_week
@@ -43,7 +43,10 @@ def visit_of(operation: Operation) -> Visit | None:
 def book_visit(
     care: Care, owner: str, operation: Operation, prospect_id: str, window: Window, *, what: str, event: str
 ) -> Done[Booking | None]:
-    """Book the window once. Raises as `act_once`; if the response is lost, no record shows whether it was. `event` is the audit event."""
+    """Book the window once. Raises as `act_once`; if the response is lost, no record shows whether it was. `event` is the audit event.
+
+    After an answer without a booking, the calendar has to show that the time is taken.
+    """
     physician = window.physician
     visit = Visit(
         window=window.value,
@@ -53,9 +56,9 @@ def book_visit(
         where=physician.location_name or "",
         what=what,
     )
-    return act_once(
-        Attempt(owner, operation, (visit.window, visit.what), data=msgspec.to_builtins(visit)),
-        lambda key: book_window(
+
+    def book(key: str) -> Booking | None:
+        booking = book_window(
             care,
             prospect_id,
             physician_id=physician.id,
@@ -65,7 +68,14 @@ def book_visit(
             time_zone=g.tenant.time_zone.key,
             appointment_type=visit.what,
             operation=key,
-        ),
+        )
+        if booking is None and is_free(care, visit) is not False:
+            raise Unavailable("the calendar doesn't show the booking", outcome_known=False)
+        return booking
+
+    return act_once(
+        Attempt(owner, operation, (visit.window, visit.what), data=msgspec.to_builtins(visit)),
+        book,
         event=event,
         kind="prospect",
         id_=prospect_id,

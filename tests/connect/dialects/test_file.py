@@ -114,3 +114,11 @@ def test_a_header_may_come_from_the_environment() -> None:
     text = '[headers]\nX-Api-Key = { env = "RIVERSIDE_KEY" }'
     assert parse_dialect(text, {"RIVERSIDE_KEY": "k"}).headers == {"X-Api-Key": "k"}
     assert "set RIVERSIDE_KEY" in faults_of(text)[0]
+
+
+@pytest.mark.parametrize(
+    "given", ["5", "{ value = true }", '{ path = "a..b" }', '{ path = "ok", is = true }']
+)
+def test_a_wrong_place_of_success_is_refused(given: str) -> None:
+    with pytest.raises(DialectError, match=r"errors\.success: must be a path"):
+        parse_dialect(f"[errors]\nsuccess = {given}\n")
