@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from portal.web import static, templates
 
 STYLES = static.FOLDER / "styles"
@@ -35,29 +33,32 @@ def name_of(file: Path) -> str:
     return file.relative_to(STYLES).as_posix()
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_colours_use_tokens(file: Path) -> None:
-    declarations = re.findall(r"(?<=[{;])\s*([\w-]+: *[^;{}]+)", text_of(file))
-    raw = [one for one in declarations if not one.startswith("--") and COLOUR.search(one)]
+def test_colours_use_tokens() -> None:
+    raw = [
+        f"{name_of(file)}: {declaration}"
+        for file in FILES
+        for declaration in re.findall(r"(?<=[{;])\s*([\w-]+: *[^;{}]+)", text_of(file))
+        if not declaration.startswith("--") and COLOUR.search(declaration)
+    ]
     assert not raw, "name the colour in tokens.css"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_spacing_uses_a_token_if_one_exists(file: Path) -> None:
+def test_spacing_uses_a_token_if_one_exists() -> None:
     spaces = re.findall(r"--s\d+: ([\d.]+rem)", (STYLES / "tokens.css").read_text(encoding="utf-8"))
     assert len(spaces) > 9
-    used = [value for value in SPACE.findall(text_of(file)) if file.name != "tokens.css"]
     raw = [
-        value
-        for value in used
+        f"{name_of(file)}: {value}"
+        for file in FILES
+        if file.name != "tokens.css"
+        for value in SPACE.findall(text_of(file))
         if {*re.findall(r"(?<![\w.])[\d.]+rem", re.sub(r"\w+\(.*\)", "", value))} & {*spaces}
     ]
     assert not raw, "write the token that tokens.css has for it"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_only_print_and_forced_colours_use_important(file: Path) -> None:
-    assert name_of(file) in MAY_INSIST or "!important" not in text_of(file)
+def test_only_print_and_forced_colours_use_important() -> None:
+    insist = {name_of(file) for file in FILES if "!important" in text_of(file)}
+    assert insist <= MAY_INSIST
 
 
 def given_names() -> Iterator[str]:
@@ -89,11 +90,11 @@ def test_every_class_and_id_in_a_style_sheet_is_used() -> None:
     assert not unused, f"no template, macro or script has these: {sorted(unused)}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_style_sheet_lines_keep_to_the_maximum_width(file: Path) -> None:
+def test_style_sheet_lines_keep_to_the_maximum_width() -> None:
     wide = [
-        number
+        f"{name_of(file)}: {number}"
+        for file in FILES
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > WIDTH
     ]
-    assert not wide, f"break lines {wide} at {WIDTH} columns"
+    assert not wide, f"break these lines at {WIDTH} columns"

@@ -4,12 +4,11 @@ nothing kept in forms by browsers, and a maximum line width."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-import pytest
 from jinja2 import Environment, nodes
 
 from portal.web import templates
@@ -34,6 +33,11 @@ def name_of(file: Path) -> str:
     return file.relative_to(templates.FOLDER).as_posix()
 
 
+def faults(files: list[Path], found_in: Callable[[Path], Sequence[object]]) -> dict[str, Sequence[object]]:
+    """What this finds, by the template it is in."""
+    return {name_of(file): found for file in files if (found := found_in(file))}
+
+
 def written_paths(template: nodes.Template) -> Iterator[str]:
     for text in template.find_all(nodes.TemplateData):
         yield from PATH_IN_MARKUP.findall(text.data)
@@ -42,18 +46,18 @@ def written_paths(template: nodes.Template) -> Iterator[str]:
             yield constant.value
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_addresses_come_from_url_for_or_the_view(file: Path) -> None:
-    assert not [*written_paths(parsed(file))], (
-        "name the endpoint with url_for, or take the address from the view"
-    )
+def test_addresses_come_from_url_for_or_the_view() -> None:
+    found = faults(FILES, lambda file: [*written_paths(parsed(file))])
+    assert not found, "name the endpoint with url_for, or take the address from the view"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_template_lines_keep_to_the_maximum_width(file: Path) -> None:
-    lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-    wide = [number for number, line in lines if len(line) > WIDTH and not SENTENCE.search(line)]
-    assert not wide, f"break these lines at {WIDTH} columns: {wide}"
+def test_template_lines_keep_to_the_maximum_width() -> None:
+    def wide(file: Path) -> list[int]:
+        lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        return [number for number, line in lines if len(line) > WIDTH and not SENTENCE.search(line)]
+
+    found = faults(FILES, wide)
+    assert not found, f"break these lines at {WIDTH} columns"
 
 
 def enumerated() -> frozenset[str]:
@@ -71,15 +75,17 @@ def enumerated() -> frozenset[str]:
 ENUMERATED = enumerated()
 
 
-@pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_templates_do_not_compare_enumeration_values(file: Path) -> None:
-    compared = [
-        constant.value
-        for comparison in parsed(file).find_all(nodes.Compare)
-        for constant in comparison.find_all(nodes.Const)
-        if isinstance(constant.value, str) and constant.value in ENUMERATED
-    ]
-    assert not compared, (
+def test_templates_do_not_compare_enumeration_values() -> None:
+    def compared(file: Path) -> list[str]:
+        return [
+            constant.value
+            for comparison in parsed(file).find_all(nodes.Compare)
+            for constant in comparison.find_all(nodes.Const)
+            if isinstance(constant.value, str) and constant.value in ENUMERATED
+        ]
+
+    found = faults(PAGES, compared)
+    assert not found, (
         "give the record or the page a property that says what it means, such as `form.is_draft`"
     )
 
@@ -140,10 +146,12 @@ TITLED = [file for file in FILES if file.parent.name != "print"]
 """A PDF's title names the record; browsers save PDFs and don't list them."""
 
 
-@pytest.mark.parametrize("file", TITLED, ids=name_of)
-def test_a_title_names_a_kind_of_page_and_no_record(file: Path) -> None:
-    others = [written(one) for one in words_in_title(parsed(file)) if not is_own_text(one)]
-    assert not others, (
+def test_a_title_names_a_kind_of_page_and_no_record() -> None:
+    def others(file: Path) -> list[str]:
+        return [written(one) for one in words_in_title(parsed(file)) if not is_own_text(one)]
+
+    found = faults(TITLED, others)
+    assert not found, (
         "the browser's history keeps titles: name the kind of page there, and the record in the heading"
     )
 
@@ -151,8 +159,8 @@ def test_a_title_names_a_kind_of_page_and_no_record(file: Path) -> None:
 FORM = re.compile(r'<form(?! autocomplete="off" )')
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_browsers_restore_nothing_into_a_form(file: Path) -> None:
-    assert not FORM.search(file.read_text(encoding="utf-8")), (
+def test_browsers_restore_nothing_into_a_form() -> None:
+    found = faults(FILES, lambda file: FORM.findall(file.read_text(encoding="utf-8")))
+    assert not found, (
         'begin with <form autocomplete="off" …, or use ui.form: a browser restores what was typed into a form, whoever is signed in now'
     )
