@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import axe_playwright_python
-from playwright.sync_api import Browser, CDPSession, Page, Route
+from playwright.sync_api import Browser, CDPSession, Page
 
 from tests.browser.album import Leaf
 
@@ -45,7 +46,10 @@ _OPEN = "() => document.querySelectorAll('main details:not([data-menu])').forEac
 
 @dataclass
 class Looker:
-    """One tab. Answers of the album are put in the way of its requests; style and script come from the product."""
+    """One tab, in which pages of the album are answers; style and script come from the product, and from the cache.
+
+    Answers are given by the browser's own protocol: a route of Playwright's would ask for every file, uncached.
+    """
 
     page: Page
     _leaf: Leaf | None = None
@@ -64,13 +68,24 @@ class Looker:
             reduced_motion="reduce",
         )
 
-    def answer(self, route: Route) -> None:
-        leaf = self._leaf
-        if leaf and route.request.is_navigation_request() and route.request.url == leaf.url:
-            # Served with status 200, so that the browser doesn't replace an error page with its own.
-            route.fulfill(status=200, content_type="text/html; charset=utf-8", body=leaf.html)
-        else:
-            route.continue_()
+    def answer(self, paused: dict[str, Any]) -> None:
+        """Answer a paused request for a document: the album's page as it was, or whatever the server says."""
+        leaf, request = self._leaf, {"requestId": paused["requestId"]}
+        if leaf is None or paused["request"]["url"] != leaf.url.partition("#")[0]:
+            self._devtools.send("Fetch.continueRequest", request)
+            return
+        # Served with status 200, so that the browser doesn't replace an error page with its own.
+        answer = {
+            "responseCode": 200,
+            "responseHeaders": [{"name": "Content-Type", "value": "text/html; charset=utf-8"}],
+            "body": b64encode(leaf.html.encode()).decode(),
+        }
+        self._devtools.send("Fetch.fulfillRequest", {**request, **answer})
+
+    def intercept(self) -> None:
+        """Have every request for a document wait for `answer`."""
+        self._devtools.on("Fetch.requestPaused", self.answer)
+        self._devtools.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
 
     def axe(self, only: str = "html") -> list[str]:
         """What axe-core finds, one line for each rule and element."""
@@ -131,6 +146,6 @@ def looker(chrome: Browser) -> Iterator[Looker]:
     context = chrome.new_context(bypass_csp=True, locale="en-GB")
     context.set_default_timeout(20_000)
     looking = Looker(context.new_page())
-    looking.page.route("**/*", looking.answer)
+    looking.intercept()
     yield looking
     context.close()
