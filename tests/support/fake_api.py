@@ -256,7 +256,7 @@ class _Samples:
             case inspect.DateTimeType():
                 return (NOW + timedelta(days=n - _FIRST, minutes=n)).isoformat().replace("+00:00", "Z")
             case inspect.DateType():
-                return (date(1970, 1, 1) + timedelta(days=n)).isoformat()
+                return (date(1990, 1, 1) + timedelta(days=n)).isoformat()
             case inspect.BoolType():
                 return default if isinstance(default, bool) else True
             case inspect.IntType():
