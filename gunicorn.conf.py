@@ -49,6 +49,7 @@ limit_request_line = 8190
 
 def on_starting(server):
     supervisor.check_settings(server)
+    supervisor.defer_listening()
 
 
 def when_ready(server):

@@ -23,6 +23,8 @@ from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 
+from gunicorn.sock import BaseSocket
+
 from portal.operate import lines, scratch, settings_files
 from portal.operate.settings_files import SettingsFiles
 
@@ -114,6 +116,15 @@ def check_settings(server: Server) -> None:
     if not server.files.read():
         shutil.rmtree(server.files.folder)
         sys.exit(2)
+
+
+def defer_listening() -> None:
+    """Let the master bind its sockets without listening; the first worker that can serve does (portal/server/worker.py).
+
+    Otherwise a machine that starts would accept connections seconds before it can answer, and a load balancer would give it
+    its share of the requests.
+    """
+    setattr(BaseSocket, "_is_listening", staticmethod(lambda _socket: True))  # noqa: B010
 
 
 def prepare_reload(server: Server) -> None:

@@ -29,6 +29,7 @@ from ipaddress import ip_address
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
+from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker as BaseWorker
 
 from portal.server.application import ThreadPool, location
@@ -121,7 +122,7 @@ class Worker(BaseWorker):
         )
         self._express = self._new_threads(_EXPRESS_THREADS)
         for listener in self.sockets:
-            listener.setblocking(False)
+            self._listen(listener)
         self._base_environs = {listener.fileno(): self._base_environ(listener) for listener in self.sockets}
         self.on_ready()
         next_check = 0.0
@@ -134,6 +135,16 @@ class Worker(BaseWorker):
                 if not self._expire_connections(now):
                     break
         self._shut_down()
+
+    def _listen(self, listener: socket.socket) -> None:
+        """Let clients connect, unless another worker did; before a worker can serve, connecting is refused at once."""
+        listener.setblocking(False)
+        if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            try:
+                listener.listen(self.cfg.backlog)
+            except OSError as error:
+                self.log.error("Can't listen at %s: %s", self.cfg.address, error.strerror)
+                sys.exit(Arbiter.WORKER_BOOT_ERROR)  # the master then exits, too
 
     def _new_threads(self, size: int, *, reserve: int = 0) -> ThreadPool:
         application = cast("WSGIApplication", self.wsgi)
