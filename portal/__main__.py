@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check | audit | contract`: run it, say what is wrong, read its records, say what it needs."""
+"""`python -m portal demo | serve | check | audit | sessions | contract`: run it, say what is wrong, read its records, say what it needs."""
 
 from __future__ import annotations
 
@@ -71,6 +71,15 @@ def main() -> int:
     )
     actor = of_audit.add_parser("actor", help="say what a person is called in the records")
     actor.add_argument("sub", help="the person's id at the identity server (the `sub` claim)")
+    sessions = commands.add_parser("sessions", help="people's sessions")
+    of_sessions = sessions.add_subparsers(dest="what", required=True)
+    end = of_sessions.add_parser("end", help="sign out a person, a clinic's people or everybody")
+    whose = end.add_mutually_exclusive_group(required=True)
+    whose.add_argument("--clinic", metavar="KEY", help="the clinic's key in the tenants file")
+    whose.add_argument("--all", action="store_true", help="everybody at every clinic")
+    end.add_argument(
+        "--person", metavar="SUB", help="only this person: their id at the identity server (the `sub` claim)"
+    )
     contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
     contract.add_argument("--page", action="store_true", help="as a page to read, in Markdown")
     given = parser.parse_args()
@@ -80,6 +89,8 @@ def main() -> int:
         return (
             _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths, given.old_keys)
         )
+    if given.command == "sessions":
+        return _end_sessions(given.clinic, given.person)
     if given.command == "contract":
         return _contract(as_page=given.page)
     if given.command == "conform":
@@ -186,6 +197,31 @@ def _conform(given: argparse.Namespace) -> int:
         bases=tuple(path.rstrip("/") for path in given.base),
     )
     return run(settings, options)
+
+
+def _end_sessions(clinic: str | None, sub: str | None) -> int:
+    """End sessions at this clinic, else at all; 1 when that failed, 2 when the settings are wrong."""
+    from portal.audit.trail import AuditDown
+    from portal.config.settings import Settings, SettingsError
+    from portal.operate.end_sessions import end_sessions
+    from portal.store import StoreDown
+
+    try:
+        settings = Settings.from_env()
+    except SettingsError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+    known = sorted(settings.tenants.by_key)
+    if clinic is not None and clinic not in known:
+        print(f"There is no clinic {clinic}: {', '.join(known[:20])}", file=sys.stderr)
+        return 2
+    try:
+        ended = end_sessions(settings, [clinic] if clinic else known, sub=sub)
+    except (StoreDown, AuditDown) as error:
+        print(f"Not all could be ended, run it again: {error or type(error).__name__}", file=sys.stderr)
+        return 1
+    print(f"{ended} sessions ended.")
+    return 0
 
 
 def _audit_actor(sub: str) -> int:

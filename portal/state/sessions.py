@@ -379,9 +379,20 @@ class Sessions(SessionInterface):
             self.end_from_elsewhere(name)
         return len(names)
 
+    def end_at_clinic(self, tenant: str, *, sub: str | None = None) -> int:
+        """End all sessions at this clinic, or there only this person's; return their number."""
+        ended = 0
+        for name in self._vault.tagged("clinic", tenant):
+            held = self._vault.get(name, SessionRecord)
+            if held and sub in (None, held.value.person.sub):
+                self.end_from_elsewhere(name)
+                ended += 1
+        return ended
+
     def _tags(self, person: Person, tenant: str) -> list[str]:
         named = {"sub": person.sub, "sid": person.sid}
-        return [self._vault.tag(kind, person.issuer, tenant, who) for kind, who in named.items() if who]
+        tags = [self._vault.tag(kind, person.issuer, tenant, who) for kind, who in named.items() if who]
+        return [*tags, self._vault.tag("clinic", tenant)]
 
 
 def _used_at(now: float) -> Change:
