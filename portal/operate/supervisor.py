@@ -124,7 +124,11 @@ def defer_listening() -> None:
     Otherwise a machine that starts would accept connections seconds before it can answer, and a load balancer would give it
     its share of the requests.
     """
-    setattr(BaseSocket, "_is_listening", staticmethod(lambda _socket: True))  # noqa: B010
+    setattr(BaseSocket, "_is_listening", staticmethod(_leave_alone))  # noqa: B010
+
+
+def _leave_alone(_socket: object) -> bool:
+    return True
 
 
 def prepare_reload(server: Server) -> None:
