@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Tests start Python a few hundred times: keep bytecode caches, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install production demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots documents clean
+.PHONY: help install production demo demo-scale dev shell t test test-all html lighthouse image image-pin release check format messages words requirements screenshots documents clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -109,6 +109,9 @@ image: $(VENV)/.dev  ## build the image without Docker, in a folder of its own, 
 
 image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 	@$(RUN) -m tools.image_pin
+
+release: $(VENV)/.dev  ## write a release of this commit to dist/: sources, SBOM, licences, provenance, checksums
+	@$(RUN) -m tools.release
 
 requirements: $(VENV)/.dev  ## update the pinned dependencies
 	@$(RUN) -m tools.requirements
