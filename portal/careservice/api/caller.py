@@ -28,6 +28,8 @@ class Caller:
     roles: frozenset[str]
     scopes: frozenset[str]
     auth_time: datetime | None
+    acr: str | None = None
+    amr: tuple[str, ...] = ()
 
     @property
     def is_staff(self) -> bool:
@@ -47,6 +49,8 @@ class Caller:
             tenant_id=self.tenant_id,
             is_staff=self.is_staff,
             is_admin=ADMIN in self.roles,
+            acr=self.acr,
+            amr=self.amr,
         )
 
     @property
@@ -85,6 +89,8 @@ def identify(session: Session) -> Caller:
         roles=_roles(claims.get("role")),
         scopes=frozenset((_text(claims.get("scope")) or "").split()),
         auth_time=_instant(claims.get("auth_time")),
+        acr=_text(claims.get("acr")),
+        amr=tuple(claims.get("amr", ())),
     )
 
 

@@ -46,6 +46,7 @@ class SignatureRecord(Record, kw_only=True):
     """Who signed what, and when; `language` is the text's.
 
     `screenLanguage` and `readingMode` are left out unless the signer's screen was in another language than the text.
+    `acr` and `amr` tell how the signer had signed in, if the token did.
     """
 
     role: SignerRole
@@ -57,6 +58,8 @@ class SignatureRecord(Record, kw_only=True):
     screen_language: str | msgspec.UnsetType = msgspec.UNSET
     reading_mode: ReadingMode | msgspec.UnsetType = msgspec.UNSET
     content_hash: str
+    acr: str | msgspec.UnsetType = msgspec.UNSET
+    amr: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ConsentFormRecord(AuditedRecord, kw_only=True):
@@ -230,6 +233,8 @@ def _signature(signature: Signature) -> SignatureRecord:
         screen_language=signature.screen_language or msgspec.UNSET,
         reading_mode=signature.reading_mode or msgspec.UNSET,
         content_hash=signature.content_hash,
+        acr=signature.acr or msgspec.UNSET,
+        amr=signature.amr or msgspec.UNSET,
     )
 
 

@@ -76,6 +76,11 @@ class ValidatedRequest:
     sub: str | None
 
     @property
+    def acr_values(self) -> list[str]:
+        """The classes of sign-in that the client wants, besides the clinic that they may name."""
+        return self.parameters.get("acr_values", "").split()
+
+    @property
     def redirect_uri(self) -> str:
         """Where the response goes: exactly as registered."""
         return self.parameters["redirect_uri"]

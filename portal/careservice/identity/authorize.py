@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from portal.careservice import database
 from portal.careservice.clock import is_recent, now, recent
 from portal.careservice.identity import sessions, throttle
+from portal.careservice.identity.assurance import is_met
 from portal.careservice.identity.authorization_request import (
     SUPPORTED,
     RefusedRequest,
@@ -29,11 +30,14 @@ from portal.careservice.identity.authorization_request import (
 )
 from portal.careservice.identity.pages import bp, page, see_other, set_cookie
 from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
-from portal.careservice.identity.tables import AuthorizationRequest, SignIn, digest
+from portal.careservice.identity.tables import AuthorizationRequest, Person, SignIn, digest
 from portal.careservice.settings import current_settings
 
 BROWSER_COOKIE = "idsrv_browser"
 """Binds a waiting request to the browser that sent it, against login CSRF."""
+
+CHECKED = "checked"
+"""Names, in a waiting request, the person whose password has been checked."""
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
@@ -52,13 +56,16 @@ def authorize() -> Response:
             return grant(asked, sign_in)
         if "none" in asked.prompts:
             raise RefusedRequest("login_required", "Nobody is signed in.", asked.parameters)
+        known = (
+            sign_in if sign_in is not None and _is_sufficient(sign_in, asked, at_any_strength=True) else None
+        )
     except RepeatedParameter:
         return refuse(repeated(session, request.values))
     except OAuth2Error as error:
         return refuse(RefusedRequest(str(error.error), str(error.description or "")))
     except RefusedRequest as refused:
         return refuse(refused)
-    return _ask_to_sign_in(session, asked)
+    return _ask_to_sign_in(session, asked, known)
 
 
 @bp.post("/connect/par")
@@ -143,8 +150,18 @@ def _supported(given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name in SUPPORTED}
 
 
-def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest) -> bool:
+def can_do_more(person: Person, asked: ValidatedRequest, amr: Sequence[str]) -> bool:
+    """Whether the request asks for more than a sign-in by these methods, and the person has a one-time code.
+
+    Who has none is let in by what they have, as for any voluntary claim (OpenID Connect Core §5.5.1.1): the tokens say so.
+    """
+    return person.totp_secret is not None and not is_met(asked.acr_values, amr)
+
+
+def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest, *, at_any_strength: bool = False) -> bool:
     """Whether this browser's sign-in satisfies the request, so that the password isn't needed again."""
+    if not at_any_strength and can_do_more(sign_in.person, asked, sign_in.amr):
+        return False
     if sign_in.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
         return False
     if asked.sub not in (None, sign_in.person_id):
@@ -152,14 +169,18 @@ def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest) -> bool:
     return asked.max_age is None or is_recent(sign_in.auth_time, timedelta(seconds=asked.max_age))
 
 
-def _ask_to_sign_in(session: Session, asked: ValidatedRequest) -> Response:
+def _ask_to_sign_in(session: Session, asked: ValidatedRequest, known: SignIn | None) -> Response:
+    """To the sign-in page, or to the one-time code of who is known by a password that still counts."""
     if _waiting_from(session, throttle.network()) >= _MOST_PER_NETWORK:
         response = page("busy.html", status=429)
         response.headers["Retry-After"] = str(_RETRY_AFTER_SECONDS)
         return response
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
-    handle = _store(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
-    response = see_other(f"/sign-in?request={handle}")
+    parameters = {**asked.parameters, "browser": digest(browser)}
+    if known is not None:
+        parameters[CHECKED] = known.person_id
+    handle = _store(session, parameters, _WAIT, is_pushed=False)
+    response = see_other(f"/sign-in{'/code' if known else ''}?request={handle}")
     set_cookie(response, BROWSER_COOKIE, browser)
     return response
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Response, jsonify
 
 from portal.careservice import database
+from portal.careservice.identity.assurance import CLASSES
 from portal.careservice.identity.client_assertions import ALGORITHMS
 from portal.careservice.identity.keys import ALGORITHM, verification_keys
 from portal.careservice.identity.pages import bp
@@ -44,9 +45,10 @@ def metadata() -> Response:
         introspection_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
         code_challenge_methods_supported=["S256"],
         prompt_values_supported=["none", "login", "consent", "select_account"],
+        acr_values_supported=CLASSES,
         claims_supported=[
             *("sub", "tenantid", "role", "name", "given_name", "family_name", "email"),
-            *("preferred_username", "locale", "auth_time", "sid"),
+            *("preferred_username", "locale", "auth_time", "acr", "amr", "sid"),
         ],
         ui_locales_supported=list(LANGUAGES),
         authorization_response_iss_parameter_supported=True,

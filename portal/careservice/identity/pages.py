@@ -17,7 +17,8 @@ from portal.careservice.settings import current_settings
 bp = Blueprint("identity", __name__)
 
 _FOR_BROWSERS = frozenset(
-    f"{bp.name}.{view}" for view in ("authorize", "show_sign_in", "sign_in", "end_session")
+    f"{bp.name}.{view}"
+    for view in ("authorize", "show_sign_in", "sign_in", "show_code", "sign_in_with_code", "end_session")
 )
 _LARGEST_FORM = 128 * 1024
 _ACCENT = "#3f5a63"

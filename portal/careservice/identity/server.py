@@ -161,6 +161,7 @@ class CodeGrant(AuthorizationCodeGrant):
                 code_challenge=request.payload.data["code_challenge"],
                 sid=sign_in.sid,
                 auth_time=sign_in.auth_time,
+                amr=sign_in.amr,
                 expires_at=now() + current_settings().lifetimes.code,
             )
         )
@@ -194,6 +195,7 @@ class CodeGrant(AuthorizationCodeGrant):
             sid=code.sid,
             scope=code.scope,
             auth_time=code.auth_time,
+            amr=code.amr,
             ends_at=now() + current_settings().lifetimes.refresh_token,
         )
         session.add(grant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 from flask import request
 from sqlalchemy import delete, select, update
@@ -38,8 +39,8 @@ def current(session: Session) -> SignIn | None:
     return found if found is not None and found.person.is_active else None
 
 
-def begin(session: Session, person: Person) -> tuple[SignIn, str]:
-    """Sign the person in in this browser; return the sign-in and the new value of its cookie.
+def begin(session: Session, person: Person, amr: Sequence[str]) -> tuple[SignIn, str]:
+    """Sign the person in in this browser by these methods; return the sign-in and the new value of its cookie.
 
     Signing in again renews the times and the cookie and keeps the `sid`. Another person's sign-in in the
     same browser is ended first.
@@ -54,6 +55,7 @@ def begin(session: Session, person: Person) -> tuple[SignIn, str]:
         session.add(sign_in)
     sign_in.cookie_hash = digest(cookie)
     sign_in.auth_time = now()
+    sign_in.amr = list(amr)
     sign_in.expires_at = now() + current_settings().lifetimes.sign_in
     session.flush()
     return sign_in, cookie

@@ -1,17 +1,27 @@
-"""The sign-in page: user name and password for a waiting authorization request."""
+"""The sign-in page: user name and password for a waiting authorization request, and a one-time code if it asks for one."""
 
 from __future__ import annotations
 
-from flask import Response, request
+from collections.abc import Sequence
+
+from flask import Response, request, url_for
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.identity import passwords, sessions, throttle
+from portal.careservice.identity.assurance import PASSWORD, PASSWORD_AND_CODE, code_at, take_code
 from portal.careservice.identity.authorization_request import RefusedRequest, ValidatedRequest
-from portal.careservice.identity.authorize import checked, grant, refuse, waiting_request
-from portal.careservice.identity.pages import bp, origin, page, set_cookie
+from portal.careservice.identity.authorize import (
+    CHECKED,
+    can_do_more,
+    checked,
+    grant,
+    refuse,
+    waiting_request,
+)
+from portal.careservice.identity.pages import bp, origin, page, see_other, set_cookie
 from portal.careservice.identity.tables import AuthorizationRequest, Person
 from portal.careservice.settings import current_settings
 
@@ -60,6 +70,59 @@ def sign_in() -> Response:
     # No transaction is open while hashing: on SQLite it would block all other writers.
     if not passwords.matches(request.form.get("password", ""), kept) or person is None:
         return _page(session, asked, handle, username, status=401, error="wrong")
+    if can_do_more(person, asked, PASSWORD):  # the attempt counts until the code is right too
+        waiting.parameters = {**waiting.parameters, CHECKED: person.id}
+        session.commit()
+        return see_other(url_for(".show_code", request=handle))
+    return _finish(session, asked, waiting, person, PASSWORD, attempt)
+
+
+@bp.get("/sign-in/code")
+def show_code() -> Response:
+    """The form for the one-time code of the person whose password has been checked."""
+    session = database.session()
+    handle = request.args.get("request", "")
+    waiting = waiting_request(session, handle)
+    person = _checked_person(session, waiting)
+    if waiting is None or person is None or not _is_open(waiting):
+        return _too_late(waiting)
+    return _code_page(session, waiting, handle, person)
+
+
+@bp.post("/sign-in/code")
+def sign_in_with_code() -> Response:
+    """Check the one-time code and redirect back to the client with an authorization code."""
+    session = database.session()
+    handle = request.form.get("request", "")
+    waiting = waiting_request(session, handle)
+    person = _checked_person(session, waiting)
+    if waiting is None or person is None or not _is_open(waiting):
+        return _too_late(waiting)
+    try:
+        asked = checked(session, _parameters(waiting))
+    except RefusedRequest as refused:
+        return refuse(refused)
+    attempt = throttle.begin_attempt(session, person.tenant_id, person.username)
+    if isinstance(attempt, throttle.Wait):
+        response = _code_page(session, waiting, handle, person, 429, error="wait", seconds=attempt.seconds)
+        response.headers["Retry-After"] = str(attempt.seconds)
+        return response
+    session.refresh(person, with_for_update=True)
+    if not take_code(person, "".join(request.form.get("code", "")[:20].split()), now()):
+        session.commit()
+        return _code_page(session, waiting, handle, person, 401, error="wrong")
+    return _finish(session, asked, waiting, person, PASSWORD_AND_CODE, attempt)
+
+
+def _finish(
+    session: Session,
+    asked: ValidatedRequest,
+    waiting: AuthorizationRequest,
+    person: Person,
+    amr: Sequence[str],
+    attempt: throttle.Attempt,
+) -> Response:
+    """Sign the person in by these methods and redirect back to the client."""
     attempt.succeeded(session)
     session.refresh(waiting, with_for_update=True)
     if not _is_open(waiting):  # the same form, sent twice at once
@@ -68,7 +131,7 @@ def sign_in() -> Response:
     if asked.sub not in (None, person.id):  # OpenID Connect Core §3.1.2.1, id_token_hint
         session.commit()
         return refuse(RefusedRequest("login_required", "Somebody else has signed in.", asked.parameters))
-    current, cookie = sessions.begin(session, person)
+    current, cookie = sessions.begin(session, person, amr)
     response = grant(asked, current)
     set_cookie(response, sessions.COOKIE, cookie)
     throttle.remember_browser(session, response, person)
@@ -83,6 +146,12 @@ def _account(session: Session, asked: ValidatedRequest, username: str) -> Person
             Person.username == username, Person.tenant_id == asked.tenant.id, Person.is_active.is_(True)
         )
     )
+
+
+def _checked_person(session: Session, waiting: AuthorizationRequest | None) -> Person | None:
+    """The active person whose password has been checked for this request, and who has a one-time code."""
+    person = session.get(Person, str(waiting.parameters.get(CHECKED, ""))) if waiting else None
+    return person if person and person.is_active and person.totp_secret else None
 
 
 def _is_open(waiting: AuthorizationRequest) -> bool:
@@ -116,6 +185,29 @@ def _page(
         seconds=seconds,
         again=again,
         people=_sample_people(session, asked),
+    )
+
+
+def _code_page(
+    session: Session,
+    waiting: AuthorizationRequest,
+    handle: str,
+    person: Person,
+    status: int = 200,
+    *,
+    error: str | None = None,
+    seconds: int = 0,
+) -> Response:
+    return page(
+        "code.html",
+        status=status,
+        tenant=person.tenant,
+        leads_to=str(waiting.parameters["redirect_uri"]),
+        locales=str(waiting.parameters.get("ui_locales", "")),
+        handle=handle,
+        error=error,
+        seconds=seconds,
+        code=code_at(person, now()) if current_settings().demo else None,
     )
 
 

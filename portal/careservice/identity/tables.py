@@ -39,7 +39,8 @@ class Tenant(Base):
 class Person(Base):
     """Somebody who can sign in; `id` is the `sub` of the tokens.
 
-    `email_verified`: the person has proved that mail to `email` reaches them.
+    `email_verified`: the person has proved that mail to `email` reaches them. `totp_secret` (base32) makes the person's
+    one-time codes (RFC 6238), and `totp_used_step` is the time step of the last one used.
     """
 
     __tablename__ = "people"
@@ -56,6 +57,8 @@ class Person(Base):
     locale: Mapped[str] = mapped_column(String(16))
     roles: Mapped[list[str]]
     is_active: Mapped[bool] = mapped_column(default=True)
+    totp_secret: Mapped[str | None] = mapped_column(String(64))
+    totp_used_step: Mapped[int] = mapped_column(default=0)
 
     tenant: Mapped[Tenant] = relationship(lazy="joined", innerjoin=True)
 
@@ -128,7 +131,8 @@ class Client(Base):
 class SignIn(Base):
     """A person's sign-in in one browser; `sid` identifies it to the clients.
 
-    `cookie_hash` is the digest of the browser's cookie, which is replaced whenever the password is entered.
+    `cookie_hash` is the digest of the browser's cookie, which is replaced whenever the password is entered. `amr` is how
+    they signed in (RFC 8176).
     """
 
     __tablename__ = "sign_ins"
@@ -137,6 +141,7 @@ class SignIn(Base):
     cookie_hash: Mapped[str] = mapped_column(String(64), unique=True)
     person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
     auth_time: Mapped[datetime]
+    amr: Mapped[list[str]]
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
     person: Mapped[Person] = relationship(lazy="joined", innerjoin=True)
@@ -188,7 +193,7 @@ class Grant(Base):
     """What a person's sign-in granted one client: the family of all tokens issued from one code.
 
     Revoking it, alone or with all others of its `sid`, revokes all its tokens. `auth_time` is when the person
-    entered their password; `ends_at` is when its last token expires.
+    entered their password, `amr` how they signed in; `ends_at` is when its last token expires.
     """
 
     __tablename__ = "grants"
@@ -199,6 +204,7 @@ class Grant(Base):
     sid: Mapped[Id] = mapped_column(index=True)
     scope: Mapped[str]
     auth_time: Mapped[datetime]
+    amr: Mapped[list[str]]
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
 
@@ -217,6 +223,7 @@ class AuthorizationCode(Base):
     code_challenge: Mapped[str] = mapped_column(String(128))
     sid: Mapped[Id]
     auth_time: Mapped[datetime]
+    amr: Mapped[list[str]]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     grant_id: Mapped[Id | None]
 

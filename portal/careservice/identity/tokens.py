@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
+from portal.careservice.identity.assurance import class_of
 from portal.careservice.identity.keys import ALGORITHM, signing_key, verification_keys
 from portal.careservice.identity.tables import Client, Grant, Person, RevokedToken
 from portal.careservice.ids import new_id
@@ -53,8 +54,9 @@ def access_token(
             "role": _role(person.roles),
             "sid": grant.sid,
             "grant": grant.id,
-            # When the person signed in, in refreshed tokens too (RFC 9068 §2.2.1).
+            # When and how the person signed in, in refreshed tokens too (RFC 9068 §2.2.1).
             "auth_time": _seconds(grant.auth_time),
+            **_how(grant),
         }
     return _sign(session, claims, _ACCESS_TYPE)
 
@@ -78,11 +80,17 @@ def id_token(
         "exp": _seconds(moment + current_settings().lifetimes.id_token),
         "auth_time": _seconds(auth_time),
         "sid": grant.sid,
+        **_how(grant),
         **claims_of(person, scope),
     }
     if nonce:
         claims["nonce"] = nonce
     return _sign(session, claims, _ID_TYPE)
+
+
+def _how(grant: Grant) -> dict[str, Any]:
+    """How the person signed in (OpenID Connect Core §2, RFC 9068 §2.2.1)."""
+    return {"acr": class_of(grant.amr), "amr": grant.amr}
 
 
 def logout_token(session: Session, client: Client, sub: str, sid: str) -> str:

@@ -24,6 +24,26 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "Escribe de nuevo tu contraseña para que sepamos que eres tú.",
         "أدخل كلمة المرور مرة أخرى لنتأكد من أنك أنت.",
     ),
+    "One more step": ("Un paso más", "خطوة أخرى"),
+    "Your clinic asks for a code from your authenticator app.": (
+        "Tu clínica pide un código de tu aplicación de autenticación.",
+        "تطلب عيادتك رمزًا من تطبيق المصادقة لديك.",
+    ),
+    "One-time code": ("Código de un solo uso", "رمز لمرة واحدة"),
+    "That code isn’t right, or was used already. Type the one that the app shows now.": (
+        "Ese código no es correcto o ya se ha usado. Escribe el que la aplicación muestra ahora.",
+        "هذا الرمز غير صحيح أو سبق استخدامه. اكتب الرمز الذي يعرضه التطبيق الآن.",
+    ),
+    "There were many wrong codes here. Wait %(seconds)s seconds, then try again; your account isn’t locked.": (
+        "Ha habido muchos códigos incorrectos aquí. Espera %(seconds)s segundos y vuelve a intentarlo; tu cuenta no "
+        "está bloqueada.",
+        "أُدخلت هنا رموز خاطئة كثيرة. انتظر %(seconds)s ثانية ثم حاول مرة أخرى؛ حسابك غير مقفل.",
+    ),
+    "This is a demo: the app of a sample person would show %(code)s now.": (
+        "Esto es una demostración: la aplicación de una persona de ejemplo mostraría ahora %(code)s.",
+        "هذا عرض تجريبي: تطبيق الشخص التجريبي يعرض الآن %(code)s.",
+    ),
+    "Go on": ("Continuar", "متابعة"),
     "You can’t sign in, or it can’t wait? Call the clinic:": (
         "¿No puedes entrar o no puede esperar? Llama a la clínica:",
         "لا تستطيع تسجيل الدخول، أو الأمر لا يحتمل الانتظار؟ اتصل بالعيادة:",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -57,6 +59,13 @@ class SamplePerson:
     def email(self) -> str:
         """A synthetic address under a reserved name (RFC 2606)."""
         return f"{self.username}@{self.tenant}.example"
+
+    @property
+    def totp_secret(self) -> str | None:
+        """What their authenticator app would hold (base32); None for who has no second way to sign in."""
+        if self.username == "grace":
+            return None
+        return base64.b32encode(sha256(f"totp of {self.username}".encode()).digest()[:20]).decode()
 
 
 TENANTS = (
@@ -167,4 +176,5 @@ def _person(person: SamplePerson, password_hash: str) -> Person:
         email_verified=True,
         locale="en",
         roles=[person.role],
+        totp_secret=person.totp_secret,
     )

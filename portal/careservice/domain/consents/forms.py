@@ -170,6 +170,7 @@ class Signature(Base):
     """A given signature; the database enforces one per person and form.
 
     `language` is the text's. `screen_language` and `reading_mode` are set if the signer's screen was in another.
+    `acr` and `amr` tell how the signer had signed in, if they signed here.
     """
 
     __tablename__ = "consent_signatures"
@@ -187,6 +188,8 @@ class Signature(Base):
     reading_mode: Mapped[ReadingMode | None] = mapped_column(one_of(ReadingMode))
     content_hash: Mapped[str] = mapped_column(String(64))
     typed: Mapped[str]
+    acr: Mapped[str | None]
+    amr: Mapped[list[str] | None]
 
 
 def status_column(moment: datetime) -> ColumnElement[Any]:

@@ -79,6 +79,8 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
             reading_mode=new.reading_mode,
             content_hash=form.content_hash,
             typed=new.signature,
+            acr=actor.acr,
+            amr=list(actor.amr),
         )
     )
     form.touch(actor.sub)

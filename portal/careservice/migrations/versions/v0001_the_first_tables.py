@@ -564,6 +564,8 @@ def upgrade() -> None:
         sa.Column("locale", sa.String(length=16), nullable=False),
         sa.Column("roles", sa.JSON(), nullable=False),
         sa.Column("is_active", sa.Boolean(), nullable=False),
+        sa.Column("totp_secret", sa.String(length=64), nullable=True),
+        sa.Column("totp_used_step", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], name=op.f("fk_people_tenant_id_tenants")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_people")),
         sa.UniqueConstraint("tenant_id", "username", name=op.f("uq_people_tenant_id_username")),
@@ -726,6 +728,7 @@ def upgrade() -> None:
         sa.Column("code_challenge", sa.String(length=128), nullable=False),
         sa.Column("sid", sa.String(length=36), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("amr", sa.JSON(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("grant_id", sa.String(length=36), nullable=True),
         sa.ForeignKeyConstraint(
@@ -824,6 +827,8 @@ def upgrade() -> None:
         ),
         sa.Column("content_hash", sa.String(length=64), nullable=False),
         sa.Column("typed", sa.String(), nullable=False),
+        sa.Column("acr", sa.String(), nullable=True),
+        sa.Column("amr", sa.JSON(), nullable=True),
         sa.ForeignKeyConstraint(
             ["form_id"], ["consent_forms.id"], name=op.f("fk_consent_signatures_form_id_consent_forms")
         ),
@@ -1018,6 +1023,7 @@ def upgrade() -> None:
         sa.Column("sid", sa.String(length=36), nullable=False),
         sa.Column("scope", sa.String(), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("amr", sa.JSON(), nullable=False),
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
@@ -1080,6 +1086,7 @@ def upgrade() -> None:
         sa.Column("cookie_hash", sa.String(length=64), nullable=False),
         sa.Column("person_id", sa.String(length=36), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("amr", sa.JSON(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["person_id"], ["people.id"], name=op.f("fk_sign_ins_person_id_people")),
         sa.PrimaryKeyConstraint("sid", name=op.f("pk_sign_ins")),
