@@ -88,12 +88,15 @@ class Audit:
         ids: Sequence[str] | None = None,
         declared: str | None = None,
         reason: str | None = None,
+        acr: str | None = None,
+        amr: Sequence[str] | None = None,
         also: Mapping[str, str] | None = None,
         is_promised: bool = False,
     ) -> None:
         """Append one event, such as `("consent.sign", "done")`; `ids` replaces `id_` where it concerns several records.
 
         `declared` is the portal's name for the declared sentence, with its language; `reason` is the portal's own words;
+        `acr` and `amr` tell how the actor had signed in (OpenID Connect Core §2, RFC 8176);
         `also` holds ids of other kinds that were asked for, and the pseudonyms of other people who took part. `is_promised`
         marks lines that `assure` reserved room for. A line that can't be written is counted
         as lost.
@@ -111,6 +114,8 @@ class Audit:
             "count": None if ids is None else len(ids),
             "declared": declared,
             "reason": reason,
+            "acr": acr,
+            "amr": amr,
             "also": also,
             "request": request_id,
         }

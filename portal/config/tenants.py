@@ -31,6 +31,7 @@ from portal.config.identity import (
 from portal.config.medicines import Medicine, folded
 from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
+from portal.config.strong import Strong, strong_table
 from portal.config.table import Source, flag, setting, table, tables, text, texts
 
 LANGUAGES = ("en", "es", "ar")
@@ -270,6 +271,13 @@ class Tenant:
     accent: str = setting(_accent, "#0b6e4f", "its contrast is checked at start", "#0b6e4f")
     logo: str | None = setting(_logo, "riverside.svg", "in static/brand", None)
     roles: Roles = table(Roles, "roles", "which values of the claim mean patient, which staff", {})
+    strong: Strong | None = setting(
+        strong_table,
+        {},
+        "optional: who must sign in with more than a password, and for what (docs/identity-servers.md)",
+        None,
+        of=Strong,
+    )
     service_client: Client | None = table(
         Client,
         "a client",

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from portal.config.identity import Client, ClientAuth, KeyAudience
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding, clock_of, get
+from portal.services.consents.forms import ConsentKind
 from portal.signin import signatures
 from portal.signin.discovery import (
     PRIVATE_KEY_JWT,
@@ -87,6 +89,7 @@ class _Discovered(msgspec.Struct):
     token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] | None = None
     claims_supported: tuple[str, ...] | None = None
     scopes_supported: tuple[str, ...] | None = None
+    acr_values_supported: tuple[str, ...] | None = None
 
 
 def _discovered(body: bytes) -> _Discovered:
@@ -124,6 +127,7 @@ def _told(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
             if path and path[0] not in claims:
                 advice = f"Write the claim's own name in {key}, or have the server send it"
                 yield Finding(f"{where}.{key}", f"the identity server doesn't list {path[0]}", advice)
+    yield from _strong(where, tenant, more)
     if more.scopes_supported is not None:
         scopes = tenant.scope.split()
         offered = [scope for scope in scopes if scope in more.scopes_supported]
@@ -131,6 +135,26 @@ def _told(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
             unknown = ", ".join(scope for scope in scopes if scope not in offered)
             advice = f'If sign-ins end with invalid_scope, write scope = "{" ".join(offered)}"'
             yield Finding(f"{where}.scope", f"the identity server doesn't list {unknown}", advice)
+
+
+def _strong(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
+    strong, classes = tenant.strong, more.acr_values_supported
+    if strong is None:
+        return
+    if classes is not None and strong.acr and not set(strong.acr) & set(classes):
+        found = f"the identity server doesn't list {', '.join(strong.acr)}"
+        advice = f"Write what it calls a strong sign-in; it lists {', '.join(classes[:8]) or 'nothing'}"
+        yield Finding(f"{where}.strong.acr", found, advice)
+    told = [name for name in ("acr", "amr") if getattr(strong, name)]
+    if more.claims_supported is not None and not set(told) & set(more.claims_supported):
+        found = f"the identity server doesn't list the claim {' or '.join(told)}"
+        advice = "Have it send the claim in ID tokens: without it no sign-in counts as strong"
+        yield Finding(f"{where}.strong", found, advice)
+    for kind in sorted(strong.kinds):
+        if not ConsentKind(kind).known:
+            meant = get_close_matches(kind, list(ConsentKind), 1, 0.6)
+            advice = f"Is {meant[0]} meant?" if meant else "Compare it with the kinds of the clinic's forms"
+            yield Finding(f"{where}.strong.kinds", f"the portal knows no forms of the kind {kind}", advice)
 
 
 def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:

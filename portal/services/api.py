@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 import msgspec
 
 from portal.config.modules import Module
+from portal.services.demand import Demand
 
 AnswerT = TypeVar("AnswerT")
 RequestT = TypeVar("RequestT")
@@ -32,8 +33,7 @@ class Endpoint(Generic[AnswerT, RequestT]):
     - `shows`: for a read, the kind of record in the audit trail; None if it reveals nothing about a patient.
     - `page`: the portal's section that shows it, which people don't see if the clinic doesn't offer the endpoint.
     - `kept`: for how long a copy of the answer is fresh; None if it is never cached.
-    - `max_age`: the maximum age of the sign-in, in seconds, for acts that someone with another person's device must not
-      carry out.
+    - `demand`: what it demands of the sign-in, for acts that someone with another person's device must not carry out.
     - `without`: members that the body leaves out, `if_known`: those that it leaves out if they are None.
     - `module`: the module of a clinic that alone calls it.
     """
@@ -47,7 +47,7 @@ class Endpoint(Generic[AnswerT, RequestT]):
     shows: str | None = field(compare=False, default=None)
     page: str | None = field(compare=False, default=None)
     kept: timedelta | None = field(compare=False, default=None)
-    max_age: int | None = field(compare=False, default=None)
+    demand: Demand | None = field(compare=False, default=None)
     without: frozenset[str] = field(compare=False, default=frozenset())
     if_known: frozenset[str] = field(compare=False, default=frozenset())
 
@@ -123,11 +123,11 @@ class Group:
 
     @overload
     def post(
-        self, template: str, answer: type[AnswerT], *, max_age: int | None = None
+        self, template: str, answer: type[AnswerT], *, demand: Demand | None = None
     ) -> Endpoint[AnswerT, None]: ...
     @overload
     def post(
-        self, template: str, answer: type[AnswerT], body: type[RequestT], *, max_age: int | None = None
+        self, template: str, answer: type[AnswerT], body: type[RequestT], *, demand: Demand | None = None
     ) -> Endpoint[AnswerT, RequestT]: ...
     def post(
         self,
@@ -135,10 +135,10 @@ class Group:
         answer: type[AnswerT],
         body: type[Any] | None = None,
         *,
-        max_age: int | None = None,
+        demand: Demand | None = None,
     ) -> Endpoint[AnswerT, Any]:
         """Declare an act that creates or does something."""
-        return _declared(Endpoint("POST", template, self.name, answer, body, self.module, max_age=max_age))
+        return _declared(Endpoint("POST", template, self.name, answer, body, self.module, demand=demand))
 
     def put(
         self,
@@ -156,9 +156,9 @@ class Group:
             )
         )
 
-    def delete(self, template: str, *, max_age: int) -> Endpoint[object, None]:
+    def delete(self, template: str, *, demand: Demand) -> Endpoint[object, None]:
         """Declare an act that removes a record."""
-        return _declared(Endpoint("DELETE", template, self.name, object, None, self.module, max_age=max_age))
+        return _declared(Endpoint("DELETE", template, self.name, object, None, self.module, demand=demand))
 
 
 _rows: set[AnyEndpoint] = set()

@@ -34,15 +34,17 @@ from portal.services.api import (
     has_read,
     is_declared,
 )
+from portal.services.demand import Demand
 from portal.services.errors import (
     BadResponse,
     CareError,
     CircuitOpen,
     NotOffered,
     StepUpNeeded,
+    TokenRefused,
     Unavailable,
 )
-from portal.services.failures import from_answer, from_success, step_up_age
+from portal.services.failures import from_answer, from_success, step_up
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, References, with_fixed
 from portal.services.salvage import Lost
@@ -60,7 +62,7 @@ class Care:
     - `deadline` (`time.monotonic`): calls aren't waited for beyond it.
     - `partition`: issuer, clinic, person and epoch of the session; the key of the reference cache.
     - `by_patient`: writes concern one patient's records, not the whole clinic's.
-    - `is_fresh`: whether the person signed in at most the given number of seconds ago.
+    - `suffices`: whether the person's sign-in meets a demand.
     - `on_not_offered`: called with what can't be read because the clinic doesn't offer it.
     - `on_unreadable`: called with the number of records left out of a list, and the values that couldn't be read.
     - `on_read`: called with each record or list read, and for each file opened (with None).
@@ -81,7 +83,7 @@ class Care:
     correlation_id: str
     references: References[Care] | None
     partition: tuple[str, ...]
-    is_fresh: Callable[[int], bool] = lambda _max_age: True
+    suffices: Callable[[Demand], bool] = lambda _demand: True
     by_patient: bool = False
     idempotency: bool = False
     on_not_offered: Callable[[AnyEndpoint], None] = lambda _endpoint: None
@@ -115,21 +117,20 @@ class Care:
         body: RequestT,
         *,
         operation: str | None = None,
-        max_age: int | None = None,
+        demand: Demand | None = None,
         **ids: str,
     ) -> AnswerT | None:
         """POST, PUT or DELETE; return the record in the response, or None if there is no body in it.
 
-        If the sign-in is older than `max_age` seconds (by default the endpoint's), raises StepUpNeeded and sends nothing.
+        If the sign-in doesn't meet the `demand` (by default the endpoint's), raises StepUpNeeded and sends nothing.
 
         `operation` is sent as `Idempotency-Key`. The call is only retried if the first attempt can't have reached the API
         or the API honours the key. Raises CareError; if `Unavailable.outcome_known` is False the act may have happened,
         `is_undone` says that it hasn't.
         """
         self._refuse_switched_off(endpoint)
-        oldest = endpoint.max_age if max_age is None else max_age
-        if oldest is not None:
-            self.need_recent_sign_in(oldest)
+        if demand := demand or endpoint.demand:
+            self.need(demand)
         try:
             self.before_act()
             answer = self.send(endpoint, ids=ids, body=written(endpoint, body), operation=operation)
@@ -143,10 +144,10 @@ class Care:
             return None
         return self._decoded(endpoint, answer)
 
-    def need_recent_sign_in(self, max_age: int) -> None:
-        """Raise StepUpNeeded if the sign-in is older than `max_age` seconds."""
-        if not self.is_fresh(max_age):
-            raise StepUpNeeded(max_age)
+    def need(self, demand: Demand) -> None:
+        """Raise StepUpNeeded if the sign-in doesn't meet the demand."""
+        if not self.suffices(demand):
+            raise StepUpNeeded(demand)
 
     def reference(
         self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None
@@ -208,7 +209,7 @@ class Care:
             headers = [*(headers or []), *conditions]
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
-        if answer.status == 401 and step_up_age(answer.headers.get("www-authenticate")) is None:
+        if answer.status == 401 and step_up(answer.headers.get("www-authenticate")) is None:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
@@ -364,7 +365,7 @@ class Care:
     def error(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
         """Log an unsuccessful response and return the error that it stands for."""
         retry.log_failure(endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id)
-        return from_answer(
+        error = from_answer(
             answer.status,
             answer.body,
             answer.headers.get("content-type", ""),
@@ -373,6 +374,9 @@ class Care:
             challenge=answer.headers.get("www-authenticate"),
             adapter=self.adapter,
         )
+        if isinstance(error, StepUpNeeded) and error.demand.max_age is None and self.suffices(error.demand):
+            return TokenRefused()  # signing in once more in the same way wouldn't help
+        return error
 
     def _decoded(self, endpoint: Endpoint[AnswerT, Any], answer: Answer) -> AnswerT:
         try:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.client import Care
+from portal.services.demand import Demand
 from portal.services.sign_in_age import FRESH
 
-DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete("/api/emr-integration/endpoints/{id}", max_age=FRESH)
+DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete(
+    "/api/emr-integration/endpoints/{id}", demand=Demand(FRESH, Act.ADMINISTRATION)
+)
 
 
 def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from portal.services.demand import Demand
+
 
 class CareError(Exception):
     """Any failed call; pages explain each subclass differently."""
@@ -22,15 +24,15 @@ class TokenRefused(CareError):
 
 
 class StepUpNeeded(CareError):
-    """The person must sign in again for this act: the sign-in is older than `max_age` seconds (RFC 9470).
+    """The person must sign in again for this act: the sign-in is too old, or not strong enough (RFC 9470).
 
     Raised by the portal before it sends, or for the API's 401 with `insufficient_user_authentication`. The token is
     still valid, and nothing was done.
     """
 
-    def __init__(self, max_age: int) -> None:
-        super().__init__(f"max_age {max_age}")
-        self.max_age = max_age
+    def __init__(self, demand: Demand) -> None:
+        super().__init__(str(demand))
+        self.demand = demand
 
 
 class NotAllowed(CareError):

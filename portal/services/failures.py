@@ -10,8 +10,10 @@ from typing import cast
 import msgspec
 
 from portal import parse
+from portal.config.strong import Strength
 from portal.services.adapter import PLAIN, Adapter
 from portal.services.api import AnyEndpoint
+from portal.services.demand import Demand
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -54,8 +56,8 @@ def from_answer(
         case 400 | 422:
             return _invalid(answer, endpoint, adapter)
         case 401:
-            max_age = step_up_age(challenge)
-            return TokenRefused() if max_age is None else StepUpNeeded(max_age)
+            demand = step_up(challenge)
+            return TokenRefused() if demand is None else StepUpNeeded(demand)
         case 403:
             return _forbidden(answer, adapter)
         case 404 | 410:
@@ -96,15 +98,24 @@ def retry_seconds(header: str | None, now: datetime | None = None) -> float | No
     return None if at is None else max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
 
 
-def step_up_age(challenge: str | None) -> int | None:
-    """The `max_age` in seconds if a WWW-Authenticate header asks for a newer sign-in (RFC 9470 §3), else None."""
+def step_up(challenge: str | None) -> Demand | None:
+    """What a WWW-Authenticate header demands of the sign-in, by `max_age` and `acr_values` (RFC 9470 §3); else None.
+
+    Without either, it is to be as new as can be.
+    """
     if not challenge or not _STEP_UP.search(challenge):
         return None
-    age = _MAX_AGE.search(challenge)
-    return int(age.group(1)) if age else 0
+    age, classes = _MAX_AGE.search(challenge), _ACR_VALUES.search(challenge)
+    values = tuple((classes.group(1) or classes.group(2) or "").split()) if classes else ()
+    max_age = int(age.group(1)) if age else None if values else 0
+    return Demand(max_age, strength=Strength(acr=values) if values else None)
 
 
 _STEP_UP = re.compile(r'(?:^|[\s,])error\s*=\s*"?insufficient_user_authentication(?=["\s,]|$)', re.I)
+_ACR_VALUES = re.compile(
+    r'(?:^|[\s,])acr_values\s*=\s*(?:"([\x21\x23-\x5b\x5d-\x7e ]{1,1000})"|([\x21\x23-\x2b\x2d-\x7e]{1,200}))',
+    re.I,
+)
 _MAX_AGE = re.compile(r'(?:^|[\s,])max_age\s*=\s*"?([0-9]{1,9})(?=["\s,]|$)', re.I)
 
 # OAuth's codes are about the token, and ABP's "Volo.Authorization:…" about a policy that wasn't granted; neither is a rule

@@ -12,10 +12,12 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
+from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.demand import Demand
 from portal.services.sign_in_age import FRESH
 
 
@@ -85,7 +87,7 @@ class BookingRequest(Record, frozen=True, kw_only=True):
 
 _prospects = Group("Prospect", Module.BOOKING)
 MERGE_PROSPECTS = _prospects.post(
-    "/api/prospect/records/{id}/merge/{mergeId}", Prospect, MergeChoices, max_age=FRESH
+    "/api/prospect/records/{id}/merge/{mergeId}", Prospect, MergeChoices, demand=Demand(FRESH, Act.MERGING)
 )
 BOOK_WINDOW = _prospects.post("/api/prospect/records/{id}/book-window", Booking, BookingRequest)
 

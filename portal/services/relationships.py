@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Timed
+from portal.services.demand import Demand
 from portal.services.sign_in_age import FRESH
 
 
@@ -44,7 +45,9 @@ class Relationship(Timed, frozen=True, kw_only=True):
         return self.end_date is not None and self.end_date <= today
 
 
-DELETE_RELATIONSHIP = Group("PatientRelationship").delete("/api/care/relationships/{id}", max_age=FRESH)
+DELETE_RELATIONSHIP = Group("PatientRelationship").delete(
+    "/api/care/relationships/{id}", demand=Demand(FRESH)
+)
 
 
 def delete_relationship(care: Care, relationship_id: str) -> None:

@@ -9,10 +9,12 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
+from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
+from portal.services.demand import Demand
 from portal.services.sign_in_age import FRESH
 from portal.services.uses import NOT_SENT, STAFF
 
@@ -172,6 +174,9 @@ class EmbryoChange(Record, frozen=True, kw_only=True):
     notes: str | UnsetType | None = UNSET
 
 
+MOVE = Demand(FRESH, Act.EMBRYOS)
+"""What a move or a decision demands of the sign-in."""
+
 UPDATE_EMBRYO_STORAGE = Group("EmbryoStorage", Module.STORAGE).put(
     "/api/care/embryo-storage/{id}", EmbryoStorage, EmbryoChange
 )
@@ -192,7 +197,7 @@ def update_embryo_storage(
     """Save staff's changes and return the record; None if the API returns no body: read its episode again.
 
     PUT /api/care/embryo-storage/{id} (care API specification §4). `is_move` says that status or disposition change, which
-    needs a fresh sign-in. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
+    makes the demand `MOVE`. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
     required consent; `Conflict` if it was changed meanwhile.
     """
     change = EmbryoChange(
@@ -203,7 +208,7 @@ def update_embryo_storage(
         notes=notes,
         concurrency_stamp=stamp,
     )
-    return care.act(UPDATE_EMBRYO_STORAGE, change, max_age=FRESH if is_move else None, id=embryo_id)
+    return care.act(UPDATE_EMBRYO_STORAGE, change, demand=MOVE if is_move else None, id=embryo_id)
 
 
 def choose_disposition(
@@ -215,4 +220,4 @@ def choose_disposition(
     read its episode again. Raises `Refused` without the required signed consent.
     """
     choice = EmbryoChange(disposition=disposition, concurrency_stamp=stamp)
-    return care.act(UPDATE_EMBRYO_STORAGE, choice, max_age=FRESH, id=embryo_id)
+    return care.act(UPDATE_EMBRYO_STORAGE, choice, demand=MOVE, id=embryo_id)

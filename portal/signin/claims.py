@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -19,6 +20,11 @@ from portal.state.session_records import Person
 
 ID_TOKEN, USERINFO = "id_token", "userinfo"
 """Where a person's roles can be read."""
+
+
+_CLASS = re.compile(r"[\x21-\x7e]{1,200}")
+_MOST_METHODS = 20
+_OF_ID_TOKEN = frozenset({"acr", "amr", "auth_time"})
 
 
 class NoRole(SignInFailed):
@@ -51,7 +57,14 @@ def person_of(tenant: Tenant, issuer: str, claims: dict[str, Any], *, roles_from
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
         sid=text("sid") or None,
         locale=text("locale") or None,
+        acr=next(iter(_class_words([claims.get("acr")])), ""),
+        amr=_class_words(words(claims.get("amr")))[:_MOST_METHODS],
     )
+
+
+def _class_words(held: Sequence[object]) -> tuple[str, ...]:
+    """The words among these that can be values of `acr` or `amr`: short, printable ASCII without spaces."""
+    return tuple(one for one in held if isinstance(one, str) and _CLASS.fullmatch(one))
 
 
 def claim_at(claims: dict[str, Any], path: Sequence[str]) -> object:
@@ -88,8 +101,13 @@ def is_of_clinic(tenant: Tenant, claims: dict[str, Any]) -> bool:
 
 
 def merged(told: dict[str, Any], claims: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """Return UserInfo's claims under those of the ID token; along the path, those of both."""
+    """Return UserInfo's claims under those of the ID token; along the path, those of both.
+
+    How and when somebody signed in is told by the ID token alone.
+    """
     both, (name, *rest) = {**told, **claims}, path
+    for own in _OF_ID_TOKEN - claims.keys():
+        both.pop(own, None)
     if rest and isinstance(told.get(name), dict) and isinstance(claims.get(name), dict):
         both[name] = merged(told[name], claims[name], rest)
     return both

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from portal.state.session_records import Tokens
+
 
 class SignInFailed(Exception):
     """The sign-in must not be accepted; `args[0]` says why, only for the audit trail and the log."""
@@ -9,6 +11,22 @@ class SignInFailed(Exception):
 
 class AnotherPerson(SignInFailed):
     """A refresh returned another person's ID token."""
+
+
+class NotStrong(SignInFailed):
+    """The identity server didn't let the person sign in as strongly as was asked for.
+
+    `to_come_in` says whether they need it to come in at all; `next` is where they were going; `tokens`, if any, came with
+    it and aren't used.
+    """
+
+    def __init__(
+        self, reason: str, next_path: str, *, to_come_in: bool, tokens: Tokens | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.next = next_path
+        self.to_come_in = to_come_in
+        self.tokens = tokens
 
 
 class NotFresh(SignInFailed):

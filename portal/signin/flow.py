@@ -18,6 +18,7 @@ from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock, age
+from portal.config.strong import Strength
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.parse import is_local
@@ -31,7 +32,7 @@ from portal.signin.discovery import (
     ProviderRefused,
     Providers,
 )
-from portal.signin.errors import SignInFailed
+from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.pushed_requests import are_used, push
 from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
 from portal.state.session_records import Person, Tokens
@@ -41,8 +42,9 @@ from portal.store.vault import Vault
 
 BROWSER_COOKIE = "__Host-signin"
 
-_AUTH_TIME = '{"id_token":{"auth_time":{"essential":true}}}'
-"""Asks for the time of the sign-in (OpenID Connect Core §5.5.1); some servers don't send it for `max_age` alone."""
+_UNMET = "unmet_authentication_requirements"
+"""The error of a server that can't sign the person in as strongly as asked for (OpenID Connect Unmet Authentication
+Requirements 1.0)."""
 
 _LIFETIME = 15 * 60
 _AT_MOST = 5
@@ -68,9 +70,25 @@ class PasswordNeeded(Exception):
         self.tokens = tokens
 
 
+class StrengthNeeded(Exception):
+    """The person's roles need a stronger sign-in than was asked for: they have to be asked for it now.
+
+    `next`, `whose` and `tokens` are as in PasswordNeeded.
+    """
+
+    def __init__(
+        self, next_path: str, whose: tuple[str, str] | None, tokens: Tokens, strength: Strength
+    ) -> None:
+        super().__init__("sign-in too weak")
+        self.next = next_path
+        self.whose = whose
+        self.tokens = tokens
+        self.strength = strength
+
+
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """One pending sign-in; times in seconds since 1970. `whose` is the owner of the page `next`, if known: issuer and
-    `sub`. `is_second` follows one that didn't count, and asks for the password."""
+    `sub`. `is_second` follows one that didn't count, and asks for the password. `strength` is what it has to have."""
 
     state: str
     nonce: str
@@ -82,6 +100,12 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool
     whose: tuple[str, str] | None = None
     is_second: bool = False
+    strength: Strength | None = None
+
+    @property
+    def follows_another(self) -> bool:
+        """Whether it began at the return of one that wasn't enough, without a page in between."""
+        return self.is_second or (self.strength is not None and not self.fresh)
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,8 +164,10 @@ class SignIn:
         login_hint: str | None = None,
         whose: tuple[str, str] | None = None,
         is_second: bool = False,
+        strength: Strength | None = None,
     ) -> Started:
-        """Start a sign-in; `fresh` requires the password again, and so does the second after PasswordNeeded.
+        """Start a sign-in; `fresh` requires the password again, and so does the second after PasswordNeeded. It has to be
+        as strong as `strength` says.
 
         Raises Loop, ProviderDown or ProviderRefused.
 
@@ -161,6 +187,7 @@ class SignIn:
             fresh=fresh,
             whose=whose,
             is_second=is_second,
+            strength=strength,
         )
         if not self._remember(cookie, transaction):  # its record belongs to processes with newer secret keys
             cookie = secrets.token_urlsafe(32)
@@ -171,8 +198,10 @@ class SignIn:
             "ui_locales": language,
             "max_age": str(FRESH if fresh else self._max_age),
         }
+        if strength and strength.acr:
+            params["acr_values"] = " ".join((*params.get("acr_values", "").split(), *strength.acr))
         if metadata.claims_parameter_supported:
-            params.setdefault("claims", _AUTH_TIME)
+            params.setdefault("claims", _claims(strength))
         if fresh or is_second:
             params["prompt"] = "login"
         if login_hint:
@@ -194,7 +223,8 @@ class SignIn:
         """Complete the sign-in that this authorization response belongs to; None if the browser has none.
 
         Raises SignInFailed if the response must not be accepted, Unavailable if the identity server fails,
-        ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password but should have.
+        ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password but should have,
+        StrengthNeeded if the person's roles need a stronger sign-in.
         """
         transaction = self._take(cookie, answer.get("state", ""))
         if transaction is None or transaction.tenant != tenant.key:
@@ -223,6 +253,10 @@ class SignIn:
             raise SignInFailed("answer without iss")
         if issuer is not None and issuer != metadata.issuer:
             raise SignInFailed("answer of another issuer")
+        if answer.get("error") == _UNMET and transaction.strength:
+            raise NotStrong(
+                "the identity server can't meet it", transaction.next, to_come_in=transaction.follows_another
+            )
         if "error" in answer or not answer.get("code"):
             raise SignInFailed(f"identity server said no: {code_for_log(answer.get('error'))}")
         response = self._exchange(tenant, provider, transaction, answer["code"])
@@ -249,6 +283,7 @@ class SignIn:
         tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint)
         if not (transaction.fresh or self._counts(tenant, transaction, person)):
             raise PasswordNeeded(transaction.next, transaction.whose, tokens)
+        _check_strength(tenant, transaction, person, tokens)
         is_theirs = transaction.whose in (None, (person.issuer, person.sub))
         return Finished(
             person=person,
@@ -297,7 +332,7 @@ class SignIn:
 
         def begin(browser: Browser) -> Browser:
             under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
-            if transaction.is_second:  # the return that it follows led no further round
+            if transaction.follows_another:  # the return that it follows led no further round
                 return Browser(under_way=under_way, returns=browser.returns[:-1])
             if len([at for at in browser.returns if age(at, now) < _LOOP_SECONDS]) >= _LOOP_RETURNS:
                 raise Loop
@@ -334,6 +369,35 @@ class SignIn:
         return self._vault.update(
             _browser_name(cookie), Browser, change, initial=initial, expires_at=expires_at
         )
+
+
+def _claims(strength: Strength | None) -> str:
+    """Ask for claims of the ID token (OpenID Connect Core §5.5.1).
+
+    Some servers don't send the time of the sign-in for `max_age` alone; a class that is essential is met or refused.
+    """
+    wanted: dict[str, object] = {"auth_time": {"essential": True}}
+    if strength and strength.acr and not strength.amr:
+        wanted["acr"] = {"essential": True, "values": strength.acr}
+    if strength and strength.amr:
+        wanted["amr"] = {"essential": True}
+    return msgspec.json.encode({"id_token": wanted}).decode()
+
+
+def _check_strength(tenant: Tenant, transaction: Transaction, person: Person, tokens: Tokens) -> None:
+    """Raise NotStrong unless the sign-in is as strong as was asked for, StrengthNeeded unless as the person's roles need.
+
+    That it was asked for proves nothing: servers may ignore it (OpenID Connect Core §3.1.2.1, `acr_values`).
+    """
+    role_needs = tenant.strong.to_come_in(person.roles) if tenant.strong else None
+    for strength in (transaction.strength, role_needs):
+        if strength is None or strength.is_met(person.acr, person.amr):
+            continue
+        if strength != transaction.strength:
+            raise StrengthNeeded(transaction.next, transaction.whose, tokens, strength)
+        methods = " ".join(person.amr)
+        reason = f"ID token: acr {person.acr or 'missing'}, amr {methods or 'missing'}: too weak"
+        raise NotStrong(reason, transaction.next, to_come_in=strength == role_needs, tokens=tokens)
 
 
 def _of_state(under_way: list[Transaction], state: str) -> Transaction | None:

@@ -15,7 +15,8 @@ from portal.store.names import hashed_name
 class Person(msgspec.Struct, frozen=True, kw_only=True):
     """The person who signed in, from the ID token's claims; times in seconds since 1970.
 
-    `roles_from` is where the roles were last read, "id_token" or "userinfo"; empty if not known.
+    `roles_from` is where the roles were last read, "id_token" or "userinfo"; empty if not known. `acr` and `amr` say how
+    they signed in, as far as the identity server tells.
     """
 
     sub: str
@@ -28,6 +29,8 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     sid: str | None = None
     locale: str | None = None
     roles_from: str = ""
+    acr: str = ""
+    amr: tuple[str, ...] = ()
 
     @property
     def is_staff(self) -> bool:

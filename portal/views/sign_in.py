@@ -5,21 +5,24 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from flask import Blueprint, Response, g, make_response, request
+import msgspec
+from flask import Blueprint, Response, g, make_response, request, url_for
 from flask_babel import get_locale
 
 from portal import metrics
+from portal.config.strong import Strength
 from portal.context import context, session
 from portal.services.errors import Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.errors import NotFresh, SignInFailed
-from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, local_path
+from portal.signin.errors import NotFresh, NotStrong, SignInFailed
+from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, StrengthNeeded, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.state.session_records import Tokens
+from portal.state.sessions import Session
 from portal.store import StoreDown
 from portal.web import audit, unsent
 from portal.web.extensions import csrf, limiter, person_or_address
-from portal.web.guard import NO_SESSION, SESSION_TAG
+from portal.web.guard import NO_SESSION, SESSION_TAG, STRENGTH
 from portal.web.htmx import redirect_outside, redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
@@ -44,6 +47,14 @@ class FailedPage(Page, template="sign_in/failed.html"):
     keeps_cookies: bool
 
 
+class NotStrongPage(Page, template="sign_in/not_strong.html"):
+    """A sign-in that should have been stronger; `to_come_in` says whether the person needs it to come in at all,
+    `again` where to try again."""
+
+    to_come_in: bool
+    again: str
+
+
 class NotFreshPage(Page, template="sign_in/not_fresh.html"):
     """A sign-in that should have been fresh; `is_dated` says whether the server tells when the person signed in."""
 
@@ -64,11 +75,23 @@ def start() -> Response:
         audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
-    return _start(next_path, None if is_another else here.whose(), fresh=fresh)
+    strength = None if is_another else _strength_waited_for(here)
+    return _start(next_path, None if is_another else here.whose(), fresh=fresh, strength=strength)
+
+
+def _strength_waited_for(here: Session) -> Strength | None:
+    """Take what the session's step-up needs, which isn't in the address, where anyone could ask for anything."""
+    waited_for = here.pop(STRENGTH, None)
+    return msgspec.convert(waited_for, Strength) if waited_for else None
 
 
 def _start(
-    next_path: str, whose: tuple[str, str] | None, *, fresh: bool = False, is_second: bool = False
+    next_path: str,
+    whose: tuple[str, str] | None,
+    *,
+    fresh: bool = False,
+    is_second: bool = False,
+    strength: Strength | None = None,
 ) -> Response:
     try:
         started = context().sign_in.start(
@@ -80,6 +103,7 @@ def _start(
             fresh=fresh,
             whose=whose,
             is_second=is_second,
+            strength=strength,
         )
     except (ProviderDown, ProviderRefused, Loop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
@@ -106,6 +130,15 @@ def callback() -> Response:
     except PasswordNeeded as needed:
         _revoke_soon(needed.tokens)
         return _start(needed.next, needed.whose, is_second=True)
+    except StrengthNeeded as needed:
+        _revoke_soon(needed.tokens)
+        return _start(needed.next, needed.whose, strength=needed.strength)
+    except NotStrong as error:
+        log.warning("sign-in too weak: %s", error)
+        audit.note("sign-in", "not-strong", reason=str(error))
+        _revoke_soon(error.tokens)
+        again = url_for(".start", next=error.next, fresh=1) if error.to_come_in else error.next
+        return render(NotStrongPage(to_come_in=error.to_come_in, again=again), status=403)
     except NotFresh as error:
         log.warning("fresh sign-in refused: %s", error)
         audit.note("sign-in", "not-fresh" if error.is_dated else "no-auth-time", reason=str(error))

@@ -105,12 +105,13 @@ def note(
     """Record an event of this request; the person is the signed-in one unless given.
 
     `declared` names the sentence that was declared, and its language. `reason` says in the portal's words why a sign-in
-    failed. `also` names other people who took part, by pseudonym.
+    failed. The line tells how the person had signed in, as far as that is known. `also` names other people who took part, by pseudonym.
 
     An address may name any id, so that one of another shape is recorded under a pseudonym. That an answer shows a record
     is recorded by `shown`.
     """
-    _record(event, outcome, person or g.get("person"), kind, id_, declared, also, reason=reason)
+    who = person or g.get("person")
+    _record(event, outcome, who, kind, id_, declared, also, reason=reason, tells_sign_in=True)
 
 
 def pseudonym_of(sub: str) -> str:
@@ -246,6 +247,7 @@ def _record(
     declared: str | None = None,
     also: Mapping[str, str] | None = None,
     reason: str | None = None,
+    tells_sign_in: bool = False,
 ) -> None:
     if outcome == "refused":
         g.is_refusal_noted = True
@@ -266,6 +268,8 @@ def _record(
         ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
         declared=declared,
         reason=reason,
+        acr=(actor.acr or None) if actor and tells_sign_in else None,
+        amr=actor.amr if actor and tells_sign_in and actor.amr else None,
         also=also,
         is_promised=g.get("is_assured", False),
     )

@@ -151,10 +151,12 @@ def _not_signed_in(error: NotSignedIn) -> Response:
 
 
 def _step_up(error: StepUpNeeded) -> Response:
-    """Sign in afresh, and find the form as it was left (RFC 9470)."""
+    """Sign in afresh, or more strongly, and find the form as it was left (RFC 9470)."""
+    if is_background():  # the bell must not take anyone away from the page
+        return make_response("", 204)
     unsent.keep()
     audit.note_refusal(request.endpoint or "-", "step-up")
-    return to_sign_in(fresh=True)
+    return to_sign_in(demand=error.demand)
 
 
 def _too_slow(error: deadline.Passed) -> Response:

@@ -14,9 +14,11 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote, urlencode
 
+import msgspec
 from flask import Flask, Response, abort, current_app, g, request
 
 from portal.clock import age
+from portal.config.strong import Strength, Strong
 from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
@@ -24,7 +26,8 @@ from portal.parse import address_parts
 from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
-from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
+from portal.services.demand import Demand
+from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
 from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
@@ -59,6 +62,9 @@ PUBLIC = frozenset(
 
 SESSION_TAG = "Session-Tag"
 NO_SESSION = "none"
+
+STRENGTH = "strength"
+"""How strong the sign-in has to be that the session waits for, in its data."""
 
 _ACCESS = "access"
 _FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
@@ -144,13 +150,17 @@ def is_background() -> bool:
 
 
 def admit(access: Access) -> Person:
-    """Return the signed-in person; raise NotSignedIn or NotAllowed."""
+    """Return the signed-in person; raise NotSignedIn, NotAllowed or, if their roles need a stronger sign-in, StepUpNeeded."""
     current = session()
     person = current.person
     if person is None:
         raise NotSignedIn
     if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
         raise NotAllowed
+    strong: Strong | None = g.tenant.strong
+    needed = strong.to_come_in(person.roles) if strong else None
+    if needed and not needed.is_met(person.acr, person.amr):
+        raise StepUpNeeded(Demand(strength=needed))
     if not access.background:
         current.use()
     g.person = person
@@ -171,7 +181,7 @@ def care_of(person: Person) -> Care:
         language=language(),
         correlation_id=g.request_id,
         references=the.references,
-        is_fresh=partial(is_fresh, person),
+        suffices=partial(suffices, person),
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
@@ -211,11 +221,34 @@ def is_fresh(person: Person, max_age: int = FRESH) -> bool:
     return age(person.auth_time, context().clock()) <= max_age
 
 
-def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
-    """Redirect to sign-in, which returns to `next_path` or the current page; `fresh` requires the password."""
+def strength_of(demand: Demand) -> Strength | None:
+    """Return how strong the sign-in has to be at this clinic, if it demands that."""
+    if demand.strength is not None or demand.act is None:
+        return demand.strength
+    strong: Strong | None = g.tenant.strong
+    return strong.to_do(demand.act, demand.kind) if strong else None
+
+
+def suffices(person: Person, demand: Demand) -> bool:
+    """Return whether the person's sign-in meets the demand."""
+    if demand.max_age is not None and not is_fresh(person, demand.max_age):
+        return False
+    strength = strength_of(demand)
+    return strength is None or strength.is_met(person.acr, person.amr)
+
+
+def to_sign_in(
+    *, next_path: str | None = None, fresh: bool = False, demand: Demand | None = None
+) -> Response:
+    """Redirect to sign-in, which returns to `next_path` or the current page.
+
+    `fresh` requires the password, and so does a `demand`; how strong it has to be is kept in the session.
+    """
     query: dict[str, str] = {"next": next_path or page_to_return_to()}
-    if fresh:
+    if fresh or demand:
         query["fresh"] = "1"
+    if demand and (strength := strength_of(demand)):
+        session()[STRENGTH] = msgspec.to_builtins(strength)
     return htmx.redirect_to(f"/sign-in?{urlencode(query)}")
 
 

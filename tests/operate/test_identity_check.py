@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from portal.config.strong import Act, Strong
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding
 from portal.operate.identity_check import check_identity
@@ -33,10 +35,11 @@ def server(running: Server) -> Server:
     return running
 
 
-def found(server: Server, tenant: str = "") -> list[Finding]:
+def found(server: Server, tenant: str = "", strong: Strong | None = None) -> list[Finding]:
     timeouts = Timeouts(connect=1, read=1, page=2)
     provider = Provider(server.origin, (), timeouts, time.time, 0)
-    return list(check_identity([configured(server.plan, tenant)], provider, timeouts))
+    clinic = replace(configured(server.plan, tenant), strong=strong)
+    return list(check_identity([clinic], provider, timeouts))
 
 
 def about(server: Server, what: str, tenant: str = "") -> Finding | None:
@@ -121,6 +124,37 @@ def test_what_a_server_doesnt_list_is_a_note(
     assert finding is not None
     assert said in f"{finding.found}. {finding.advice}"
     assert not finding.is_fault
+
+
+STRONG = Strong(
+    acr=("urn:phr",), acts=frozenset({Act.EMBRYOS}), kinds=frozenset({"LegalParentood", "storage"})
+)
+
+
+@pytest.mark.parametrize(
+    ("does", "what", "said"),
+    [
+        (offers(acr_values_supported=["0", "urn:mfa"]), f"{TENANT}.strong.acr", "it lists 0, urn:mfa"),
+        (offers(claims_supported=["sub"]), f"{TENANT}.strong", "doesn't list the claim acr"),
+        (
+            offers(),
+            f"{TENANT}.strong.kinds",
+            "no forms of the kind LegalParentood. Is LegalParenthood meant?",
+        ),
+    ],
+)
+def test_a_strong_sign_in_that_may_never_come_is_a_note(
+    server: Server, does: Callable[[Server], None], what: str, said: str
+) -> None:
+    does(server)
+    told = [one for one in found(server, strong=STRONG) if one.what == what]
+    assert [said in f"{one.found}. {one.advice}" and not one.is_fault for one in told] == [True]
+    offers(acr_values_supported=["urn:phr"], claims_supported=["acr"])(server)
+    assert not [
+        one
+        for one in found(server, strong=STRONG)
+        if one.what in (f"{TENANT}.strong.acr", f"{TENANT}.strong")
+    ]
 
 
 def test_a_server_that_lists_everything_leaves_no_note(server: Server) -> None:

@@ -44,7 +44,7 @@ class CannedCare:
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)
         return decoding.decode(self._answer(call), endpoint.answer)
 
-    def act(self, endpoint, body, *, operation=None, max_age=None, **ids):
+    def act(self, endpoint, body, *, operation=None, demand=None, **ids):
         written = client.written(endpoint, body)
         sent = None if body is None else decoding.decode(decoding.encode(written), object)
         answer = self._answer(Call(endpoint, {}, sent, operation, ids))

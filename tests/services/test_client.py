@@ -10,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from portal.config.strong import Strength
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.consents import READ_CONSENT, SIGN_CONSENT
+from portal.services.demand import Demand
 from portal.services.errors import CareError, CircuitOpen, NotFound, StepUpNeeded, TokenRefused, Unavailable
 from portal.services.files import READ_FILE_CONTENT, FileQuery
 from portal.services.gather import gather
@@ -89,19 +91,33 @@ def test_a_challenge_for_a_fresh_sign_in_does_not_renew_the_token(
     server = upstream(lambda line, number: refused)
     with pytest.raises(StepUpNeeded) as caught:
         sign(care_at(server))
-    assert caught.value.max_age == 300
+    assert caught.value.demand == Demand(300)
     assert len(server.seen) == 1, "the call must not be repeated"
+
+
+def test_a_challenge_for_a_strength_that_the_sign_in_has_refuses_the_token(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    challenge = b'Bearer error="insufficient_user_authentication", acr_values="mfa phr"'
+    refused = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: %b\r\nContent-Length: 0\r\n\r\n" % challenge
+    server = upstream(lambda line, number: refused)
+    weak = replace(care_at(server), suffices=lambda demand: demand.strength is None)
+    with pytest.raises(StepUpNeeded) as caught:
+        sign(weak)
+    assert caught.value.demand == Demand(strength=Strength(acr=("mfa", "phr")))
+    with pytest.raises(TokenRefused):  # it would go round for ever
+        sign(care_at(server))
 
 
 def test_an_act_that_needs_a_fresh_sign_in_is_not_sent_after_an_old_one(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     server = upstream(lambda line, number: ok(b"{}"))
-    care = replace(care_at(server), is_fresh=lambda max_age: max_age >= 1000)
+    care = replace(care_at(server), suffices=lambda demand: demand.max_age >= 1000)
     with pytest.raises(StepUpNeeded):
         sign(care)
     assert server.seen == []
-    assert care.act(untyped(SIGN_CONSENT), {}, operation="one", max_age=1200, id="form") == {}
+    assert care.act(untyped(SIGN_CONSENT), {}, operation="one", demand=Demand(1200), id="form") == {}
 
 
 @pytest.mark.parametrize("record", ["a/b", "a b", "%2e%2e", "é", "?x=1", "..;", "..."])

@@ -7,9 +7,11 @@ from datetime import UTC, date, datetime
 import msgspec
 import pytest
 
+from portal.config.strong import Act
 from portal.services import consents
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import ConsentStatus, SignerRole, ToldBy
+from portal.services.demand import Demand
 from portal.services.errors import BadResponse, Invalid
 from portal.services.storage import Disposition
 from tests.services.consent_forms import DRAFT, FORM, MADE
@@ -171,7 +173,7 @@ def test_after_an_empty_answer_to_signing_the_form_is_read(care):
     ],
 )
 def test_clinicians_and_witnesses_may_sign_longer_after_signing_in(role, seconds):
-    assert consents.signing_max_age(role) == seconds
+    assert consents.signing_demand(role, "Storage") == Demand(seconds, Act.SIGNING, "Storage")
 
 
 @pytest.mark.parametrize("answers", [[{**FORM, "status": "Revoked"}], [None, {**FORM, "status": "Revoked"}]])

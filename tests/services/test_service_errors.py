@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.config.strong import Strength
 from portal.services import errors, failures
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
 from portal.services.conversations import ARCHIVE_MESSAGE
+from portal.services.demand import Demand
 from portal.services.episodes import READ_EPISODE
 from portal.services.failures import from_answer, retry_seconds
 from portal.services.files import READ_FILE_CONTENT
@@ -20,6 +22,7 @@ from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.prospects import BOOK_WINDOW, MERGE_PROSPECTS
 from portal.services.relationships import DELETE_RELATIONSHIP
 
+STEP_UP = 'Bearer error="insufficient_user_authentication"'
 CANARY = "Amelia Hart 07700 900123"
 
 
@@ -241,19 +244,28 @@ def test_a_body_nested_too_deeply_counts_as_none():
 
 
 @pytest.mark.parametrize(
-    ("challenge", "age"),
+    ("challenge", "demand"),
     [
-        ('Bearer error="insufficient_user_authentication", max_age="300"', 300),
-        ("Bearer realm=care,max_age=60,error=insufficient_user_authentication", 60),
-        ('DPoP algs="ES256", Bearer error="insufficient_user_authentication"', 0),
-        ('Bearer error="insufficient_user_authentication", max_age="' + "9" * 5000 + '"', 0),
+        ('Bearer error="insufficient_user_authentication", max_age="300"', Demand(300)),
+        ("Bearer realm=care,max_age=60,error=insufficient_user_authentication", Demand(60)),
+        ('DPoP algs="ES256", Bearer error="insufficient_user_authentication"', Demand(0)),
+        ('Bearer error="insufficient_user_authentication", max_age="' + "9" * 5000 + '"', Demand(0)),
+        (
+            f'{STEP_UP}, acr_values="urn:a https://b.example/c"',
+            Demand(strength=Strength(acr=("urn:a", "https://b.example/c"))),
+        ),
+        (f"{STEP_UP}, acr_values=phr, max_age=60", Demand(60, strength=Strength(acr=("phr",)))),
+        (f'{STEP_UP}, acr_values="", max_age=60', Demand(60)),
+        (f'{STEP_UP}, acr_values="a\\"b"', Demand(0)),
+        (f'{STEP_UP}, acr_values="{"a" * 2000}"', Demand(0)),
+        ('Bearer error="invalid_token", acr_values="phr"', None),
         ('Bearer error="invalid_token", error_description="insufficient_user_authentication"', None),
         ('Bearer error="insufficient_user_authentication_of_another_kind"', None),
         ("", None),
         (None, None),
     ],
 )
-def test_a_challenge_for_a_fresh_sign_in_has_the_allowed_age(challenge, age):
-    assert failures.step_up_age(challenge) == age
+def test_a_challenge_for_another_sign_in_says_how_fresh_and_how_strong(challenge, demand):
+    assert failures.step_up(challenge) == demand
     error = from_answer(401, b"", "application/json", endpoint=SIGN_CONSENT, challenge=challenge)
-    assert isinstance(error, errors.TokenRefused if age is None else errors.StepUpNeeded)
+    assert isinstance(error, errors.TokenRefused if demand is None else errors.StepUpNeeded)

@@ -97,7 +97,7 @@ def test_pages_call_service_functions_and_no_address_of_their_own() -> None:
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and ast.unparse(node.func.value) == "care"
-            and node.func.attr not in ("is_fresh", "need_recent_sign_in")  # they ask the session
+            and node.func.attr not in ("suffices", "need")  # they ask the session
         ]
         found += [
             f"{where(path, node)} names an address of the care API"

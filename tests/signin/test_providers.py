@@ -153,6 +153,7 @@ def hs256(server: Server) -> None:
     server.sign = server.by_public_key
 
 
+STRONG = f'{ROLES}\n[tenants.riverside.strong]\nacr = ["phr"]\namr = ["hwk"]\nroles = ["patient"]'
 NURSE = 'staff = ["nurse"]'
 BY_KEY = 'client_key_env = "RIVERSIDE_KEY"\n'
 NO = {"signs_in": "no"}
@@ -171,6 +172,12 @@ HABITS = [
     Habit("zeroauthtime", sets("claims", auth_time=0), step_up="no-auth-time"),
     Habit("textauthtime", lambda server: sets("claims", auth_time=str(int(time.time())))(server)),
     Habit("ignoresprompt", lambda server: sets("claims", auth_time=time.time() - 300)(server), step_up="not-fresh"),
+    # how strongly
+    Habit("acr", sets("claims", acr="phr"), roles=STRONG),
+    Habit("amr", sets("claims", amr=["pwd", "hwk"]), roles=STRONG),
+    Habit("acr of the first request alone", sets("claims", acr="pwd"), roles=STRONG, **NO),
+    Habit("noacr", roles=STRONG, **NO),
+    Habit("acrinuserinfo", tells(role="patient", acr="phr"), roles=STRONG, **NO),
     # where the roles are
     Habit("nested", sets("claims", role=None, realm_access={"roles": ["offline", "nurse"]}),
           roles=f'claim = ["realm_access", "roles"]\n{NURSE}'),
@@ -267,7 +274,7 @@ def test_every_habit(
     page = sign_in(visitor)
     if habit.signs_in != "yes":
         assert person_of(visitor) is None
-        assert page.status in ((503,) if habit.signs_in == "down" else (200, 400)), page.words[:300]
+        assert page.status in ((503,) if habit.signs_in == "down" else (200, 400, 403)), page.words[:300]
         return
     assert signed_in(page, visitor), page.words[:300]
     assert step_up(portal, visitor) == habit.step_up

@@ -24,12 +24,12 @@ PATIENTS: dict[str, str] = {
     ),
     "/consents/<record:consent_id>/receipt": (
         "ConsentForm: contentHash language patientName seal title version; "
-        "Signature: contentHash language name screenLanguage; "
+        "Signature: acr amr contentHash language name screenLanguage; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause: heading summary text; ConsentForm: contentHash language patientName title version; "
-        "EmbryoStorage: embryoCode; Signature: contentHash language name screenLanguage; Signer: name; Statement: text"
+        "EmbryoStorage: embryoCode; Signature: acr amr contentHash language name screenLanguage; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title",
     "/consents/<record:consent_id>/sign": (
@@ -127,12 +127,12 @@ STAFF: dict[str, str] = {
     ),
     "/consents/<record:consent_id>/receipt": (
         "ConsentForm: contentHash language patientName seal title version; "
-        "Signature: contentHash language name screenLanguage; "
+        "Signature: acr amr contentHash language name screenLanguage; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause: heading summary text; ConsentForm: contentHash language patientName title version; "
-        "EmbryoStorage: embryoCode; Signature: contentHash language name screenLanguage; Signer: name; Statement: text; "
+        "EmbryoStorage: embryoCode; Signature: acr amr contentHash language name screenLanguage; Signer: name; Statement: text; "
         "patient: mrn"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title; Signer: name",

@@ -75,6 +75,7 @@ class _Reply:
     status: int
     body: bytes
     media_type: str = "application/json"
+    challenge: str = ""
 
 
 class FakeApi:
@@ -103,6 +104,10 @@ class FakeApi:
         body = json.dumps({"error": {"code": f"ClientelePortal:{code}"}}).encode() if code else b""
         self._replies[row, id_] = _Reply(status, body)
 
+    def demands(self, row: AnyEndpoint, challenge: str) -> None:
+        """Refuse this endpoint's calls with a 401 and this `WWW-Authenticate`."""
+        self._replies[row, None] = _Reply(401, b"", challenge=challenge)
+
     def loses(self, row: AnyEndpoint) -> None:
         """Carry out this endpoint's calls, as far as anyone knows, but never answer."""
         self._replies[row, None] = TransportError("timed out", sent=True)
@@ -121,7 +126,8 @@ class FakeApi:
     def send(self, call: Call, *, alone: bool = False) -> Answer:
         """Answer as `portal.http.transport.send` does."""
         reply = self._reply(call)
-        return Answer(reply.status, {"content-type": reply.media_type}, reply.body)
+        challenge = {"www-authenticate": reply.challenge} if reply.challenge else {}
+        return Answer(reply.status, {"content-type": reply.media_type, **challenge}, reply.body)
 
     def stream(self, call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
         """Answer as `portal.http.transport.stream` does."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from portal import metrics
+from portal.services.demand import Demand
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -199,7 +200,9 @@ def test_a_response_that_does_not_show_the_act_counts_as_lost(stage: Stage) -> N
     assert stage.state() is State.UNKNOWN
 
 
-@pytest.mark.parametrize("error", [NotSignedIn(), StepUpNeeded(300)], ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "error", [NotSignedIn(), StepUpNeeded(Demand(300))], ids=lambda error: type(error).__name__
+)
 def test_an_act_that_needs_a_fresh_sign_in_stays_open(stage: Stage, error: CareError) -> None:
     with pytest.raises(type(error)):
         stage.act(fails(error))

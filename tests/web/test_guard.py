@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
-from flask import Flask, Response, g
+from flask import Flask, Response, appcontext_pushed, g
 
+from portal.config.strong import Act, Strength, Strong
 from portal.config.tenants import Side
-from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
+from portal.services.demand import Demand
+from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.state.session_records import Person
 from portal.web import guard
@@ -22,6 +25,7 @@ from portal.web.guard import (
     is_fresh,
     page_to_return_to,
     signed_in,
+    suffices,
     to_sign_in,
 )
 from tests.support.builders import person
@@ -67,7 +71,19 @@ class CareOf:
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Here:
+def clinic(app: Flask) -> Iterator[SimpleNamespace]:
+    """The clinic of each request."""
+    made = SimpleNamespace(strong=None)
+
+    def enter(_app: Flask, **_: Any) -> None:
+        g.tenant = made
+
+    with appcontext_pushed.connected_to(enter, app):
+        yield made
+
+
+@pytest.fixture
+def here(clinic: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> Here:
     made = Here(NURSE)
     monkeypatch.setattr(guard, "session", lambda: made)
     monkeypatch.setattr(guard, "care_of", lambda who: CareOf(who, made))
@@ -126,6 +142,78 @@ def test_sides_and_roles_are_admitted_as_marked(
         else:
             assert admit(access) is who
             assert g.person is who and here.uses == 1
+
+
+STRONG = Strong(
+    acr=("phr",),
+    amr=("mfa", "hwk"),
+    roles=frozenset({"nurse"}),
+    acts=frozenset({Act.EMBRYOS}),
+    kinds=frozenset({"LegalParenthood"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_admitted"),
+    [
+        ({}, False), ({"acr": "pwd", "amr": ("pwd", "otp")}, False), ({"acr": "phr"}, True), ({"amr": ("pwd", "mfa")}, True),
+        ({"roles": frozenset({"physician"})}, True),
+    ],
+)  # fmt: skip
+def test_roles_that_need_a_strong_sign_in_come_in_with_one_alone(
+    app: Flask, here: Here, clinic: SimpleNamespace, changes: dict[str, Any], is_admitted: bool
+) -> None:
+    clinic.strong = STRONG
+    here.person = msgspec.structs.replace(NURSE, **changes)
+    with app.test_request_context():
+        if is_admitted:
+            assert admit(Access(BOTH, None, background=False)) is here.person
+            return
+        with pytest.raises(StepUpNeeded) as needed:
+            admit(Access(BOTH, None, background=False))
+        assert needed.value.demand == Demand(strength=Strength(("phr",), ("mfa", "hwk")))
+        assert "person" not in g and here.uses == 0
+
+
+@pytest.mark.parametrize(
+    ("demand", "is_needed"),
+    [
+        (Demand(300), False), (Demand(300, Act.EMBRYOS), True), (Demand(300, Act.MERGING), False),
+        (Demand(300, Act.SIGNING, "Storage"), False), (Demand(300, Act.SIGNING, "legal_parenthood"), True),
+        (Demand(300, Act.SIGNING, None), True), (Demand(strength=Strength(acr=("x",))), True),
+    ],
+)  # fmt: skip
+def test_acts_need_the_strength_that_the_clinic_asks_for(
+    app: Flask,
+    clinic: SimpleNamespace,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    demand: Demand,
+    is_needed: bool,
+) -> None:
+    monkeypatch.setattr(guard, "context", lambda: SimpleNamespace(clock=clock))
+    weak = person(auth_time=clock.now)
+    strong = msgspec.structs.replace(weak, acr="x", amr=("hwk",))
+    with app.test_request_context():
+        assert suffices(weak, demand) is (demand.strength is None)
+        clinic.strong = STRONG
+        assert suffices(weak, demand) is not is_needed
+        assert suffices(strong, demand)
+        old = msgspec.structs.replace(strong, auth_time=clock.now - 301)
+        assert suffices(old, demand) is (demand.max_age is None)
+
+
+def test_how_strong_a_sign_in_has_to_be_is_kept_in_the_session_and_not_in_the_address(
+    app: Flask, site: Flask, clinic: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clinic.strong, held = STRONG, dict[str, Any]()
+    monkeypatch.setattr(guard, "session", lambda: held)
+    with site.test_request_context("/list"):
+        answer: Response = to_sign_in(demand=Demand(300, Act.MERGING))
+        assert (answer.headers["Location"], held) == ("/sign-in?next=%2Flist&fresh=1", {})
+        answer = to_sign_in(demand=Demand(300, Act.EMBRYOS))
+        assert answer.headers["Location"] == "/sign-in?next=%2Flist&fresh=1"
+        assert held == {"strength": {"acr": ("phr",), "amr": ("mfa", "hwk")}}
 
 
 def test_a_handler_gets_the_care_api_and_the_person(site: Flask, here: Here) -> None:
@@ -270,7 +358,7 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
     monkeypatch.setattr(guard, "SessionBearer", lambda *parts: parts)
     monkeypatch.setattr(guard, "is_background", lambda: is_by_itself)
     who = person(auth_time=clock.now) if is_by_itself else NURSE
-    tenant = SimpleNamespace(key="riverside", base_url="https://api.test", idempotency=True)
+    tenant = SimpleNamespace(key="riverside", base_url="https://api.test", idempotency=True, strong=None)
     with app.test_request_context():
         g.tenant = tenant
         g.started, g.request_id = 5.0, "r1"
@@ -279,7 +367,11 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
     assert (care.base_url, care.correlation_id, care.deadline) == ("https://api.test", "r1", 15.0)
     epoch = "" if is_by_itself else "e1"
     assert care.partition == ("https://id.example", "riverside", who.sub, epoch)
-    assert (care.by_patient, care.idempotency, care.is_fresh(60)) == (is_by_itself, True, is_by_itself)
+    assert (care.by_patient, care.idempotency, care.suffices(Demand(60))) == (
+        is_by_itself,
+        True,
+        is_by_itself,
+    )
     assert (care.observer, care.adapter) == ("answers of riverside", "dialect")
     assert (care.on_read is guard.audit.has_read) is not is_by_itself
     care.on_not_offered("endpoint")  # pyright: ignore[reportArgumentType]

@@ -83,7 +83,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "without sex (chromosome)": pgt_results._CHROMOSOME.fullmatch,
     "without sex (code)": pgt_results._CODE.fullmatch,
     "without sex (id)": pgt_results._reference,
-    "step_up_age": failures.step_up_age,
+    "step_up": failures.step_up,
     "retry_seconds": failures.retry_seconds,
     "rule_named": failures.rule_named,
     "member of a refusal": failures._snake,

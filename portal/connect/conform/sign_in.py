@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
@@ -56,6 +57,7 @@ def sign_in(
     paste: Callable[[], str],
 ) -> Finished:
     """Print the address to open, wait for the response, and return the person and tokens. Raises NoSignIn."""
+    tenant = replace(tenant, strong=None)  # whoever may sign in there will do
     with tempfile.TemporaryDirectory(prefix="portal-conform-") as folder:
         vault = Vault(open_store(f"sqlite:///{folder}/sign-in.db", time.time), settings.secret_keys)
         providers = Providers(settings.timeouts, time.time, settings.breaker)

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 import msgspec
 from msgspec import UNSET
 
+from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.consents.forms import (
@@ -27,6 +28,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.consents.requests import ConsentQuery, Revoking, Signing
 from portal.services.decoding import Page
+from portal.services.demand import Demand
 from portal.services.errors import Invalid
 from portal.services.listed import Listed
 from portal.services.paging import CAP, CHUNK, read_every_page, requested_page
@@ -38,8 +40,10 @@ _CONSENTS = "/api/care/consent-forms"
 LIST_CONSENTS = _consents.get(_CONSENTS, Page[ConsentForm], ConsentQuery, shows="consent", page="/consents")
 CREATE_CONSENT = _consents.post(_CONSENTS, ConsentForm, ConsentDraft)
 READ_CONSENT = _consents.get(f"{_CONSENTS}/{{id}}", ConsentForm, shows="consent")
-SIGN_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/sign", ConsentForm, Signing, max_age=FRESH)
-REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revoking, max_age=FRESH)
+SIGN_CONSENT = _consents.post(
+    f"{_CONSENTS}/{{id}}/sign", ConsentForm, Signing, demand=Demand(FRESH, Act.SIGNING)
+)
+REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revoking, demand=Demand(FRESH))
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -216,6 +220,7 @@ def sign_consent(
     care: Care,
     consent_id: str,
     *,
+    kind: str | None = None,
     role: SignerRole,
     signature: str,
     acknowledged: Sequence[str],
@@ -228,7 +233,7 @@ def sign_consent(
 ) -> ConsentForm:
     """Sign the form and return it; `acknowledged` holds the ids of all its statements.
 
-    `language` is the text's (BCP 47). `screen_language` and `reading_mode` are sent only if the screen was in another.
+    `kind` is the form's; `language` is the text's (BCP 47). `screen_language` and `reading_mode` are sent only if the screen was in another.
 
     POST /api/care/consent-forms/{id}/sign (care API specification §4). `content_hash` is the API's, as received with
     the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of order, already signed, or
@@ -250,15 +255,16 @@ def sign_consent(
         SIGN_CONSENT,
         signing,
         operation=operation,
-        max_age=signing_max_age(role),
+        demand=signing_demand(role, kind),
         id=consent_id,
     )
     return form or read_back(lambda: get_consent(care, consent_id))
 
 
-def signing_max_age(role: SignerRole) -> int:
-    """The maximum age of a sign-in, in seconds, for signing in this role."""
-    return FRESH_AT_WORK if role in (SignerRole.CLINICIAN, SignerRole.WITNESS) else FRESH
+def signing_demand(role: SignerRole, kind: str | None) -> Demand:
+    """What signing a form of this kind in this role demands of the sign-in."""
+    is_at_work = role in (SignerRole.CLINICIAN, SignerRole.WITNESS)
+    return Demand(FRESH_AT_WORK if is_at_work else FRESH, Act.SIGNING, kind)
 
 
 def revoke_consent(

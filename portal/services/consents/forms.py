@@ -169,7 +169,8 @@ class Signer(Record, frozen=True, kw_only=True):
 class Signature(Timed, frozen=True, kw_only=True):
     """A signature, with the hash of the text that was signed and the language of that text.
 
-    `screen_language` and `reading_mode` are given if the signer's screen was in another language.
+    `screen_language` and `reading_mode` are given if the signer's screen was in another language; `acr` and `amr` if the
+    API keeps how the signer had signed in (RFC 9068 §2.2.1).
     """
 
     shown_on: ClassVar = ("consents",)
@@ -187,6 +188,8 @@ class Signature(Timed, frozen=True, kw_only=True):
     reading_mode: Annotated[
         ReadingMode | None, "how the signer read a text in another language than the screen's", SOMETIMES
     ] = None
+    acr: Annotated[str | None, "class of the signer's sign-in, on the receipt", SOMETIMES] = None
+    amr: Annotated[tuple[str, ...] | None, "how the signer had signed in, on the receipt", SOMETIMES] = None
     content_hash: Annotated[str, "hash of the signed text"] = ""
 
     @property

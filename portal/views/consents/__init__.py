@@ -16,7 +16,17 @@ from portal.services.gather import gather
 from portal.services.listed import Listed
 from portal.services.rules.consent_text import content_hash
 from portal.state.session_records import Person
-from portal.views.consents import create, ending, labels, languages, pdf, revoke, sign, worklist
+from portal.views.consents import (
+    create,
+    ending,
+    labels,
+    languages,
+    pdf,
+    revoke,
+    sign,
+    sign_in_method,
+    worklist,
+)
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
@@ -41,6 +51,7 @@ from portal.web.pages import Page
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)
 languages.register(bp)
+sign_in_method.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
 for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp):

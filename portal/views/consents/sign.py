@@ -14,6 +14,7 @@ from werkzeug.datastructures import MultiDict
 from portal.config.tenants import Side
 from portal.parse import line
 from portal.services.client import Care
+from portal.services.consents import signing_demand
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.queue import with_queue
@@ -84,6 +85,7 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
+    signing = signing.keep(acr=person.acr, amr=person.amr)
     sign_once(care, signing)
     return to_receipt(signing.form)
 
@@ -153,4 +155,5 @@ def _is_wanting(signing: Signing, step: Step) -> bool:
 
 
 def _fresh_sign_in(signing: Signing) -> Response:
-    return to_sign_in(next_path=_address(signing, Step.NAME), fresh=True)
+    demand = signing_demand(signing.role, signing.form.kind)
+    return to_sign_in(next_path=_address(signing, Step.NAME), demand=demand)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from portal.context import context
 from portal.services.client import Care
-from portal.services.consents import get_consent, sign_consent, signing_max_age
+from portal.services.consents import get_consent, sign_consent, signing_demand
 from portal.services.consents.forms import ConsentForm, ReadingMode
 from portal.services.errors import Conflict, Refused, Unavailable
 from portal.services.rules.signing import has_signed, open_role
@@ -71,7 +71,7 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
     role = open_role(form, person)
     if role is None:
         raise CannotSign(care, form, "" if has_signed(form, person) else why_not_sign(form, person))
-    signing = resume(form, person, role, is_fresh=care.is_fresh(signing_max_age(role)))
+    signing = resume(form, person, role, is_fresh=care.suffices(signing_demand(role, form.kind)))
     if signing.operation.state is State.DONE:
         raise CannotSign(care, form)
     if signing.operation.state is not State.OPEN:
@@ -126,6 +126,7 @@ def _sign(care: Care, signing: Signing) -> ConsentForm:
     return sign_consent(
         care,
         signing.form.id,
+        kind=signing.form.kind,
         role=signing.role,
         signature=progress.typed,
         acknowledged=progress.acknowledged,

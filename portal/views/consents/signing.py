@@ -40,7 +40,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     `language` is the text's; `screen_language` and `reading_mode` are set if the screen was in another when it was read.
     `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
-    until the new one has been read; `is_unconfirmed` says that a signature was sent without a response.
+    until the new one has been read; `acr` and `amr` tell how the signer had signed in; `is_unconfirmed` says that a signature was sent without a response.
     """
 
     content_hash: str
@@ -54,6 +54,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged: tuple[str, ...] = ()
     declared: str = ""
     typed: str = ""
+    acr: str = ""
+    amr: tuple[str, ...] = ()
     before: Snapshot | None = None
     is_unconfirmed: bool = False
 
@@ -83,7 +85,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """One person signing one form in one role; `is_fresh`: they signed in recently enough to sign in it."""
+    """One person signing one form in one role; `is_fresh`: they signed in recently and strongly enough to sign in it."""
 
     form: ConsentForm
     person: Person
@@ -200,7 +202,7 @@ class Signing:
 
 def resume(form: ConsentForm, person: Person, role: SignerRole, *, is_fresh: bool) -> Signing:
     """Start or resume this person's signing of the form, just read; its operation may already be sent or done."""
-    purpose, beginning = f"sign:{form.id}:{role}", _data(Progress.of(form))
+    purpose, beginning = purpose_of(form, role), _data(Progress.of(form))
     operation, was_lost = begin(person.sub, purpose, beginning, keeps_receipt=True)
     if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose, beginning)
@@ -214,6 +216,11 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, *, is_fresh: boo
         api_hash=form.content_hash,
         is_unconfirmed=was_lost or signing.progress.is_unconfirmed,
     )
+
+
+def purpose_of(form: ConsentForm, role: SignerRole) -> str:
+    """The purpose of the operation that signs the form in this role."""
+    return f"sign:{form.id}:{role}"
 
 
 def _data(progress: Progress) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.gather import gather, gather_all, known
 from portal.services.rules.consent_text import content_hash, seal
 from portal.state.session_records import Person
+from portal.views.consents.sign_in_method import with_own_sign_in
 
 _OTHERS = 5
 """How many other forms are read to find out how the clinic's system computes its hashes."""
@@ -57,7 +58,7 @@ def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
 def in_order(form: ConsentForm, person: Person) -> list[Signature]:
     """The signatures, the reader's own first, then in order of time."""
     return sorted(
-        form.signatures,
+        with_own_sign_in(form, person),
         key=lambda s: (s.person_id != person.sub, s.signed_at.timestamp() if s.signed_at else 0),
     )
 

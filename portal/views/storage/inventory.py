@@ -10,8 +10,7 @@ from flask import Blueprint, Response, g, request, url_for
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.sign_in_age import FRESH
-from portal.services.storage import EmbryoStatus, EmbryoStorage
+from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
@@ -87,7 +86,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
 
 def _begin(care: Care, person: Person, view: EmbryoView, values: Values) -> Response:
     """Keep the move for a second person; the first one's sign-in has to be as recent as if it were sent."""
-    care.need_recent_sign_in(FRESH)
+    care.need(MOVE)
     audit.assure()
     step = keep_first_step(view, person, values)
     if step.is_by(person):

@@ -10,8 +10,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
-from portal.services.sign_in_age import FRESH
-from portal.services.storage import EmbryoStorage
+from portal.services.storage import MOVE, EmbryoStorage
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
@@ -72,7 +71,7 @@ def send(care: Care, person: Person, embryo_id: str) -> Response:
     typed = OnStraw.posted()
     if typed.faults(view):
         return render(_straw_page(view, moves, step, typed), status=422)
-    care.need_recent_sign_in(FRESH)
+    care.need(MOVE)
     return _send(care, person, view, step)
 
 

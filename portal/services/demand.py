@@ -1,0 +1,20 @@
+"""What an act, or the API, demands of the person's sign-in (RFC 9470)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portal.config.strong import Act, Strength
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A sign-in at most `max_age` seconds old, and as strong as the clinic asks for `act`, or as `strength` says.
+
+    `kind` is that of the consent form, if the act is signing one.
+    """
+
+    max_age: int | None = None
+    act: Act | None = None
+    kind: str | None = None
+    strength: Strength | None = None
