@@ -31,6 +31,7 @@ from portal.careservice.domain.episodes import (
 )
 from portal.careservice.domain.patients import EmergencyContact, Patient, Relationship
 from portal.careservice.domain.protocols import FertilityProtocol, Medication, MonitoringDay
+from portal.careservice.identity.assurance import TWO_FACTORS
 from portal.careservice.ids import sample_id
 from portal.careservice.sample import consent_texts as texts
 from portal.careservice.sample import couple_correspondence, files
@@ -303,6 +304,7 @@ def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
     )  # fmt: skip
     daniels = first_version.signatures[1]
     daniels.screen_language, daniels.reading_mode = "es", ReadingMode.SELF
+    daniels.acr, daniels.amr = TWO_FACTORS, ["pwd", "otp", "mfa"]
     clinic.consent(
         "amelia-treatment-2", texts.TREATMENT, amelia, with_clinician, status=ConsentStatus.SIGNED, sent=-30,
         signed=(_AMELIA, _DANIEL, _VICTOR), supersedes_id=first, file_id=copy.id,
