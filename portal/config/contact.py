@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, cast
-from urllib.parse import urlsplit
 
-from portal.config.table import Source, setting, text
+from portal.config.table import Source, https_address, setting, text
 from portal.parse import calendar_date
 from portal.telephone import e164
 
@@ -113,13 +112,6 @@ def _address(value: Any, source: Source) -> tuple[str, ...]:
     return tuple(map(str.strip, text(value, source).splitlines())) if value else ()
 
 
-def _link(value: Any, source: Source) -> str:
-    parts = urlsplit(text(value, source))
-    if parts.scheme != "https" or not parts.netloc:
-        raise ValueError(f"must be an https address (found {value!r})")
-    return text(value, source)
-
-
 _EMERGENCY = _matching("[0-9]{3,6}", "a number of 3 to 6 digits, as a string")
 _EMAIL = _matching(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+", "an e-mail address")
 
@@ -148,7 +140,7 @@ class Contact:
     )
     email: str | None = setting(_EMAIL, "care@riverside.example", "", None)
     address: tuple[str, ...] = setting(_address, "Riverside House\n1 Quayside", "", "")
-    map: str | None = setting(_link, "https://maps.example/riverside", "", None)
+    map: str | None = setting(https_address, "https://maps.example/riverside", "", None)
     call_now: Mapping[str, tuple[str, ...]] = setting(
         _call_now,
         {"en": ["heavy bleeding"], "es": ["sangrado abundante"]},

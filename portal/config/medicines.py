@@ -1,19 +1,44 @@
-"""Brand and strength of the medicines that a clinic dispenses, shown to patients beside the name in the plan."""
+"""What a clinic tells patients about the medicines it dispenses: brand, strength, how to take one, and what to do if a dose
+was missed. The portal has no such advice of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from portal.config.table import Source, setting
-from portal.parse import line
+from portal.config.table import Source, https_address, setting
+from portal.parse import line, paragraphs
+
+_LONGEST_ADVICE = 1000
+_ADVICE = 'must give each language its text, like { en = "Call us." }'
 
 
 def _label(value: Any, source: Source) -> str:
     if not isinstance(value, str) or line(value, longest=120) != value.strip():
         raise ValueError("must be one line of at most 120 characters")
     return value.strip()
+
+
+def _advice(value: Any, source: Source) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(_ADVICE)
+    given = cast("dict[str, Any]", value)
+    written = {
+        language: words.strip()
+        for language, words in given.items()
+        if isinstance(words, str)
+        and words.strip()
+        and paragraphs(words, longest=_LONGEST_ADVICE) == words.strip()
+    }
+    if written.keys() != given.keys():
+        raise ValueError(_ADVICE)
+    return written
+
+
+def _guide(value: Any, source: Source) -> str:
+    return https_address(value, source) if value else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +54,20 @@ class Medicine:
         _label, "Follisample", "one of these two may be left out; one product for each name", ""
     )
     strength: str = setting(_label, "300 IU pen", "as the pack says it", "")
+    how: Mapping[str, str] = setting(
+        _advice, {"en": "Take it out of the fridge half an hour before."}, "how to take it", {}
+    )
+    missed: Mapping[str, str] = setting(
+        _advice,
+        {"en": "Call us before you take the next one."},
+        "what to do if a dose was missed or is late; without it patients are told to call",
+        {},
+    )
+    guide: str = setting(_guide, "https://riverside.example/pen", "a leaflet or film", "")
 
     def __post_init__(self) -> None:
-        if not (self.drug and self.product):
-            raise ValueError("must have drug, and brand or strength or both")
+        if not self.drug or not (self.product or self.how or self.missed or self.guide):
+            raise ValueError("must have drug, and at least one of the others")
 
     @property
     def product(self) -> str:
@@ -40,13 +75,13 @@ class Medicine:
         return f"{self.brand} {self.strength}".strip()
 
 
-def product_of(medicines: Iterable[Medicine], drug: str) -> str:
-    """The brand and strength of a medicine; empty if the clinic gave none.
+def medicine_of(medicines: Iterable[Medicine], drug: str) -> Medicine | None:
+    """What the clinic tells about a medicine; None if it tells nothing.
 
     The whole name has to be the same: a part of it, as in "follitropin", may be another medicine's too.
     """
     name = folded(drug)
-    return next((one.product for one in medicines if folded(one.drug) == name), "")
+    return next((one for one in medicines if folded(one.drug) == name), None)
 
 
 def folded(drug: str) -> str:

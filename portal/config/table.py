@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 _T = TypeVar("_T")
 _REQUIRED = object()
@@ -155,6 +156,14 @@ def text(value: Any, source: Source) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("must be a non-empty string")
     return value.strip()
+
+
+def https_address(value: Any, source: Source) -> str:
+    """An address of a page elsewhere."""
+    parts = urlsplit(text(value, source))
+    if parts.scheme != "https" or not parts.netloc:
+        raise ValueError(f"must be an https address (found {value!r})")
+    return text(value, source)
 
 
 def texts(value: Any, source: Source) -> tuple[str, ...]:

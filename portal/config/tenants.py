@@ -303,8 +303,8 @@ class Tenant:
     )
     medicines: tuple[Medicine, ...] = tables(
         Medicine,
-        "have drug, and brand or strength or both (texts)",
-        "optional: what the clinic hands out, told to patients beside the medicine's name",
+        "have drug, and at least one of the others",
+        "optional: what the clinic hands out and advises, told to patients beside the medicine's name",
         lambda medicine: folded(medicine.drug),
     )
     document_seal: DocumentSeal | None = table(

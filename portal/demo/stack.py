@@ -177,6 +177,20 @@ units = ["ampoule"]
 drug = "rFSH (follitropin alfa)"
 brand = "Follisample"
 strength = "300 IU pen"
+guide = "https://riverside.example/pen"
+how.en = "Take the pen out of the fridge half an hour before. Pinch a fold of skin on your belly, two fingers from the navel."
+how.es = "Saca la pluma de la nevera media hora antes. Haz un pliegue en la piel del vientre, a dos dedos del ombligo."
+missed.en = "Up to 6 hours late: inject it now, and the next one at the usual hour. Later than that: call us first."
+missed.es = "Hasta 6 horas tarde: pínchate ahora, y la siguiente a la hora de siempre. Si es más tarde, llámanos antes."
+
+[[tenants.riverside.medicines]]
+drug = "Cetrorelix"
+missed.en = "Up to 3 hours late: inject it now and tell us in the morning. Later than that: call us at once, at night too."
+
+[[tenants.riverside.medicines]]
+drug = "Choriogonadotropin alfa"
+how.en = "One pen, the whole content, at exactly this time. Set two alarms."
+missed.en = "Call us at once, whatever the hour: we plan the egg collection anew with you."
 """
 }
 

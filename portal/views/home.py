@@ -31,6 +31,7 @@ from portal.views.consents.list import Due, Item, group, with_text_in_doubt
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
+from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import Opened, show_recent
 from portal.views.storage.first_steps import FirstStep, first_steps
@@ -119,6 +120,7 @@ class Treatment:
     has_embryos: bool
     is_none_left: bool
     plan_notice: PlanNotice | None = None
+    tonight: tuple[Tonight, ...] = ()
 
     @property
     def episode_ids(self) -> list[str]:
@@ -127,9 +129,12 @@ class Treatment:
 
     @property
     def is_pressing(self) -> bool:
-        """Whether a changed plan or a withdrawn consent makes it the first thing to read."""
-        is_changed = self.plan_notice is not None and self.plan_notice.title is not None
-        return is_changed or any(view.episode.withdrawn for view in self.views)
+        """Whether something comes before all else: doses, a plan that may change, or a withdrawn consent."""
+        return bool(self.tonight or self.plan_notice or any(view.episode.withdrawn for view in self.views))
+
+    def tonight_of(self, view: EpisodeView) -> Tonight | None:
+        """The doses around now of this episode."""
+        return next((one for one in self.tonight if one.episode_id == view.episode.id), None)
 
 
 class NeedsPage(Page, template="home/needs.html"):
@@ -257,6 +262,7 @@ def _treatment(found: Found, person: Person) -> Treatment:
         any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
         found.is_none_left,
         shown[0].plan_notice if shown else None,
+        tuple(tonight for view in shown if (tonight := view.tonight)),
     )
 
 

@@ -15,7 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_decimal
 from flask import g
 
-from portal.config.medicines import product_of
+from portal.config.medicines import Medicine, medicine_of
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
@@ -143,7 +143,13 @@ def product(medication: Medication) -> str:
 
     Shown apart from name and amount, because the strength of a pen isn't a dose.
     """
-    return product_of(g.tenant.medicines, medication.drug) if g and g.get("tenant") else ""
+    told = clinics_medicine(medication)
+    return told.product if told else ""
+
+
+def clinics_medicine(medication: Medication) -> Medicine | None:
+    """Return what the clinic tells about this medicine, if anything."""
+    return medicine_of(g.tenant.medicines, medication.drug) if g and g.get("tenant") else None
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:

@@ -28,7 +28,7 @@ def test_a_patient_sees_her_tasks_on_home_and_opens_her_treatment(visit: SignIn,
     home = visit("amelia", javascript=javascript, width=390, height=844)
     home.sees("What needs you").sees("Needed in 4 days")
     treatment = home.treatments().open(re.compile("IVF"))
-    treatment.sees("2 medicines today").sees("Monitoring scan")
+    treatment.sees("Cetrorelix").sees("Monitoring scan")
     treatment.follow("Scans and blood tests")
     treatment.sees("How the follicles grow").sees("17 mm and more")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.config.medicines import Medicine, product_of
+from portal.config.medicines import Medicine, medicine_of
 from portal.config.settings import Settings
 from portal.config.table import NOWHERE, settings_of
 from portal.config.tenants import Tenant
@@ -37,18 +37,25 @@ ALFA = Medicine("rFSH (follitropin alfa)", "Follisample", "300 IU pen")
     ],
 )
 def test_a_product_is_that_of_the_whole_name(drug: str, product: str) -> None:
-    assert product_of([ALFA], drug) == product
+    found = medicine_of([ALFA], drug)
+    assert (found.product if found else "") == product
 
 
 def test_the_documented_medicine_is_read(tmp_path: Path) -> None:
     clinic = Settings.from_env(environment(tmp_path, EXAMPLE, **SECRETS)).tenants.by_key["riverside"]
-    assert clinic.medicines == (ALFA,)
+    (found,) = clinic.medicines
+    assert (found.drug, found.product) == (ALFA.drug, ALFA.product)
+    assert found.missed["en"] and found.how["en"] and found.guide.startswith("https://")
 
 
-def test_brand_or_strength_may_be_left_out() -> None:
-    given = [{"drug": "A", "brand": "B"}, {"drug": "C", "strength": "5 mg"}]
+def test_all_but_the_name_and_one_more_may_be_left_out() -> None:
+    given = [
+        {"drug": "A", "brand": "B"},
+        {"drug": "C", "strength": "5 mg"},
+        {"drug": "D", "missed": {"en": "Call."}},
+    ]
     medicines, faults = read(given)
-    assert ([one.product for one in medicines], faults) == (["B", "5 mg"], [])
+    assert ([one.product for one in medicines], faults) == (["B", "5 mg", ""], [])
 
 
 @pytest.mark.parametrize(
@@ -62,15 +69,19 @@ def test_brand_or_strength_may_be_left_out() -> None:
         {"drug": "A", "brand": "B", "pen": "300"},
         {"drug": "A", "brand": "B\u202e"},
         {"drug": "A", "brand": "B" * 200},
+        {"drug": "A", "missed": "Call us."},
+        {"drug": "A", "missed": {"en": ""}},
+        {"drug": "A", "how": {"en": "B" * 2000}},
+        {"drug": "A", "guide": "http://elsewhere.example"},
     ],
 )
 def test_what_cannot_be_told_is_refused_in_words(entry: object) -> None:
     _medicines, faults = read([entry, {"drug": "C", "brand": "D"}])
-    assert faults == ["entry 1 must have drug, and brand or strength or both (texts)"]
+    assert faults == ["entry 1 must have drug, and at least one of the others"]
 
 
 def test_a_medicine_has_one_product() -> None:
     given = [{"drug": "A", "brand": "B"}, {"drug": "a ", "brand": "C"}]
     _medicines, faults = read(given)
     assert "a second time" in faults[0]
-    assert read({}) == ((), ["must be a list of tables with drug, brand, strength"])
+    assert read({}) == ((), ["must be a list of tables with drug, brand, strength, how, missed, guide"])

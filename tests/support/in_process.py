@@ -48,6 +48,13 @@ staff = ["nurse", "physician", "embryologist", "coordinator", "admin"]
 
 [tenants.{key}.contact]
 telephone = "020 7946 0120"
+
+[[tenants.{key}.medicines]]
+drug = "Follitropin"
+brand = "Follisample"
+how.en = "Take it out of the fridge first."
+missed.en = "Up to six hours late: inject it now."
+guide = "https://clinic.example/pen"
 """
 
 

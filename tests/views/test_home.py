@@ -44,7 +44,7 @@ def test_todays_medicines_and_the_next_visit_are_shown(amelia: Any) -> None:
 
 
 def test_a_partner_is_told_who_takes_the_medicines(portal: PortalThread) -> None:
-    assert "Millie’s medicines today" in portal.sign_in("daniel").get("/").words
+    assert "These are Millie’s medicines." in portal.sign_in("daniel").get("/").words
 
 
 def test_near_dates_of_stored_embryos_are_shown(portal: PortalThread) -> None:

@@ -12,7 +12,7 @@ from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.state.session_records import Person
-from portal.views.episodes import calendar
+from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import (
     MOST_RECENT,
     MOST_REMEMBERED,
@@ -42,6 +42,7 @@ from portal.web.pages import Page
 
 bp = Blueprint("episodes", __name__, url_prefix="/episodes")
 bp.register_blueprint(calendar.bp)
+bp.register_blueprint(doses.bp)
 
 
 @bp.app_template_global("treatment_address")

@@ -39,6 +39,7 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
 from portal.views.episodes.parting import Parting, parting_of
+from portal.views.episodes.tonight import ClinicAlert, Tonight, tonight_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.doses import DoseLine, PlanWords, state_words
@@ -280,16 +281,25 @@ class EpisodeView:
         return self.person.is_patient and not event.verified and event.stage in ONLY_VERIFIED
 
     @property
-    def alerts(self) -> list[tuple[str, str, str]]:
-        """Current alerts: tone, text, and when they were written and until when they hold; most severe first."""
+    def alerts(self) -> list[ClinicAlert]:
+        """Current alerts, most severe first."""
         tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
         order = ["urgent", "attention", "info", "success"]
         found = [
-            (tones.get(str(a.severity), "info"), a.text, _dates_of(a))
+            ClinicAlert(tones.get(str(a.severity), "info"), a.text, _dates_of(a))
             for a in self.episode.alerts_at(now())
             if a.text
         ]
-        return sorted(found, key=lambda alert: order.index(alert[0]))
+        return sorted(found, key=lambda alert: order.index(alert.tone))
+
+    @property
+    def tonight(self) -> Tonight | None:
+        """The doses around now, for patients; None for staff, and without a plan to follow."""
+        return tonight_of(self.episode, self.person, self.alerts) if self.person.is_patient else None
+
+    def alerts_beside(self, tonight: Tonight | None) -> list[ClinicAlert]:
+        """The alerts that don't stand with the doses already."""
+        return [alert for alert in self.alerts if tonight is None or alert.text not in tonight.alert_texts]
 
     @property
     def needs_call_now(self) -> bool:

@@ -1,0 +1,76 @@
+"""The doses around now on an open page, and the ticks with which a patient notes for themselves what they have taken."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, make_response, request, url_for
+
+from portal.config.modules import Module
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services.client import Care
+from portal.services.episodes import get_episode
+from portal.services.errors import NotFound
+from portal.state.session_records import Person
+from portal.views.episodes.tonight import Tonight
+from portal.views.episodes.view import EpisodeView
+from portal.web import taken_doses
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.modules import part_of
+from portal.web.pages import Page
+
+bp = Blueprint("doses", __name__)
+
+
+class DosesPage(Page, template="episodes/doses.html"):
+    """The doses around now, for a page that shows them; `place` is which: home, overview or medication."""
+
+    tonight: Tonight
+    place: str
+
+
+@bp.get("/<record:episode_id>/doses")
+@part_of(Module.MEDICINES)
+@signed_in(Side.PATIENT, background=True)
+def show(care: Care, person: Person, episode_id: str) -> Response:
+    """Return the doses around now, for a page that shows them as `known`; 204 if they are still the same."""
+    tonight = _read(care, person, episode_id)
+    if request.args.get("known") == tonight.digest:
+        return make_response("", 204)
+    return render(DosesPage(tonight=tonight, place=request.args.get("place", "")), fragment="tonight")
+
+
+@bp.post("/<record:episode_id>/doses")
+@part_of(Module.MEDICINES)
+@signed_in(Side.PATIENT)
+def note(care: Care, person: Person, episode_id: str) -> Response:
+    """Tick a dose off, or take the tick back: only one of the patient's own plan that is shown now."""
+    tonight = _read(care, person, episode_id)
+    if not tonight.may_tick:
+        raise NotFound
+    key = request.form.get("dose", "")
+    dose = next((one for one in tonight.doses if one.key == key), None)
+    if dose is None:
+        toast(_("Your plan has changed. Look at the dose again before you tick it off."), tone="attention")
+    else:
+        is_stored = (
+            taken_doses.untick(person, key)
+            if "undo" in request.form
+            else taken_doses.tick(person, key, dose.tick)
+        )
+        if not is_stored:
+            toast(_("Your tick couldn’t be kept. Please write it down."), tone="attention")
+    return redirect_to(f"{_back_to(request.form.get('from'), episode_id)}#tonight")
+
+
+def _read(care: Care, person: Person, episode_id: str) -> Tonight:
+    tonight = EpisodeView(get_episode(care, episode_id), person).tonight
+    if tonight is None:
+        raise NotFound
+    return tonight
+
+
+def _back_to(place: str | None, episode_id: str) -> str:
+    if place == "home":
+        return url_for("home.show")
+    return url_for("episodes.medication" if place == "medication" else "episodes.show", episode_id=episode_id)

@@ -1,0 +1,265 @@
+"""The doses around now as their patient or partner sees them: the nearest first, how to take it, what to do if it was missed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from flask import g
+
+from portal.config.medicines import Medicine
+from portal.i18n.gettext import _
+from portal.i18n.locale import language
+from portal.services.episodes import Appointment, Episode
+from portal.services.protocols import Medication, Protocol
+from portal.services.rules.doses import standing
+from portal.services.rules.doses_around import (
+    Around,
+    DueDose,
+    Timing,
+    doses_around,
+    evening_of,
+    nearest,
+)
+from portal.services.rules.medicine_names import speaks_of
+from portal.state.session_records import Person
+from portal.views.protocols.stops import collection_of
+from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words
+from portal.web.filters import local, now, today
+from portal.web.taken_doses import Taken, key_of, taken
+
+_COLLECTION_HOURS = range(24, 49)
+"""How many hours after a trigger an egg collection may be the one that it is timed for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A text of the clinic in the reader's language, or in the one that it has, which is then named."""
+
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClinicAlert:
+    """A current alert: its tone, the clinic's text, and when it was written and until when it holds."""
+
+    tone: str
+    text: str
+    dates: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardDose:
+    """One dose as the card shows it; `done_at` is when the patient ticked it off, `done_what` if that was another amount."""
+
+    key: str
+    plan_id: str
+    line: DoseLine
+    on: date
+    at: datetime | None
+    timing: Timing
+    done_at: datetime | None
+    done_what: str
+    is_trigger: bool
+    may_be_taken: bool
+    medicine: Medicine | None
+    alerts: tuple[ClinicAlert, ...]
+
+    @property
+    def tick(self) -> Taken:
+        """What to note when the patient ticks it off now."""
+        return Taken(now(), self.plan_id, _what(self.line), self.on)
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether its hour has passed and it isn't ticked off."""
+        return self.timing is Timing.PAST and self.done_at is None
+
+    @property
+    def how(self) -> Advice | None:
+        """How to take it, in the clinic's words."""
+        return _advice(self.medicine.how) if self.medicine else None
+
+    @property
+    def missed(self) -> Advice | None:
+        """What to do if it was missed, in the clinic's words."""
+        return _advice(self.medicine.missed) if self.medicine else None
+
+    @property
+    def guide(self) -> str:
+        """The address of the clinic's leaflet or film, or empty."""
+        return self.medicine.guide if self.medicine else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """The trigger injection, from the evening before; `visit` is the egg collection that it is timed for, so many hours later."""
+
+    doses: tuple[CardDose, ...]
+    visit: Appointment | None
+    hours: int
+    is_today: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tonight:
+    """The doses around now, the nearest first.
+
+    `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
+    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses.
+    """
+
+    episode_id: str
+    title: str
+    first: tuple[CardDose, ...]
+    others: tuple[CardDose, ...]
+    following: tuple[CardDose, ...]
+    trigger: Trigger | None
+    alerts: tuple[ClinicAlert, ...]
+    before: tuple[Taken, ...]
+    state: tuple[str, str] | None
+    may_tick: bool
+    patient_called: str
+    alert_texts: frozenset[str]
+    """The texts of all alerts that stand with the doses."""
+
+    @property
+    def doses(self) -> tuple[CardDose, ...]:
+        """The doses that can be ticked off."""
+        return (*self.first, *self.others, *(self.trigger.doses if self.trigger else ()))
+
+    @property
+    def is_trigger_first(self) -> bool:
+        """Whether the trigger is today's, or of the night that begins today."""
+        return self.trigger is not None and self.trigger.is_today
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all doses but the first are ticked off."""
+        return bool(self.others) and all(dose.done_at for dose in self.others)
+
+    @property
+    def clock_example(self) -> datetime | None:
+        """The moment of the first dose: by it a device elsewhere tells what its own clock shows."""
+        moments = (dose.at for dose in (*self.doses, *self.following))
+        return next((at for at in moments if at), None)
+
+    @property
+    def digest(self) -> str:
+        """A digest of which doses are due, past and done: an open page with another one is out of date."""
+        said = [(dose.key, dose.timing.value, dose.line, bool(dose.done_at)) for dose in self.doses]
+        told = (said, self.title, [dose.key for dose in self.following], sorted(self.alert_texts))
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
+
+
+def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) -> Tonight | None:
+    """Return the doses around now as this patient sees them; None without a plan, or once it has ended with the treatment."""
+    plan = episode.protocol
+    if plan is None:
+        return None
+    at = local(now())
+    found = standing(plan, episode, at.date())
+    if episode.is_ended and not found.has_doses:
+        return None
+    around = doses_around(plan, episode, at)
+    is_own = episode.patient.is_me(person.sub)
+    ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
+    listed = [due for due in around.doses if due not in around.triggers]
+    coming = tuple(due for due in around.following if due not in around.triggers)
+    first = nearest(listed, lambda due: key_of(plan, due) in ticks, at) or coming
+    about = [alert for alert in alerts if speaks_of(alert.text, _known_names(plan))]
+    cards: dict[DueDose, CardDose] = {}
+    told = set[str]()
+    for due in (*first, *around.triggers, *listed, *coming):
+        if due not in cards:
+            cards[due] = _card(plan, due, ticks, [alert for alert in about if alert.text not in told], at)
+            told.update(alert.text for alert in cards[due].alerts)
+    keys = {card.key for card in cards.values()}
+    trigger = _trigger(around, cards, episode)
+    return Tonight(
+        episode_id=episode.id,
+        title=_title(first, at),
+        first=tuple(cards[due] for due in first),
+        others=tuple(cards[due] for due in listed if due not in first),
+        following=() if first == coming else tuple(cards[due] for due in coming),
+        trigger=trigger,
+        alerts=tuple(alert for alert in about if alert.text not in told),
+        before=tuple(note for key, note in ticks.items() if key not in keys and note.on == at.date()),
+        state=state_words(found, is_plain=True),
+        may_tick=is_own,
+        patient_called=episode.patient.called,
+        alert_texts=frozenset(alert.text for alert in about),
+    )
+
+
+def _card(
+    plan: Protocol, due: DueDose, ticks: Mapping[str, Taken], alerts: Iterable[ClinicAlert], at: datetime
+) -> CardDose:
+    key, words = key_of(plan, due), PlanWords(plan, is_plain=True)
+    line, note, medicine = words.line(due.dose), ticks.get(key), clinics_medicine(due.dose.medication)
+    names = _names(due.dose.medication, medicine)
+    return CardDose(
+        key=key,
+        plan_id=plan.id,
+        line=line,
+        on=due.on,
+        at=due.at,
+        timing=due.timing(at),
+        done_at=note.at if note else None,
+        done_what=note.what if note and note.what != _what(line) else "",
+        is_trigger=due.dose.medication.triggers,
+        may_be_taken=due.may_be_taken(at),
+        medicine=medicine,
+        alerts=tuple(alert for alert in alerts if speaks_of(alert.text, names)),
+    )
+
+
+def _what(line: DoseLine) -> str:
+    return " ".join(filter(None, (line.drug, line.amount)))
+
+
+def _names(row: Medication, medicine: Medicine | None) -> tuple[str, ...]:
+    return (row.drug, *((medicine.brand,) if medicine else ()), *(("trigger",) if row.triggers else ()))
+
+
+def _known_names(plan: Protocol) -> list[str]:
+    """The names of medicines by which an alert is known to be about one: the plan's, the clinic's and the usual ones."""
+    own = [name for one in g.tenant.medicines for name in (one.drug, one.brand) if name]
+    return [*(row.drug for row in plan.medications), *own, *g.tenant.protocol_choices.drugs]
+
+
+def _trigger(around: Around, cards: Mapping[DueDose, CardDose], episode: Episode) -> Trigger | None:
+    if not around.triggers:
+        return None
+    visit, at = collection_of(episode), around.triggers[0].at
+    hours = round((visit.start - at).total_seconds() / 3600) if visit and at else 0
+    first = around.triggers[0]
+    evening = (evening_of(first.at) if first.at else None) or first.on
+    return Trigger(
+        tuple(cards[due] for due in around.triggers),
+        visit if hours in _COLLECTION_HOURS else None,
+        hours,
+        is_today=evening <= today(),
+    )
+
+
+def _title(doses: Sequence[DueDose], at: datetime) -> str:
+    """`Tonight`, `Today` or `Next dose`, by when the first of the doses is due."""
+    if not doses or doses[0].at is None:
+        return _("Today")
+    evening = evening_of(doses[0].at)
+    if evening == (evening_of(at) or at.date()):
+        return _("Tonight")
+    if evening and evening < at.date():
+        return _("Last night")
+    return _("Today") if doses[0].on == at.date() else _("Next dose")
+
+
+def _advice(texts: Mapping[str, str]) -> Advice | None:
+    """The text in the reader's language; else in the first that the clinic wrote it in."""
+    if own := texts.get(language()):
+        return Advice(own)
+    return next((Advice(text, spoken) for spoken, text in texts.items()), None)

@@ -1,0 +1,259 @@
+"""The doses around now on a patient's pages, by the clinic's clock, and the patient's own ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.cases import CareStatus
+from portal.services.consents import LIST_CONSENTS
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation
+from portal.services.episodes import READ_EPISODE, Alert, Appointment, Episode
+from portal.services.notifications import LIST_NOTIFICATIONS, Severity
+from portal.services.patients import Patient
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from tests.support.fake_api import FakeApi, sample
+from tests.support.in_process import InProcess
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+PLAN = Protocol(
+    id="p-1",
+    name="Antagonist",
+    status=ProtocolStatus.ACTIVE,
+    start_date=date(2026, 11, 20),
+    episode_id="e-1",
+    medications=(
+        Medication(drug="Follitropin", dose=225, unit="IU", start_day=1, end_day=7, times=("19:00",)),
+        Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=7, times=("08:00",)),
+        Medication(
+            drug="Choriogonadotropin",
+            dose=250,
+            unit="µg",
+            start_day=8,
+            end_day=8,
+            times=("21:00",),
+            is_trigger=True,
+        ),
+    ),
+)
+COLLECTION = Appointment(id="a-1", kind="Egg collection", start=datetime(2026, 11, 29, 8, tzinfo=UTC))
+
+
+def episode(plan: Protocol | None = PLAN, own: str = "amelia", **members: object) -> Episode:
+    patient = Patient(id="amelia-patient", user_id=own, first_name="Amelia", preferred_name="Millie")
+    return Episode(id="e-1", status=CareStatus.ACTIVE, patient=patient, protocol=plan, **members)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def at(in_process: InProcess) -> Iterator[Callable[[str], None]]:
+    """Set the clinic's clock to a time in November 2026, when London keeps UTC."""
+    before = in_process.clock.ahead
+
+    def move(moment: str) -> None:
+        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=UTC).timestamp()
+
+    yield move
+    in_process.clock.ahead = before
+
+
+def shows(fake_api: FakeApi, treatment: Episode) -> None:
+    """Let this be the only treatment."""
+    fake_api.gives(READ_EPISODE, treatment)
+    fake_api.gives(LIST_CONSENTS, [])
+    fake_api.gives(LIST_NOTIFICATIONS, [])
+    fake_api.gives(LIST_CONVERSATIONS, [sample(Conversation, episode_id="e-1")])
+
+
+def card(visitor: Visitor, path: str = "/episodes/e-1") -> str:
+    return " ".join(" ".join(found.get_text(" ").split()) for found in visitor.get(path).select("#tonight"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        ("25 18:00", "Tonight In 1 hour 19:00 Follitropin 225 units Follisample"),
+        ("25 19:10", "Tonight Now 19:00 Follitropin 225 units"),
+        ("25 20:00", "It was due 1 hour ago. If you’ve taken it, tick it off."),
+        ("26 03:00", "Today In 5 hours 08:00 Cetrorelix 0.25 mg"),
+        ("26 03:00", "Wed 25 Nov, 19:00 Follitropin 225 units"),
+        ("26 00:30", "Tonight Wed 25 Nov, 19:00 Follitropin 225 units"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/episodes/e-1", "/episodes/e-1/medication"])
+def test_the_next_dose_comes_first_by_the_clinics_clock(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], path: str, moment: str, words: str
+) -> None:
+    at(moment)
+    shows(fake_api, episode())
+    assert words in card(visitor("amelia"), path)
+
+
+def test_it_stands_before_what_needs_her(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 18:00")
+    shows(fake_api, episode())
+    main = visitor("amelia").get("/").select("main")[0].get_text(" ")
+    assert main.index("Tonight") < main.index("Welcome to your portal") < main.index("What needs you")
+
+
+def test_a_missed_dose_has_the_clinics_rule_or_says_whom_to_call(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 20:00")
+    shows(fake_api, episode())
+    page = visitor("amelia").get("/")
+    (first,) = page.select("#tonight .dose details[open]")
+    assert "Up to six hours late: inject it now." in first.get_text(
+        " "
+    ) and "020 7946 0120" in first.get_text(" ")
+    (morning,) = [fold for fold in page.select("#tonight .doses details") if "missed" in fold.get_text()]
+    assert "Call before you take anything late or twice." in morning.get_text(" ")
+    assert "020 7946 0120" in morning.get_text(" ")
+    (guide,) = page.select("#tonight a[href='https://clinic.example/pen']")
+    assert guide["rel"] == ["noreferrer"]
+
+
+def test_advice_in_another_language_says_which(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 20:00")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    assert not amelia.get("/").select("#tonight .as-written[lang]")
+    amelia.get("/").form("/language").submit(language="es")
+    told = amelia.get("/").select("#tonight .as-written")
+    assert told and all(text.get("lang") == "en" for text in told)
+
+
+def test_a_tick_is_hers_alone_and_can_be_taken_back(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    page = amelia.get("/")
+    done = page.form("/episodes/e-1/doses").submit()
+    assert "Done 19:04 Undo" in card(amelia) and done.path == "/"
+    assert "Ticks are your own note. The clinic doesn’t see them." in card(amelia)
+    assert "Done" in card(visitor("amelia")), "it outlasts the session"
+    assert "Done" not in card(visitor("daniel"))
+    assert all(call.row.method == "GET" for call in fake_api.calls)
+    at("25 23:00")
+    amelia = visitor("amelia")
+    assert "Done 19:04 Undo" in card(amelia)
+    undo = next(one for one in amelia.get("/").select("#tonight form") if one.select("[name=undo]"))
+    amelia.get("/").form(undo).submit()
+    assert "Done" not in card(amelia)
+
+
+def test_a_partner_cant_tick(visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    daniel = visitor("daniel")
+    page = daniel.get("/episodes/e-1")
+    assert "These are Millie’s medicines." in card(daniel) and not page.select("#tonight form")
+    assert daniel.post("/episodes/e-1/doses", {"dose": "x"}, status=404)
+
+
+def test_only_a_dose_that_is_shown_can_be_ticked(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    form = amelia.get("/").form("/episodes/e-1/doses")
+    shows(fake_api, episode(replace(PLAN, medications=PLAN.medications[1:])))
+    words = form.submit().text
+    assert "Your plan has changed. Look at the dose again before you tick it off." in words
+    assert "Done" not in card(amelia)
+
+
+def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    amelia.get("/").form("/episodes/e-1/doses").submit()
+    first, *others = PLAN.medications
+    shows(fake_api, episode(replace(PLAN, medications=(replace(first, dose=300), *others))))
+    assert "Done 19:04 (Follitropin 225 units)" in card(amelia)
+    fake_api.gives(
+        READ_EPISODE, episode(replace(PLAN, medications=(replace(first, times=("21:00",)), *others)))
+    )
+    assert "You ticked off Follitropin 225 units at 19:04, before the plan changed." in card(amelia)
+
+
+@pytest.mark.parametrize(
+    ("moment", "words", "tone"),
+    [
+        ("26 18:00", "Trigger injection Tomorrow Fri 27 Nov, 21:00 exactly", "accent"),
+        ("27 20:00", "Trigger injection In 1 hour Fri 27 Nov, 21:00 exactly", "accent"),
+        ("27 21:50", "It was due 50 minutes ago. If you haven’t had it, call now.", "urgent"),
+        ("28 03:00", "It was due 6 hours ago.", "urgent"),
+    ],
+)
+def test_the_trigger_has_a_card_of_its_own(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], moment: str, words: str, tone: str
+) -> None:
+    at(moment)
+    shows(fake_api, episode(appointments=(COLLECTION,)))
+    amelia = visitor("amelia")
+    told = card(amelia)
+    assert words in told and "35 hours later" in told and "Call 020 7946 0120" in told
+    (shown,) = [one for one in amelia.get("/").select(".tonight") if "Trigger" in one.get_text()]
+    assert shown["data-tone"] == tone
+
+
+def test_a_trigger_without_an_hour_says_whom_to_call(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("27 09:00")
+    untimed = replace(PLAN, medications=(replace(PLAN.medications[2], times=()),))
+    shows(fake_api, episode(untimed))
+    assert "Time not given: call 020 7946 0120" in card(visitor("amelia"))
+
+
+def test_an_alert_about_a_medicine_stands_with_it_once(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 18:00")
+    alerts = tuple(
+        Alert(severity=Severity.WARNING, text=text)
+        for text in ("Cetrorelix at the same hour.", "Progesterone goes on until week 10.", "Empty bladder.")
+    )
+    shows(fake_api, episode(alerts=alerts))
+    for path in ("/", "/episodes/e-1"):
+        page = visitor("amelia").get(path)
+        assert [page.text.count(alert.text) for alert in alerts] == [1, 1, 1]
+        inside = page.select("#tonight")[0].get_text(" ")
+        assert "Cetrorelix at the same hour." in inside and "Empty bladder." not in inside
+        assert inside.index("Your clinic also wrote:") < inside.index("Progesterone goes on until week 10.")
+
+
+@pytest.mark.parametrize("status", [ProtocolStatus.ON_HOLD, ProtocolStatus.CANCELLED, ProtocolStatus.DRAFT])
+def test_a_plan_that_isnt_followed_says_so_in_the_same_place(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], status: ProtocolStatus
+) -> None:
+    at("25 18:00")
+    shows(fake_api, episode(replace(PLAN, status=status)))
+    told = card(visitor("amelia"), "/")
+    assert "plan" in told and "Follitropin" not in told and "020 7946 0120" in told
+
+
+def test_an_open_page_is_told_when_a_dose_is_due(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 18:40")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/").select("#tonight")
+    assert amelia.fragment(shown["hx-get"], target="tonight", status=204)
+    at("25 18:50")
+    assert "Now" in amelia.fragment(shown["hx-get"], target="tonight").words
