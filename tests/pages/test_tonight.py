@@ -211,6 +211,18 @@ def test_the_trigger_has_a_card_of_its_own(
     assert shown["data-tone"] == tone
 
 
+def test_triggers_of_two_moments_never_share_one(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("27 20:00")
+    second = replace(PLAN.medications[2], drug="Triptorelin", times=("23:00",))
+    shows(fake_api, episode(replace(PLAN, medications=(*PLAN.medications, second))))
+    page = visitor("amelia").get("/")
+    (trigger,) = [one.get_text(" ") for one in page.select(".tonight") if "exactly" in one.get_text()]
+    assert "21:00 exactly" in trigger and "Triptorelin" not in trigger
+    assert "23:00 Triptorelin" in card(visitor("amelia"))
+
+
 def test_a_trigger_without_an_hour_says_whom_to_call(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

@@ -16,7 +16,6 @@ from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import standing
 from portal.services.rules.doses_around import (
-    Around,
     DueDose,
     Timing,
     doses_around,
@@ -167,18 +166,23 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
     around = doses_around(plan, episode, at)
     is_own = episode.patient.is_me(person.sub)
     ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
-    listed = [due for due in around.doses if due not in around.triggers]
-    coming = tuple(due for due in around.following if due not in around.triggers)
-    first = nearest(listed, lambda due: key_of(plan, due) in ticks, at) or coming
+
+    def is_done(due: DueDose) -> bool:
+        return key_of(plan, due) in ticks
+
+    triggers = nearest(around.triggers, is_done, at) or _last_moment(around.triggers)
+    listed = [due for due in around.doses if due not in triggers]
+    coming = tuple(due for due in around.following if due not in triggers)
+    first = nearest(listed, is_done, at) or coming
     about = [alert for alert in alerts if speaks_of(alert.text, _known_names(plan))]
     cards: dict[DueDose, CardDose] = {}
     told = set[str]()
-    for due in (*first, *around.triggers, *listed, *coming):
+    for due in (*first, *triggers, *listed, *coming):
         if due not in cards:
             cards[due] = _card(plan, due, ticks, [alert for alert in about if alert.text not in told], at)
             told.update(alert.text for alert in cards[due].alerts)
     keys = {card.key for card in cards.values()}
-    trigger = _trigger(around, cards, episode)
+    trigger = _trigger(triggers, cards, episode)
     return Tonight(
         episode_id=episode.id,
         title=_title(first, at),
@@ -231,15 +235,22 @@ def _known_names(plan: Protocol) -> list[str]:
     return [*(row.drug for row in plan.medications), *own, *g.tenant.protocol_choices.drugs]
 
 
-def _trigger(around: Around, cards: Mapping[DueDose, CardDose], episode: Episode) -> Trigger | None:
-    if not around.triggers:
+def _last_moment(doses: Sequence[DueDose]) -> tuple[DueDose, ...]:
+    return tuple(due for due in doses if (due.on, due.at) == (doses[-1].on, doses[-1].at))
+
+
+def _trigger(
+    triggers: Sequence[DueDose], cards: Mapping[DueDose, CardDose], episode: Episode
+) -> Trigger | None:
+    """The triggers of one moment; any of another moment are listed with the doses."""
+    if not triggers:
         return None
-    visit, at = collection_of(episode), around.triggers[0].at
+    visit, first = collection_of(episode), triggers[0]
+    at = first.at
     hours = round((visit.start - at).total_seconds() / 3600) if visit and at else 0
-    first = around.triggers[0]
     evening = (evening_of(first.at) if first.at else None) or first.on
     return Trigger(
-        tuple(cards[due] for due in around.triggers),
+        tuple(cards[due] for due in triggers),
         visit if hours in _COLLECTION_HOURS else None,
         hours,
         is_today=evening <= today(),
