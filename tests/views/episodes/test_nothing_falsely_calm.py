@@ -19,6 +19,7 @@ from portal.services.notifications import Notification, Severity
 from portal.services.patients import Patient
 from portal.views import home
 from portal.views.episodes.ending import ending_of
+from portal.views.episodes.tonight import ClinicAlert
 from portal.views.episodes.view import EpisodeView
 from portal.web.filters import day, today
 from tests.careservice.api.calls import AMELIA_EPISODE
@@ -213,7 +214,7 @@ def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareSe
         portal.app.preprocess_request()
         yesterday = day(today() - timedelta(days=1))
         bare = episode(alerts=(Alert(text="No food."),))
-        assert EpisodeView(bare, person()).alerts == [("info", "No food.", "")]
+        assert EpisodeView(bare, person()).alerts == [ClinicAlert("info", "No food.", "")]
     for name, addresses in (("amelia", ["/", PAGES[0]]), ("nora", [PAGES[0]])):
         visitor = portal.sign_in(name)
         for address in addresses:
