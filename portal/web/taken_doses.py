@@ -36,12 +36,12 @@ class TakenDoses(msgspec.Struct, frozen=True):
     ticks: dict[str, Taken]
 
 
-_TAKEN = LastKnown("taken", TakenDoses(ticks={}), seconds=_KEPT_SECONDS)
+TICKS = LastKnown("taken", TakenDoses(ticks={}), seconds=_KEPT_SECONDS)
 
 
 def taken(person: Person) -> dict[str, Taken]:
     """Return this person's ticks by the key of their dose."""
-    return _TAKEN.get(person).ticks
+    return TICKS.get(person).ticks
 
 
 def key_of(plan: Protocol, due: DueDose) -> str:
@@ -57,7 +57,7 @@ def tick(person: Person, key: str, note: Taken) -> bool:
     def with_tick(saved: TakenDoses) -> TakenDoses:
         return TakenDoses(dict(list({key: note, **saved.ticks}.items())[:_MOST]))
 
-    return _TAKEN.update(person, with_tick) is not None
+    return TICKS.update(person, with_tick) is not None
 
 
 def untick(person: Person, key: str) -> bool:
@@ -66,4 +66,4 @@ def untick(person: Person, key: str) -> bool:
     def without(saved: TakenDoses) -> TakenDoses:
         return TakenDoses({name: note for name, note in saved.ticks.items() if name != key})
 
-    return _TAKEN.update(person, without) is not None
+    return TICKS.update(person, without) is not None

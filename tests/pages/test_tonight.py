@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
@@ -15,6 +16,7 @@ from portal.services.episodes import READ_EPISODE, Alert, Appointment, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS, Severity
 from portal.services.patients import Patient
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.web import taken_doses
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
@@ -67,6 +69,14 @@ def shows(fake_api: FakeApi, treatment: Episode) -> None:
     fake_api.gives(LIST_CONSENTS, [])
     fake_api.gives(LIST_NOTIFICATIONS, [])
     fake_api.gives(LIST_CONVERSATIONS, [sample(Conversation, episode_id="e-1")])
+
+
+@pytest.fixture(autouse=True)
+def no_ticks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Keep the ticks of each test apart."""
+    monkeypatch.setattr(
+        taken_doses, "TICKS", dataclasses.replace(taken_doses.TICKS, kind=f"taken {request.node.name}")
+    )
 
 
 def card(visitor: Visitor, path: str = "/episodes/e-1") -> str:
