@@ -21,6 +21,11 @@ class Adapter:
         """Additional headers of every call, by name."""
         return MappingProxyType({})
 
+    @property
+    def largest_page(self) -> int | None:
+        """The most records that a list's page has; None if there is no limit."""
+        return None
+
     def template(self, endpoint: AnyEndpoint) -> str:
         """Return the endpoint's path template."""
         return endpoint.template

@@ -332,6 +332,11 @@ class Care:
         path = path_text(self.adapter.template(endpoint), ids)
         return self.base_url + path + query_text(self.adapter.query(endpoint, query))
 
+    @property
+    def largest_page(self) -> int | None:
+        """The most records that this API sends in a page of a list; None if there is no limit."""
+        return self.adapter.largest_page
+
     def parameters(self, query: object) -> Query:
         """Return the parameters of a query by name, with times in ISO 8601."""
         return {} if query is None else cast("Query", msgspec.to_builtins(query))

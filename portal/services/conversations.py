@@ -14,7 +14,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
-from portal.services.paging import CAP, requested_page
+from portal.services.paging import CAP, read_page
 from portal.services.read_back import read_back
 from portal.services.uses import NOT_SENT
 
@@ -207,14 +207,20 @@ def list_conversations(
 
     GET /api/messaging/getconversations (care API specification §4).
     """
-    query = ConversationQuery(
-        skip_count=skip,
-        max_result_count=limit,
-        sorting=sorting,
-        filter=text,
-        include_archived=include_archived,
-    )
-    return requested_page(care.read(LIST_CONVERSATIONS, query=query), skip, limit)
+
+    def read(at: int, size: int) -> Page[Conversation]:
+        return care.read(
+            LIST_CONVERSATIONS,
+            query=ConversationQuery(
+                skip_count=at,
+                max_result_count=size,
+                sorting=sorting,
+                filter=text,
+                include_archived=include_archived,
+            ),
+        )
+
+    return read_page(read, skip, limit, care.largest_page)
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:

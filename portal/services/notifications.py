@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
-from portal.services.paging import read_every_page, requested_page
+from portal.services.paging import read_every_page, read_page
 from portal.services.read_back import read_back
 
 
@@ -144,10 +144,16 @@ def list_notifications(
 
     GET /api/app/notification (care API specification §4).
     """
-    query = NotificationQuery(
-        skip_count=skip, max_result_count=limit, is_read=is_read, type=type, filter=text
-    )
-    return requested_page(care.read(LIST_NOTIFICATIONS, query=query), skip, limit)
+
+    def read(at: int, size: int) -> Page[Notification]:
+        return care.read(
+            LIST_NOTIFICATIONS,
+            query=NotificationQuery(
+                skip_count=at, max_result_count=size, is_read=is_read, type=type, filter=text
+            ),
+        )
+
+    return read_page(read, skip, limit, care.largest_page)
 
 
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:

@@ -1,4 +1,4 @@
-"""Paging: the query for one page of a list, and reading all pages."""
+"""Paging: one page of a list as it was asked for, however the API pages, and reading all pages."""
 
 from __future__ import annotations
 
@@ -36,6 +36,56 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
         total_count=skip + here + (1 if may_go_on else 0),
         is_counted=not may_go_on and (here > 0 or skip == 0),
     )
+
+
+def read_page(
+    read: Callable[[int, int], Page[T]], skip: int, limit: int, largest: int | None = None
+) -> Page[T]:
+    """The requested page of a list, by `read(skip, limit)`, also from an API that sends fewer records at once than asked for.
+
+    `largest` is the most records that the API is known to send. One that sends fewer than it counts, without having said so,
+    is read again in pieces of what it sent, at offsets that are multiples of that: it may count in pages of its own size.
+    """
+    size = min(limit, largest or limit)
+    if size == limit:
+        page = read(skip, limit)
+        if not _is_cut(page, skip, limit):
+            return requested_page(page, skip, limit)
+        return _in_pieces(read, skip, limit, page.received, page if skip == 0 else None)
+    return _in_pieces(read, skip, limit, size, None)
+
+
+def _is_cut(page: Page[T], skip: int, limit: int) -> bool:
+    return 0 < page.received < limit and page.total_count is not None and page.total != skip + page.received
+
+
+def _in_pieces(
+    read: Callable[[int, int], Page[T]], skip: int, limit: int, size: int, first: Page[T] | None
+) -> Page[T]:
+    begins = at = skip - skip % size
+    items: list[T] = []
+    unreadable: list[str] = []
+    page, may_go_on = first or read(at, size), True
+    for _piece in range(_MOST_PIECES):
+        items += page.items
+        unreadable += page.unreadable
+        at += page.received
+        is_end = page.received < size if page.total_count is None else at >= page.total
+        if is_end or page.received < size or at >= skip + limit:
+            may_go_on = not is_end
+            break
+        page = read(at - at % size, size)
+    shown = tuple(items[skip - begins :][:limit])
+    if page.total_count is not None:
+        return structs.replace(page, items=shown, unreadable=tuple(unreadable))
+    total = at + may_go_on
+    return structs.replace(
+        page, items=shown, unreadable=tuple(unreadable), total_count=total, is_counted=not may_go_on
+    )
+
+
+_MOST_PIECES = 40
+"""A list in smaller pieces isn't read to its end; it is counted as "at least"."""
 
 
 def read_every_page(read: Callable[[int, int], Page[T]], *, most: int = CAP, chunk: int = CHUNK) -> Listed[T]:

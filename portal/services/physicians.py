@@ -11,6 +11,7 @@ from portal.parse import time_of_day
 from portal.services.api import Group, Reference, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Id, Page, Record, Timed, Whole, in_utc
+from portal.services.paging import read_page
 
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
@@ -108,12 +109,20 @@ def list_physicians(
     GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes; `as_of` says when they were
     read if the API can't be reached now. Request whole days, so that the cached copy is reused.
     """
-    query = PhysicianQuery(
-        skip_count=skip,
-        max_result_count=limit,
-        filter=text,
-        from_=in_utc(start) if start else None,
-        to=in_utc(end) if end else None,
-        location_id=location_id,
-    )
-    return care.reference(LIST_PHYSICIANS, query=query)
+    as_of: list[datetime] = []
+
+    def read(at: int, size: int) -> Page[Physician]:
+        query = PhysicianQuery(
+            skip_count=at,
+            max_result_count=size,
+            filter=text,
+            from_=in_utc(start) if start else None,
+            to=in_utc(end) if end else None,
+            location_id=location_id,
+        )
+        found = care.reference(LIST_PHYSICIANS, query=query)
+        as_of.extend([found.as_of] if found.as_of else [])
+        return found.value
+
+    page = read_page(read, skip, limit, care.largest_page)
+    return Reference(page, min(as_of, default=None))

@@ -13,7 +13,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.audited import AUDIT_MEMBERS
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
-from portal.services.paging import requested_page
+from portal.services.paging import read_page
 from portal.services.read_back import read_back
 from portal.services.uses import STAFF
 
@@ -218,10 +218,16 @@ def list_protocols(
 
     GET /api/care/fertility-protocols (care API specification §4).
     """
-    query = ProtocolQuery(
-        skip_count=skip, max_result_count=limit, sorting=sorting, filter=text, status=status
-    )
-    return requested_page(care.read(LIST_PROTOCOLS, query=query), skip, limit)
+
+    def read(at: int, size: int) -> Page[Protocol]:
+        return care.read(
+            LIST_PROTOCOLS,
+            query=ProtocolQuery(
+                skip_count=at, max_result_count=size, sorting=sorting, filter=text, status=status
+            ),
+        )
+
+    return read_page(read, skip, limit, care.largest_page)
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:

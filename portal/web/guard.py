@@ -187,7 +187,7 @@ def care_of(person: Person) -> Care:
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
-        on_read=_unnoticed if is_background() else audit.has_read,
+        on_read=_unnoticed if is_background() else _has_read,
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
@@ -210,6 +210,12 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
     g.unreadable = g.get("unreadable", 0) + records
     g.lacks_details = g.get("lacks_details", False) or any(not one.is_none for one in lost)
     g.lost_members = g.get("lost_members", frozenset[str]()) | {one.member for one in lost}
+
+
+def _has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
+    """Take down what was read: for the audit trail, and for what pages say of members that never come from there."""
+    g.endpoints_read = {*g.get("endpoints_read", ()), f"{endpoint.method} {endpoint.template}"}
+    audit.has_read(endpoint, query, answer)
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:

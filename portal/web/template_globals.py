@@ -64,12 +64,14 @@ def _session_tag() -> str:
 
 def _not_given(member: str) -> bool:
     """Return whether the absence of this member (such as `Episode.alerts`) means nothing: the API has never sent it, or what
-    it sent now can't be read."""
+    it sent now can't be read.
+
+    Asked of the endpoints that this page was read from."""
     if "tenant" not in g or is_of(member, modules.off()):
         return False
     if member in g.get("lost_members", ()):
         return True
-    return context().answers.members.is_not_given(g.tenant.key, member)
+    return context().answers.members.is_not_given(g.tenant.key, member, g.get("endpoints_read", ()))
 
 
 def _is_not_offered(value: object) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import ARCHIVE_CONVERSATIONS, LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
@@ -245,3 +246,46 @@ def book(nora: Visitor, fake_api: FakeApi) -> Page:
     booked = page.form("/prospects/q-1/book").submit(status=None, window=str(window))
     assert fake_api.sent(BOOK_WINDOW), booked.words
     return booked
+
+
+def brief(number: int, **members: Any) -> dict[str, Any]:
+    """A form as lists have it: without signers."""
+    return {"id": f"c-{number}", "title": f"Form {number}", "status": "Pending", **members}
+
+
+def test_a_list_of_briefs_never_says_that_nothing_waits(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [brief(1), brief(2)])
+    fake_api.gives(READ_CONSENT, sample(ConsentForm, id="c-1", status="Pending"))
+    grace = visitor("grace")
+    for _look in range(2):  # also after a form came with its signers
+        for path in ("/consents", "/"):
+            words = grace.get(path).words
+            assert "Nothing to sign right now" not in words and "No form waits" not in words, path
+        assert "hasn’t given the portal this part" in grace.get("/consents").words
+        grace.get("/consents/c-1")
+
+
+@pytest.mark.parametrize("dialect", ["", "[lists]\nlargest_page = 5\n", '[lists]\npaging = "page"\n'])
+def test_a_patient_sees_all_forms_in_whatever_pages_they_come(
+    before: Before, fake_api: FakeApi, dialect: str
+) -> None:
+    signer = {"role": "Patient", "personId": "grace", "name": "Grace"}
+    forms = [brief(n, requiredSigners=[signer]) for n in range(13)]
+
+    def page(query: Mapping[str, str]) -> object:
+        asked = int(query["MaxResultCount"])
+        size, skip = min(asked, 5), int(query["SkipCount"])
+        begins = (skip - 1) * size if "page" in dialect.replace("largest_page", "") else skip
+        return {"totalCount": 13, "items": forms[begins : begins + size]}
+
+    fake_api.computes(LIST_CONSENTS, page)
+    words = before(dialect)("grace").get("/consents").words
+    assert [n for n in range(13) if f"Form {n} " not in f"{words} "] == []
+
+
+def test_no_treatment_found_is_no_word_about_embryos(visitor: SignIn, fake_api: FakeApi) -> None:
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS):
+        fake_api.gives(row, [])
+    words = visitor("grace").get("/storage").words
+    assert "You have no embryo" not in words
+    assert "please ask there" in words

@@ -39,6 +39,7 @@ class CannedCare:
         self.answers: deque[Any] = deque()
         self.calls: list[Call] = []
         self.modules_off = frozenset[Module]()
+        self.largest_page: int | None = None
 
     def read(self, endpoint, *, query=None, **ids):
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)

@@ -6,7 +6,7 @@ import pytest
 
 from portal.services.decoding import Page
 from portal.services.listed import Count, Listed
-from portal.services.paging import CAP, read_every_page, requested_page
+from portal.services.paging import CAP, read_every_page, read_page, requested_page
 
 
 def page(count, total=None) -> Page[int]:
@@ -41,3 +41,55 @@ def test_reading_an_endless_list_stops_at_the_cap():
 
 def test_reading_stops_at_an_empty_page():
     assert read_every_page(lambda skip, limit: page(0, 5)) == Listed((), is_whole=False)
+
+
+def api(length: int, largest: int, *, numbers: bool, counts: bool):
+    """A list of `length` records whose pages are cut to `largest`; with `numbers`, it counts in pages of that size."""
+
+    def read(skip: int, limit: int) -> Page[int]:
+        size = min(limit, largest)
+        begins = skip // limit * size if numbers else skip
+        items = tuple(range(length))[begins : begins + size]
+        return Page(items=items, total_count=length if counts else None)
+
+    return read
+
+
+@pytest.mark.parametrize("numbers", [False, True], ids=["offsets", "page numbers"])
+@pytest.mark.parametrize("counts", [False, True], ids=["uncounted", "counted"])
+@pytest.mark.parametrize("largest", [5, 12, 100])
+@pytest.mark.parametrize("length", [0, 3, 5, 13, 24, 60])
+def test_every_page_is_whole_whatever_size_the_api_grants(
+    length: int, largest: int, counts: bool, numbers: bool
+) -> None:
+    read = api(length, largest, numbers=numbers, counts=counts)
+    known = largest if not counts else None
+    for skip in (0, 12, 24):
+        page = read_page(read, skip, 12, known)
+        assert page.items == tuple(range(length))[skip : skip + 12]
+        if counts or (page.is_counted and page.items):
+            assert page.total == length
+    everything = read_every_page(lambda skip, limit: read_page(read, skip, limit, known))
+    assert everything.items == tuple(range(length))
+    assert everything.is_whole
+
+
+def test_a_list_that_ends_before_its_count_is_not_whole() -> None:
+    def read(skip: int, limit: int) -> Page[int]:
+        return Page(items=tuple(range(5))[skip : skip + limit], total_count=13)
+
+    assert read_every_page(lambda skip, limit: read_page(read, skip, limit)) == Listed(
+        (0, 1, 2, 3, 4), is_whole=False
+    )
+
+
+def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:
+    asked: list[int] = []
+
+    def read(skip: int, limit: int) -> Page[int]:
+        asked.append(skip)
+        return api(1000, 2, numbers=False, counts=True)(skip, limit)
+
+    page = read_page(read, 0, 200)
+    assert len(asked) <= 42
+    assert not page.listed.is_whole

@@ -13,7 +13,7 @@ import json
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -83,6 +83,7 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.calls: list[Sent] = []
+        self._computed: dict[AnyEndpoint, Callable[[Mapping[str, str]], object]] = {}
         self.beside: dict[str, object] = {}
         """Members that stand in every answer, unless it says otherwise itself."""
         self.told: list[Any] = []
@@ -98,6 +99,10 @@ class FakeApi:
                 plain = {"totalCount": len(plain), "items": plain}
             reply = _Reply(200, json.dumps(plain).encode())
         self._replies[row, id_] = reply
+
+    def computes(self, row: AnyEndpoint, answer: Callable[[Mapping[str, str]], object]) -> None:
+        """Answer this endpoint with the JSON that is made of its query."""
+        self._computed[row] = answer
 
     def refuses(self, row: AnyEndpoint, status: int, code: str = "", *, id_: str | None = None) -> None:
         """Refuse this endpoint's calls with a status and, if given, a rule's code."""
@@ -116,6 +121,7 @@ class FakeApi:
         """Answer with samples again, and know of no call."""
         self.calls.clear()
         self.beside.clear()
+        self._computed.clear()
         self.told.clear()
         self._replies.clear()
 
@@ -146,6 +152,8 @@ class FakeApi:
         reply = self._replies.get((row, id_)) or self._replies.get((row, None))
         if isinstance(reply, TransportError):
             raise reply
+        if row in self._computed:
+            reply = _Reply(200, json.dumps(self._computed[row](query)).encode())
         reply = reply or _default(row, id_)
         if self.beside and reply.body.startswith(b"{"):
             reply = _Reply(reply.status, json.dumps({**self.beside, **json.loads(reply.body)}).encode())

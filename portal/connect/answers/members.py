@@ -147,10 +147,21 @@ class Members:
         if news:
             self._keep(clinic, endpoint, news)
 
-    def is_not_given(self, clinic: str, member: str) -> bool:
-        """Whether records came but never this member ("Episode.alerts"), and absence isn't declared to mean none."""
+    def is_not_given(self, clinic: str, member: str, endpoints: Iterable[str] = ()) -> bool:
+        """Whether records came but never this member ("Episode.alerts"), and absence isn't declared to mean none.
+
+        Those of `endpoints` ("GET /api/…") alone are asked, if one of them is known to answer with such records: a list may
+        leave out what the single record has.
+        """
         self._refresh(clinic)
-        return member in self._clinics[clinic].not_given and member not in self._declared(clinic)
+        here = self._clinics[clinic]
+        if member in self._declared(clinic):
+            return False
+        kind, _dot, name = member.partition(".")
+        known = [kinds[kind] for one in endpoints if kind in (kinds := here.stored.get(one, {}))]
+        if not known:
+            return member in here.not_given
+        return not any(name in one.came for one in known) and any(name in one.missing for one in known)
 
     def missing(self, clinic: str) -> dict[str, list[str]]:
         """The members never sent, by endpoint, in order; without those whose absence is declared to mean none."""

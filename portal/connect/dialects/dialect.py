@@ -50,6 +50,11 @@ class Dialect(Adapter):
         """Members ("Episode.alerts") that this API omits when they are empty."""
         return self.rules.absent_means_none
 
+    @property
+    def largest_page(self) -> int | None:
+        """The most records that a list's page has."""
+        return self.rules.largest_page
+
     def template(self, endpoint: AnyEndpoint) -> str:
         """The endpoint's path template in this API."""
         return self._templates[endpoint]

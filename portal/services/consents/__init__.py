@@ -31,7 +31,7 @@ from portal.services.decoding import Page
 from portal.services.demand import Demand
 from portal.services.errors import Invalid
 from portal.services.listed import Listed
-from portal.services.paging import CAP, CHUNK, read_every_page, requested_page
+from portal.services.paging import CAP, CHUNK, read_every_page, read_page
 from portal.services.read_back import read_back
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
@@ -83,20 +83,26 @@ def list_consents(
     signature is missing), `due_from` and `due_to` (bounds of the procedure date) may be ignored by an API: the answer has
     to be looked through.
     """
-    query = ConsentQuery(
-        skip_count=skip,
-        max_result_count=limit,
-        sorting=sorting,
-        filter=text,
-        patient_id=patient_id,
-        case_id=case_id,
-        episode_id=episode_id,
-        status=status,
-        waits_for=waits_for,
-        due_from=due_from,
-        due_to=due_to,
-    )
-    return requested_page(care.read(LIST_CONSENTS, query=query), skip, limit)
+
+    def read(at: int, size: int) -> Page[ConsentForm]:
+        return care.read(
+            LIST_CONSENTS,
+            query=ConsentQuery(
+                skip_count=at,
+                max_result_count=size,
+                sorting=sorting,
+                filter=text,
+                patient_id=patient_id,
+                case_id=case_id,
+                episode_id=episode_id,
+                status=status,
+                waits_for=waits_for,
+                due_from=due_from,
+                due_to=due_to,
+            ),
+        )
+
+    return read_page(read, skip, limit, care.largest_page)
 
 
 def all_consents(

@@ -75,8 +75,8 @@ def test_another_patients_embryo_is_not_found(portal: PortalThread, path: str) -
         assert len(page.words) == len(unknown.words)
 
 
-def test_someone_with_nothing_in_storage_is_told_so(portal: PortalThread) -> None:
-    assert "You have no embryo in storage" in portal.sign_in("amelia").get("/storage").words
+def test_someone_without_a_stored_embryo_is_told_what_the_portal_knows(portal: PortalThread) -> None:
+    assert "The portal finds no embryo of yours in storage." in portal.sign_in("amelia").get("/storage").words
 
 
 # ── what patients decide ────────────────────────────────────────────────────────────────────────────────
