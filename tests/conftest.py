@@ -29,12 +29,22 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, then the browser's tests, so that none is left over when the rest is done."""
-    items.sort(
-        key=lambda item: (_LONGEST.get(item.path.name, len(_LONGEST)), item.path.parent.name != "browser")
-    )
+    items.sort(key=lambda item: (_rank(item.path.name), item.path.parent.name != "browser"))
 
 
-_LONGEST = {"test_every_page.py": 0, "test_fault_matrix.py": 1, "test_odd_answers.py": 2}
+def _rank(name: str) -> int:
+    return _LONGEST.index(name) if name in _LONGEST else len(_LONGEST)
+
+
+_LONGEST = (
+    "test_every_page.py",
+    "test_page_source.py",
+    "test_fault_matrix.py",
+    "test_session_races.py",
+    "test_odd_answers.py",
+    "test_canaries.py",
+    "test_reload.py",
+)
 
 
 @pytest.hookimpl(optionalhook=True)

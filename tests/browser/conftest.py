@@ -88,6 +88,21 @@ def visit(chrome: Browser, stack: PortalProcess) -> Iterator[SignIn]:
     assert not complaints, "the browser's console: " + "; ".join(complaints)
 
 
+Person = Callable[[str], Home]
+
+
+@pytest.fixture
+def person(visit: SignIn) -> Person:
+    """Someone signed in, on a phone if they are a patient, without scripts."""
+
+    def someone(name: str) -> Home:
+        if name in ("amelia", "daniel", "grace", "maya"):
+            return visit(name, javascript=False, width=390, height=844)
+        return visit(name, javascript=False)
+
+    return someone
+
+
 @contextmanager
 def signed_in(chrome: Browser, origin: str, name: str, **options: Any) -> Generator[Page]:
     """A browser of this person's own, for as long as a module of tests; `options` are those of its context."""
