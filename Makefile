@@ -73,9 +73,10 @@ screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's picture, and con
 	@$(RUN) -m tools.screenshots
 
 .PHONY: mutants
-mutants: $(VENV)/.dev $(VENV)/.assets  ## run mutation tests on the main modules (90 minutes at most; resumes where it stopped)
+mutants: $(VENV)/.dev $(VENV)/.assets  ## run mutation tests: the main modules, then 200 slips anywhere, drawn by chance (each resumes where it stopped)
 	@$(RUN) -m tools.machine
 	@$(RUN) -m tools.mutants
+	@$(RUN) -m tools.random_mutants
 
 .PHONY: bench bench-quick bench-load bench-slow
 bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write docs/performance.md (several minutes)

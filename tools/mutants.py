@@ -38,6 +38,8 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tests" / "MUTANTS.md"
 LIST = Path(__file__).with_name("mutants.toml")
 COSMIC_RAY = "cosmic-ray==8.7.0"
+BY_CHANCE = "## By chance"
+"""The part of the table that `tools/random_mutants.py` writes."""
 ASKED = 0.9
 _WORK = ROOT / "var" / "mutants"
 _OPERATORS = """
@@ -124,7 +126,7 @@ def main() -> int:
     until = time.monotonic() + 60 * given.minutes
     os.nice(10)
     program = _cosmic_ray()
-    tree = _copied()
+    tree = copied()
     for target in targets():
         if given.only and not any(part in target.module for part in given.only):
             continue
@@ -153,7 +155,7 @@ def _cosmic_ray() -> Path:
     return place / "bin"
 
 
-def _copied() -> Path:
+def copied() -> Path:
     """A copy of the project as it stands, whose compiled files tell by the text whether they are of it."""
     tree = _WORK / "tree"
     shutil.rmtree(tree, ignore_errors=True)
@@ -345,7 +347,10 @@ def table(today: date) -> str:
             for mutant, line, known in survivors(target)
             if known is None
         ]
-    return "\n".join([*lines, *(left or ["None."])]) + "\n"
+    lines += left or ["None."]
+    if BY_CHANCE in before:
+        lines += ["", *before[before.index(BY_CHANCE) :]]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,330 @@
+"""Mutants drawn by chance from everything that people meet: portal/, templates/ and static/scripts/ (`make mutants`).
+
+`mutants.toml` names modules that somebody chose; here nobody chooses. Files are drawn by their length (a line of a template or script counts for
+three), then one of the small slips that can be made in a file: a comparison or a condition turned round, a number one more,
+an argument, a call or a value left out, another member shown. The week seeds the draw, so that whoever runs it in one week
+tries the same mutants.
+
+Each is tried with the tests that name its file or stand at its place under tests/, then with their folder. The result, by
+area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tools.fork_server import command_for, fork_server
+from tools.mutants import BY_CHANCE, ROOT, TABLE, copied
+
+_WORK = ROOT / "var" / "mutants"
+_COUNT = 200
+_TIMEOUT = 300.0
+
+AREAS = {
+    "consents, embryos, doses": r"(consent|signing|embryo|storage|protocol|dose|pgt)",
+    "sign-in and access": r"portal/(signin|state)|guard|csrf|permissions|headers|session",
+    "audit": r"audit",
+    "care service": r"^portal/careservice/",
+    "pages": r"^portal/(views|web|printing|i18n)/",
+    "templates": r"^templates/",
+    "scripts": r"^static/",
+    "services": r"^portal/(services|connect|http|store)/",
+    "operation": r"",
+}
+"""What a file belongs to: the first whose pattern is found in its path."""
+
+_MORE_TESTS = {
+    "templates/": ("tests/pages",),
+    "portal/views/": ("tests/pages",),
+    "static/scripts/": ("tests/browser/test_journeys.py", "tests/browser/test_session_end.py"),
+}
+"""Tests of a whole folder, beside those that name a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A piece of a file's text, by its first and last position, and what stands there instead."""
+
+    start: int
+    end: int
+    new: str
+    what: str
+
+    def made_in(self, text: str) -> str:
+        """Return the file's text with this change."""
+        return text[: self.start] + self.new + text[self.end :]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of one file; `line` and `text` are where it is."""
+
+    path: str
+    line: int
+    text: str
+    change: Change
+
+
+def area_of(path: str) -> str:
+    """Return the area of a file, by its path in the project."""
+    return next(area for area, pattern in AREAS.items() if re.search(pattern, path))
+
+
+def week_of(now: datetime) -> str:
+    """Return the ISO week, such as 2026-W48, that seeds the draw."""
+    return "{}-W{:02}".format(*now.isocalendar())
+
+
+def drawn(week: str, count: int = _COUNT, root: Path = ROOT) -> list[Mutant]:
+    """Return this week's mutants, each of another place."""
+    files = sorted(
+        path
+        for folder, kind in (("portal", "*.py"), ("templates", "*.html"), ("static/scripts", "*.js"))
+        for path in (root / folder).rglob(kind)
+        if not {"migrations", "translations", "sample"} & set(path.parts)
+    )
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    weights = [text.count("\n") * (1 if path.suffix == ".py" else 3) for path, text in texts.items()]
+    chance = random.Random(week)
+    found: dict[tuple[Path, int], Mutant] = {}
+    while len(found) < count:
+        (path,) = chance.choices(files, weights)
+        text = texts[path]
+        if changes := list(changes_of(path.suffix, text)):
+            change = chance.choice(changes)
+            line = text.count("\n", 0, change.start) + 1
+            place = path.relative_to(root).as_posix()
+            found.setdefault((path, line), Mutant(place, line, text.splitlines()[line - 1].strip(), change))
+    return list(found.values())
+
+
+def changes_of(suffix: str, text: str) -> Iterator[Change]:
+    """Yield every slip that can be made in a file of this kind."""
+    match suffix:
+        case ".py":
+            yield from _in_python(text)
+        case ".html":
+            yield from _in_template(text)
+        case _:
+            yield from _in_script(text)
+
+
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+
+
+def _in_python(text: str) -> Iterator[Change]:
+    starts = [0]
+    for line in text.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    raw = text.encode()
+
+    def place(line: int, column: int) -> int:
+        return len(raw[: starts[line - 1] + column].decode())
+
+    for node in _nodes(ast.parse(text)):
+        for new, what in _slips(node):
+            start = place(node.lineno, node.col_offset)
+            end = place(node.end_lineno or node.lineno, node.end_col_offset or 0)
+            yield Change(start, end, new, what)
+
+
+_NOT_DONE = ("annotation", "returns", "decorator_list", "bases")
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """Yield what a program does: no annotations, decorators or docstrings."""
+    for name, value in ast.iter_fields(node):
+        if name in _NOT_DONE or (name == "keywords" and isinstance(node, ast.ClassDef)):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.expr | ast.stmt):
+                yield child
+            if isinstance(child, ast.AST):
+                yield from _nodes(child)
+
+
+def _slips(node: ast.expr | ast.stmt) -> Iterator[tuple[str, str]]:
+    other = copy.deepcopy(node)
+    match other:
+        case ast.Compare(ops=[operator]) if type(operator) in _TURNED:
+            other.ops = [_TURNED[type(operator)]()]
+            yield f"({ast.unparse(other)})", "comparison turned"
+        case ast.BoolOp():
+            other.op = ast.Or() if isinstance(other.op, ast.And) else ast.And()
+            yield f"({ast.unparse(other)})", "and or or"
+        case ast.UnaryOp(op=ast.Not()):
+            yield f"({ast.unparse(other.operand)})", "not left out"
+        case ast.Constant(value=bool() as value):
+            yield str(not value), "truth turned"
+        case ast.Constant(value=int() as value):
+            yield str(value + 1), "one more"
+        case ast.Expr(value=ast.Call()):
+            yield "pass", "call left out"
+        case ast.Call(keywords=[_, *_]):
+            del other.keywords[-1]
+            yield ast.unparse(other), "argument left out"
+        case ast.Call(args=[_, _, _, *_]):
+            del other.args[-1]
+            yield ast.unparse(other), "argument left out"
+        case ast.Tuple(elts=[_, _, _, *_], ctx=ast.Load()):
+            del other.elts[-1]
+            yield ast.unparse(other), "value left out"
+        case _:
+            return
+
+
+def _in_template(text: str) -> Iterator[Change]:
+    bare = re.sub(r"(?s)\{#.*?#\}", lambda found: " " * len(found[0]), text)
+    for found in re.finditer(r"\{\{-? (?!.*?csrf)(.+?) -?\}\}", bare):
+        yield Change(found.start(1), found.end(1), "''", "value left out")
+    for found in re.finditer(r"\{%-? (?:el)?if (.+?) -?%\}", bare):
+        yield Change(found.start(1), found.end(1), f"not ({found[1]})", "condition turned")
+    members = list(re.finditer(r"(?<![\w.'])([a-z]\w+)\.([a-z]\w+)\b(?!\()", bare))
+    for found in members:
+        others = [one[2] for one in members if one[1] == found[1] and one[2] != found[2]]
+        if others and found[1] not in ("ui", "loop", "request"):
+            yield Change(found.start(2), found.end(2), others[0], "another member")
+
+
+_IN_SCRIPTS = (
+    (r"===", "!==", "comparison turned"),
+    (r"!==", "===", "comparison turned"),
+    (r"&&", "||", "and or or"),
+    (r"\|\|", "&&", "and or or"),
+    (r"\btrue\b", "false", "truth turned"),
+    (r"\bfalse\b", "true", "truth turned"),
+    (r"(?m)^ +[\w.?]+\([^\n]*\);$", ";", "call left out"),
+    (r"(?<=if \()!", "", "not left out"),
+)
+
+
+def _in_script(text: str) -> Iterator[Change]:
+    bare = re.sub(r"(?m)//.*$", lambda found: " " * len(found[0]), text)
+    for pattern, new, what in _IN_SCRIPTS:
+        for found in re.finditer(pattern, bare):
+            yield Change(found.start(), found.end(), new, what)
+
+
+def nearest_tests(path: str, root: Path = ROOT) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tests nearest to a file, and the folder to try when they notice nothing."""
+    file = Path(path)
+    names = (path, file.with_suffix("").as_posix().replace("/", "."))
+    mirrored = root / "tests" / Path(*file.parts[1:]).parent
+    if file.parts[0] == "templates":
+        mirrored = root / "tests" / "views" / Path(*file.parts[1:]).parent
+    while not mirrored.is_dir() or mirrored == root / "tests":
+        mirrored = mirrored.parent if mirrored != root / "tests" else root / "tests" / "pages"
+    named = [
+        test.relative_to(root).as_posix()
+        for test in sorted((root / "tests").rglob("test_*.py"))
+        if test.stem.removeprefix("test_").startswith(file.stem.strip("_"))
+        or any(name in test.read_text(encoding="utf-8") for name in names)
+    ]
+    more = [tests for folder, group in _MORE_TESTS.items() if path.startswith(folder) for tests in group]
+    near = tuple(dict.fromkeys((*more, *named[:12])))
+    return near, (mirrored.relative_to(root).as_posix(),)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make mutants")
+    parser.add_argument("--minutes", type=float, default=120, help="stop after so many; the next run goes on")
+    parser.add_argument("--week", default=week_of(datetime.now(UTC)), help="the seed, such as 2026-W48")
+    given = parser.parse_args()
+    until = time.monotonic() + 60 * given.minutes
+    os.nice(10)
+    mutants = drawn(given.week)
+    tree = copied()
+    kept = _WORK / f"chance-{given.week}.json"
+    outcomes: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
+    with fork_server(tree, _WORK):
+        for mutant in mutants:
+            if until <= time.monotonic():
+                break
+            if (key := json.dumps(asdict(mutant))) not in outcomes:
+                outcomes[key] = _tried(tree, mutant)
+                kept.write_text(json.dumps(outcomes, indent=1))
+                print(outcomes[key], mutant.path, mutant.line, mutant.change.what, flush=True)
+    found = [(mutant, outcomes.get(json.dumps(asdict(mutant)), "")) for mutant in mutants]
+    before, _, _ = TABLE.read_text(encoding="utf-8").partition(BY_CHANCE)
+    TABLE.write_text(before.rstrip() + "\n\n" + section(given.week, found), encoding="utf-8")
+    return 0
+
+
+def _tried(tree: Path, mutant: Mutant) -> str:
+    """Whether the tests notice this: "noticed", "survived"; "none" if it can't be told, as its tests fail anyway."""
+    file = tree / mutant.path
+    text = file.read_text(encoding="utf-8")
+    for tests in nearest_tests(mutant.path):
+        if not tests:
+            continue
+        try:
+            file.write_text(mutant.change.made_in(text), encoding="utf-8")
+            if not _pass(tree, tests):
+                file.write_text(text, encoding="utf-8")
+                return "noticed" if _pass(tree, tests) else "none"
+        finally:
+            file.write_text(text, encoding="utf-8")
+    return "survived"
+
+
+def _pass(tree: Path, tests: tuple[str, ...]) -> bool:
+    try:
+        return (
+            subprocess.run(command_for(_WORK, tests), cwd=tree, check=False, timeout=_TIMEOUT).returncode == 0
+        )
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def section(week: str, found: list[tuple[Mutant, str]]) -> str:
+    """Return the document's part: a row for each area, and what survived."""
+    lines = [
+        BY_CHANCE,
+        "",
+        f"{len(found)} small slips in `portal/`, `templates/` and `static/scripts/`, drawn by chance with the seed {week} "
+        f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried.",
+        "",
+        "| Area | Drawn | Tried | Noticed | Rate |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for area in (*AREAS, "all"):
+        here = [outcome for mutant, outcome in found if area in ("all", area_of(mutant.path))]
+        tried = [outcome for outcome in here if outcome in ("noticed", "survived")]
+        noticed = tried.count("noticed")
+        rate = f"{noticed / len(tried):.0%}" if tried else "–"
+        lines.append(f"| {area} | {len(here)} | {len(tried)} | {noticed} | {rate} |")
+    lines += ["", "Survived:", ""]
+    left = [
+        f"- `{mutant.path}` line {mutant.line}, `{mutant.text}`: {mutant.change.what}"
+        for mutant, outcome in found
+        if outcome == "survived"
+    ]
+    return "\n".join([*lines, *(left or ["- None."])]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
