@@ -209,19 +209,26 @@ def failing(portal: PortalThread, board: Switchboard) -> Failing:
     return failing
 
 
-def calls_of(visitor: Visitor, portal: PortalThread, board: Switchboard, path: str) -> list[str]:
-    """The API calls that the page makes."""
-    before = len(board.calls)
-    visitor.request("GET", path, status=None)
-    forget(portal)
-    return [call[1] for call in board.calls[before:]]
+@pytest.fixture(scope="module")
+def calls_of(
+    person: Callable[[str], Visitor], portal: PortalThread, board: Switchboard
+) -> Callable[[str, str], list[str]]:
+    """The API calls that somebody's page makes, seen once for all of its faults."""
+
+    @cache
+    def calls(name: str, path: str) -> list[str]:
+        before = len(board.calls)
+        person(name).request("GET", path, status=None)
+        forget(portal)
+        return [call[1] for call in board.calls[before:]]
+
+    return calls
 
 
 @pytest.mark.parametrize(("name", "path", "which", "fault"), named(PAGE_CASES))
 def test_a_page_reports_what_it_cannot_show(
     person: Callable[[str], Visitor],
-    portal: PortalThread,
-    board: Switchboard,
+    calls_of: Callable[[str, str], list[str]],
     failing: Failing,
     caplog: pytest.LogCaptureFixture,
     name: str,
@@ -230,7 +237,7 @@ def test_a_page_reports_what_it_cannot_show(
     fault: str,
 ) -> None:
     visitor = person(name)
-    needed = calls_of(visitor, portal, board, path)
+    needed = calls_of(name, path)
     only = f"{re.escape(needed[-1])}$" if which == "the last call" and needed else ""
     with failing(fault, only=only), caplog.at_level(logging.WARNING, "portal"):
         began = time.monotonic()
