@@ -87,15 +87,24 @@ def _secret_keys(text: str) -> tuple[str, ...]:
     return keys
 
 
+_SENTINEL = re.compile(r"rediss?\+sentinel://([^@/]*@)?[\w.-]+(:\d+)?(,[\w.-]+(:\d+)?)*/[^/?]+(/\d+)?(\?.*)?")
+
+
 def _store_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not url.startswith("sqlite:///") or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"the folder {folder} must exist and be writable")
+    elif parts.scheme in ("redis+sentinel", "rediss+sentinel"):
+        if not _SENTINEL.fullmatch(url):
+            raise ValueError(
+                f"must be {parts.scheme}://user:password@sentinel-1:26379,sentinel-2:26379/name-of-the-primary/0"
+            )
     elif parts.scheme not in ("redis", "rediss") or not parts.hostname:
         raise ValueError(
-            f"must be sqlite:///path or redis://host:port/database (found scheme {parts.scheme!r})"
+            "must be sqlite:///path, redis://host:port/database or redis+sentinel://host:port,host:port/name/database "
+            f"(found scheme {parts.scheme!r})"
         )
     return url
 
@@ -149,8 +158,8 @@ class Variables:
         "PORTAL_STORE_URL",
         None,
         _store_url,
-        "`sqlite:////path/store.db` for one machine; `redis://host:6379/0` or `rediss://…` for several "
-        "(Redis 6 or newer, no cluster, `maxmemory-policy noeviction`)",
+        "`sqlite:////path/store.db` for one machine; `redis://host:6379/0`, `rediss://…` or "
+        "`redis+sentinel://host:26379,host:26379/name/0` for several (Redis 6 or newer, no cluster, `maxmemory-policy noeviction`)",
         "set it to sqlite:////var/lib/portal/store.db or redis://host:6379/0",
         secret=True,
     )

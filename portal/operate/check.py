@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redis import Redis, RedisError
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, ResponseError
 
 from portal import parse, printing
 from portal.config.modules import WHAT_ELSE
@@ -33,6 +33,7 @@ from portal.services.consents import LIST_CONSENTS
 from portal.signin.discovery import Provider
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import Names
+from portal.store.redis_client import redis_client
 from portal.store.sealer import fingerprint
 
 _TRIED_FOR = 60.0
@@ -237,8 +238,13 @@ def _folder(what: str, folder: Path) -> Iterator[Finding]:
 
 
 def _redis(url: str) -> Iterator[Finding]:
-    redis = cast("Any", Redis.from_url(url, decode_responses=True, socket_timeout=5.0))  # pyright: ignore[reportUnknownMemberType]
-    about = cast("dict[str, Any]", redis.info())
+    redis = cast("Any", redis_client(url, decode_responses=True, socket_timeout=5.0))
+    try:
+        about = cast("dict[str, Any]", redis.info())
+    except NoPermissionError:
+        advice = "Let its user ask (ACL SETUSER … +info): version, eviction and free memory are unknown"
+        yield Finding("Redis", "doesn't tell about itself", advice)
+        return
     version = str(about.get("redis_version", "0"))
     advice = "" if (parse.whole_number(version.partition(".")[0]) or 0) >= 6 else "Redis 6 or newer is needed"
     yield Finding("Redis", f"version {version}", advice, is_fault=bool(advice))

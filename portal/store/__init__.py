@@ -131,8 +131,8 @@ def update(store: Store, name: str, change: Change, *, tags: Iterable[str] = ())
 
 
 def open_store(url: str, clock: Clock) -> Store:
-    """Return the store at a `sqlite:///path`, `redis://host:port/database` or `rediss://…` URL."""
-    if url.startswith(("redis://", "rediss://")):
+    """Return the store at a `sqlite:///path` URL, or one of Redis (`portal.store.redis_client`)."""
+    if url.startswith("redis"):
         from portal.store.redis import RedisStore
 
         return RedisStore(url, clock)

@@ -4,7 +4,7 @@ A record is one string: version (8 bytes), expiry (8), its tags with their lengt
 records are read by one MGET. Each write is one Lua script, which Redis runs as a whole. A tag is a sorted set of
 names by expiry. The portal's own clock decides what is expired; Redis's time to live only cleans up behind it.
 
-One primary, with or without replicas; no Redis Cluster, because a script reaches the tags of a record by itself.
+One primary, with or without replicas and Sentinels (`portal.store.redis_client`); no Redis Cluster, because a script reaches the tags of a record by itself.
 Redis must not evict (`maxmemory-policy noeviction`): a session that vanishes signs someone out.
 """
 
@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, cast
 
-from redis import Redis, RedisError
+from redis import RedisError
 from redis.backoff import NoBackoff
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.retry import Retry
 
 from portal.clock import LEEWAY, Clock
 from portal.store import Record, StoreDown, StoreFull, measured
+from portal.store.redis_client import redis_client
 
 _RECORD = "portal:record:"
 _TAG = "portal:tag:"
@@ -110,7 +111,7 @@ class RedisStore:
         # No automatic retries: a write whose response was lost may have happened.
         self._redis = cast(
             "Any",
-            Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+            redis_client(
                 url,
                 decode_responses=False,
                 socket_connect_timeout=_TIMEOUT,
@@ -167,21 +168,41 @@ class RedisStore:
 
     def ping(self) -> None:
         with _answering("write"):
-            self._redis.set("portal:ping", b"", px=_PING_MILLISECONDS)
+            self._on_primary(lambda: self._redis.set("portal:ping", b"", px=_PING_MILLISECONDS))
 
     def free_bytes(self) -> int | None:
         with _answering("read"):
-            about: dict[str, Any] = self._redis.info("memory")
+            try:
+                about: dict[str, Any] = self._redis.info("memory")
+            except NoPermissionError:  # this user may not ask
+                return None
         most = int(about.get("maxmemory") or 0)
         return max(0, most - int(about.get("used_memory") or 0)) if most else None
 
     def _run(self, script: Any, name: str, *arguments: bytes | str) -> Any:
         with _answering("write"):
-            return script(keys=[_RECORD + name], args=[name, repr(self._clock()), *arguments])
+            return self._on_primary(
+                lambda: script(keys=[_RECORD + name], args=[name, repr(self._clock()), *arguments])
+            )
+
+    def _on_primary(self, write: Callable[[], Any]) -> Any:
+        """Write; after a failover once more, on new connections: the old primary refused it, and lives on as a replica."""
+        try:
+            return write()
+        except RedisError as error:
+            if not _is_by_replica(error):
+                raise
+        self._redis.connection_pool.disconnect(inuse_connections=False)
+        return write()
 
     def _until(self, expires_at: float) -> tuple[str, str]:
         """When the record expires, and in how many milliseconds."""
         return repr(expires_at), str(max(1, math.ceil((expires_at - self._clock()) * 1000)))
+
+
+def _is_by_replica(error: RedisError) -> bool:
+    """Whether a replica refused a write; redis-py's Sentinel connections say so in words of their own."""
+    return isinstance(error, ReadOnlyError) or "READONLY" in str(error) or "is now a slave" in str(error)
 
 
 def _unpacked(packed: bytes) -> Record:

@@ -145,6 +145,29 @@ def test_optional_settings_are_validated(tmp_path: Path, name: str, text: str) -
     assert name != "PORTAL_METRICS_TOKEN" or text not in fault
 
 
+@pytest.mark.parametrize(
+    ("url", "is_good"),
+    [
+        ("redis+sentinel://a:26379,b:26379/portal/0", True),
+        ("rediss+sentinel://user:p%40ss@10.0.0.1,10.0.0.2:7/portal?ssl_ca_certs=/ca.pem", True),
+        ("redis+sentinel://a:26379,b:26379", False),
+        ("redis+sentinel://a:26379/", False),
+        ("redis+sentinel:///portal/0", False),
+        ("redis+sentinel://a:26379,/portal/0", False),
+        ("redis+sentinel://a:26379/portal/first", False),
+        ("sentinel://a:26379/portal/0", False),
+    ],
+)
+def test_a_url_of_sentinels_names_them_and_the_primary(tmp_path: Path, url: str, is_good: bool) -> None:
+    given = environment(tmp_path, PORTAL_STORE_URL=url)
+    if is_good:
+        assert Settings.from_env(given).store_url == url
+    else:
+        (fault,) = faults(given)
+        assert fault.startswith("PORTAL_STORE_URL: must be ")
+        assert "p%40ss" not in fault
+
+
 def test_the_metrics_token_can_be_read_from_a_file_and_is_not_in_the_repr(tmp_path: Path) -> None:
     secret = tmp_path / "token"
     secret.write_text("a long enough token\n")
