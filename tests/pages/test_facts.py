@@ -237,7 +237,9 @@ def test_each_value_stands_under_its_label(portal: InProcess, fake_api: FakeApi,
         path.write_text("\n".join(stated), encoding="utf-8")
     expected = path.read_text(encoding="utf-8").split("\n")
     difference = "\n".join(difflib.unified_diff(expected, stated, "expected", "shown", lineterm="", n=1))
-    assert not difference, difference
+    assert not difference, (
+        f"{difference}\nIf this is meant, run WRITE_FACTS=1 make t F={__name__.replace('.', '/')}.py"
+    )
 
 
 def read(portal: InProcess, fake_api: FakeApi, case: Case) -> Iterator[str]:
