@@ -1,4 +1,4 @@
-"""Concurrent calls for one page; each may fail independently."""
+"""Calls whose failure is a value, for the part of the page that shows it: one, or several concurrently."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ E = TypeVar("E")
 T = TypeVar("T")
 
 
-@overload
-def gather(a: Callable[[], A], /) -> tuple[A | CareError]: ...
+def attempt(call: Callable[[], T]) -> T | CareError:
+    """Make one call; return its value, or the CareError that its part of the page shows.
+
+    NotSignedIn, which concerns the whole page, is raised.
+    """
+    try:
+        return call()
+    except NotSignedIn:
+        raise
+    except CareError as error:
+        return error
+
+
 @overload
 def gather(a: Callable[[], A], b: Callable[[], B], /) -> tuple[A | CareError, B | CareError]: ...
 @overload

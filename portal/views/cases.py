@@ -11,7 +11,7 @@ from portal.i18n.gettext import _
 from portal.services.cases import CareStatus, Case, update_case
 from portal.services.client import Care
 from portal.services.episodes import Episode
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
@@ -141,7 +141,7 @@ def _write(care: Care, case: Case, values: Values) -> Case | None:
 
 def _physicians(care: Care, episode: Episode) -> Choices:
     """The clinic's physicians, or the care team's if the calendar can't be read or isn't offered."""
-    (listed,) = gather(lambda: list_physicians(care).value)
+    listed = attempt(lambda: list_physicians(care).value)
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
     found = {one.id: one.name for one in page.items if one.is_active} if page else team

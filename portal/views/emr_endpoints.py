@@ -12,7 +12,7 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import NotFound, Refused, Unavailable
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
@@ -111,7 +111,7 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
 
 def _connection(care: Care, endpoint_id: str) -> Connection:
     """The connection, as far as the notifications about it say."""
-    (news,) = gather(lambda: list_notifications(care, limit=_NEWS))
+    news = attempt(lambda: list_notifications(care, limit=_NEWS))
     page = known(news)
     about = [
         one

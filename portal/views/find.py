@@ -21,7 +21,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
 from portal.services.errors import CareError
-from portal.services.gather import gather
+from portal.services.gather import attempt
 from portal.services.listed import Count
 from portal.services.notifications import Notification
 from portal.services.people import FoundPerson, find_people, happened_at
@@ -153,7 +153,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         return _record(care, text)
     if len(text) < _SHORTEST:
         return Hits(text, says=_("Type two letters at least.") if text else "")
-    (found,) = gather(lambda: find_people(care, text))
+    found = attempt(lambda: find_people(care, text))
     if isinstance(found, CareError):
         return Hits(text, says=_("The clinic’s system isn’t answering, so nobody can be looked up."))
     _note(found.people)

@@ -21,7 +21,7 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
-from portal.services.gather import gather
+from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, Severity, list_notifications, unread_among
 from portal.services.storage import EmbryoStorage
@@ -85,12 +85,6 @@ def _ids(
 ) -> list[str]:
     """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
     return [] if records is None or isinstance(records, CareError) else [one.id for one in records][:most]
-
-
-def _read(call: Callable[[], T]) -> T | CareError:
-    """The call's result, or the error that its region shows."""
-    (answer,) = gather(call)
-    return answer
 
 
 # ── patients ────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +192,7 @@ def _with_mentioned(
     care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
 ) -> Found | CareError:
     """The episodes read so far and those newly mentioned in records; stores their ids."""
-    named = _read(mentioned_now)
+    named = attempt(mentioned_now)
     if isinstance(named, CareError):
         return found if found.episodes else named
     new = [id_ for id_ in named if id_ not in ids]
@@ -299,10 +293,12 @@ def _treatment_alone(care: Care, person: Person) -> Treatment:
 
 
 _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
-    "consents": lambda care, person: NeedsPage(consents=_read(lambda: _to_sign(care, _forms(care), person))),
-    "messages": lambda care, person: NeedsPage(messages=_read(lambda: _unread(_talks(care)))),
-    "treatment": lambda care, person: NeedsPage(treatment=_read(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=_read(lambda: notable(_news(care)))),
+    "consents": lambda care, person: NeedsPage(
+        consents=attempt(lambda: _to_sign(care, _forms(care), person))
+    ),
+    "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
+    "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
+    "news": lambda care, person: NeedsPage(news=attempt(lambda: notable(_news(care)))),
 }
 
 
@@ -382,7 +378,7 @@ def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
 
 
 def _waiting_alone(care: Care, person: Person) -> WorklistPage:
-    waiting = _read(lambda: read_waiting(care))
+    waiting = attempt(lambda: read_waiting(care))
     return WorklistPage(messages=waiting, waiting_rows=_waiting_rows(waiting, person))
 
 
@@ -393,7 +389,7 @@ def _talks_of(waiting: Waiting | CareError | None) -> Listed[Conversation] | Non
 
 
 def _work_alone(care: Care, person: Person) -> WorklistPage:
-    work = _read(lambda: read_work(care, person))
+    work = attempt(lambda: read_work(care, person))
     return WorklistPage(consents=work, home_rows=_first_rows(work))
 
 
@@ -403,8 +399,8 @@ def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
 
 
 _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
-    "withdrawn": lambda care, _person: WorklistPage(withdrawn=_read(lambda: _withdrawn(care))),
+    "withdrawn": lambda care, _person: WorklistPage(withdrawn=attempt(lambda: _withdrawn(care))),
     "consents": _work_alone,
     "messages": _waiting_alone,
-    "news": lambda care, person: WorklistPage(news=_read(lambda: notable(_news(care)))),
+    "news": lambda care, person: WorklistPage(news=attempt(lambda: notable(_news(care)))),
 }

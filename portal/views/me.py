@@ -11,7 +11,7 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound, Unavailable
-from portal.services.gather import gather
+from portal.services.gather import attempt
 from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
 from portal.state.session_records import Person
@@ -41,7 +41,7 @@ def show(care: Care, person: Person) -> Response:
     """Show my details, the fields that I may change as a form."""
     if person.is_staff:
         return render(StaffPage())
-    (mine,) = gather(lambda: _mine(care, person))
+    mine = attempt(lambda: _mine(care, person))
     if isinstance(mine, CareError):
         return _page(mine, None)
     audit.shown("patient.read", "patient", mine.patient.id)

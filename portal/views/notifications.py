@@ -21,7 +21,7 @@ from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
-from portal.services.gather import gather
+from portal.services.gather import attempt, gather
 from portal.services.notifications import (
     Notification,
     NotificationCounts,
@@ -256,7 +256,7 @@ def _waiting_forms(ids: list[str], subjects: Mapping[str, str]) -> str:
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
     """Update the bell's count after an act; request it if the act's response doesn't contain it."""
     told = counts.unread_count
-    (count,) = (told,) if told is not None else gather(lambda: count_unread(care))
+    count = told if told is not None else attempt(lambda: count_unread(care))
     bell.learn(person, None if isinstance(count, CareError) else count)
 
 

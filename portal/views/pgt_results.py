@@ -15,7 +15,7 @@ from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.errors import NotFound
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtCall, PgtResult, PgtType, get_pgt_result
 from portal.state.session_records import Person
@@ -55,7 +55,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
 def _patient_of(care: Care, result: PgtResult) -> Patient | None:
     """Whose embryo was tested, for staff; None if the episode can't be read."""
     id_ = result.episode_id
-    episode = known(gather(lambda: get_episode(care, id_))[0]) if id_ else None
+    episode = known(attempt(lambda: get_episode(care, id_))) if id_ else None
     return episode.patient if episode else None
 
 

@@ -14,7 +14,7 @@ from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused, Unavailable
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.read_back import read_back
 from portal.services.relationships import Relationship, delete_relationship
 from portal.state.operations import Operation
@@ -170,7 +170,7 @@ def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> 
     if other is None:
         return []
     owner = relationship.patient_id or episode.patient.id
-    (forms,) = gather(lambda: all_consents(care, patient_id=owner))
+    forms = attempt(lambda: all_consents(care, patient_id=owner))
     found = known(forms)
     if found is None:
         return None

@@ -24,7 +24,7 @@ from portal.services.consents import (
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.state.session_records import Person
@@ -140,7 +140,7 @@ def choose(care: Care, person: Person) -> Response:
         return _ask_episode(typed, error=episode)
     if episode is None and copied is None:
         return _ask_episode("")
-    recent = known(gather(lambda: list_consents(care, limit=_RECENT))[0])
+    recent = known(attempt(lambda: list_consents(care, limit=_RECENT)))
     forms = recent.items if recent else ()
     if copied:
         new_form = from_form(copied, episode, person, forms)
@@ -179,7 +179,7 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
     draft = draft.keep(draft.content.posted(request.form))
     if faults := _faults(draft.content):
         return _fill(draft, faults, status=422)
-    (forms,) = gather(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
+    forms = attempt(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
     if alike := _alike(known(forms) or Listed(), draft.content):
         return _warn(draft, alike, status=422)
     return _drafts.to_preview(draft)
@@ -335,7 +335,7 @@ def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str
 
 def _sources(care: Care, *, refused: str | None = None) -> Response:
     text = line(request.args.get("q"), longest=_LONGEST_TEXT)
-    (found,) = gather(lambda: list_consents(care, limit=_COPIES, text=text or None))
+    found = attempt(lambda: list_consents(care, limit=_COPIES, text=text or None))
     episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
     templates = _templates()
     page = SourcesPage(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from portal.services.client import Care
 from portal.services.consents.forms import EMBRYO_KINDS, ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.web.labels import with_record
 
 
@@ -15,7 +15,7 @@ def episode_of(care: Care, form: ConsentForm) -> Episode | None:
     is_used = form.is_signed and form.kind in {*EMBRYO_KINDS, ConsentKind.TREATMENT}
     if not episode_id or not (form.embryo_storage_ids or is_used):
         return None
-    return known(gather(lambda: get_episode(care, episode_id))[0])
+    return known(attempt(lambda: get_episode(care, episode_id)))
 
 
 def names_in(form: ConsentForm, episode: Episode | None) -> list[str]:

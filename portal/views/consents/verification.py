@@ -8,7 +8,7 @@ from functools import partial
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, Signature
-from portal.services.gather import gather, gather_all, known
+from portal.services.gather import attempt, gather_all, known
 from portal.services.rules.consent_text import content_hash, seal
 from portal.state.session_records import Person
 from portal.views.consents.sign_in_method import with_own_sign_in
@@ -75,7 +75,7 @@ def _marks_as_we_do(care: Care, form: ConsentForm) -> bool:
     The form itself can't show it: if its hash differs, either the system computes it differently, or someone changed the
     text but not the hash.
     """
-    (page,) = gather(lambda: list_consents(care, limit=_OTHERS + 1))
+    page = attempt(lambda: list_consents(care, limit=_OTHERS + 1))
     listed = known(page)
     ids = [other.id for other in listed.items if other.id != form.id] if listed else []
     others = gather_all([partial(get_consent, care, id_) for id_ in ids[:_OTHERS]])

@@ -11,7 +11,7 @@ from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
-from portal.services.gather import gather
+from portal.services.gather import attempt
 from portal.services.relationships import Relationship, RelationshipType
 from portal.web.filters import today
 
@@ -73,5 +73,5 @@ def read_forms(care: Care, episode: Episode) -> tuple[ConsentForm, ...] | None:
     """Read an episode's forms where sharing has ended in it; None elsewhere, and if they can't be read."""
     if ended_sharing(episode, today()) is None:
         return None
-    (forms,) = gather(lambda: list_consents(care, episode_id=episode.id, limit=100))
+    forms = attempt(lambda: list_consents(care, episode_id=episode.id, limit=100))
     return None if isinstance(forms, CareError) else forms.items

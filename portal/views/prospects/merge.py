@@ -13,7 +13,7 @@ from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, line, record_id
 from portal.services.client import Care
 from portal.services.errors import NotFound, Refused
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.services.prospects import Prospect, merge_prospects
 from portal.state.operations import Operation, State
@@ -237,7 +237,7 @@ def merge_fields() -> list[tuple[str, str]]:
 
 def _ask_for_other(care: Care, prospect_id: str) -> Response:
     """Ask for the other record; those suggested by notifications are links."""
-    (news,) = gather(lambda: list_notifications(care, limit=100))
+    news = attempt(lambda: list_notifications(care, limit=100))
     heard = page.items if (page := known(news)) else ()
     about = [n for n in heard if n.is_about("Prospect", prospect_id)]
     suggested = dict.fromkeys(n.datum("mergeId") or "" for n in about)

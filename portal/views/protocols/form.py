@@ -16,7 +16,7 @@ from portal.i18n.gettext import _
 from portal.parse import whole_number
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Protocol, ProtocolType
 from portal.views.protocols.history import NewDose, new_doses
@@ -198,7 +198,7 @@ def types() -> list[tuple[str, str]]:
 
 def physician_choices(care: Care, current: str) -> Choices:
     """The choices: nobody, and the clinic's physicians; always includes the current one."""
-    (listed,) = gather(lambda: list_physicians(care).value)
+    listed = attempt(lambda: list_physicians(care).value)
     page = known(listed)
     found = sorted(
         ((one.id, one.name) for one in page.items if one.is_active or one.id == current) if page else (),

@@ -13,7 +13,7 @@ from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import Appointment, ConsentBrief, Episode, get_episode
 from portal.services.errors import CareError, NotOffered
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Check, Medication, Protocol, ProtocolStatus
@@ -129,7 +129,7 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     episode_id = protocol.episode_id
     if not episode_id:
         return Whose()
-    (read,) = gather(lambda: get_episode(care, episode_id))
+    read = attempt(lambda: get_episode(care, episode_id))
     episode = known(read)
     return Whose(
         _patient_of(protocol, episode),

@@ -16,7 +16,7 @@ from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import NotFound
-from portal.services.gather import gather, known
+from portal.services.gather import attempt, known
 from portal.services.rules.embryo_moves import names_embryo
 from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
 from portal.state.session_records import Person
@@ -187,7 +187,7 @@ def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
 def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200) -> Response:
     """The page of a decision made by a form, with the open or signed form."""
     embryo, wanted = view.embryo, DECISIONS[name]
-    (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id))
+    answer = attempt(lambda: all_consents(care, patient_id=embryo.patient_id))
     forms = known(answer)
     fitting = [one for one in forms or () if one.disposition == wanted and names_embryo(one, embryo.id)]
     page = ByFormPage(

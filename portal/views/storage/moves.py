@@ -11,7 +11,7 @@ from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
-from portal.services.gather import gather, gather_all, known
+from portal.services.gather import attempt, gather_all, known
 from portal.services.rules.embryo_moves import Evidence, Gap, Missing, Move, moves_of, names_embryo
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
@@ -69,7 +69,7 @@ class Moves:
 def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
     """Read the basis of the embryo's moves: its patient's forms, and the episodes of those that allow treatment."""
     embryo = view.embryo
-    (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id or view.episode.patient.id))
+    answer = attempt(lambda: all_consents(care, patient_id=embryo.patient_id or view.episode.patient.id))
     forms = known(answer)
     treatments = {
         form.episode_id
