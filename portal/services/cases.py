@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, ClassVar
 
+import msgspec
+
 from portal.services.api import Group
 from portal.services.audited import Audited
 from portal.services.client import Care
@@ -93,33 +95,12 @@ class CaseChange(Record, frozen=True, kw_only=True):
 UPDATE_CASE = Group("CareCase").put("/api/care/cases/{id}", Case, CaseChange)
 
 
-def update_case(
-    care: Care,
-    case_id: str,
-    *,
-    title: str,
-    status: CareStatus,
-    physician_id: str | None,
-    stamp: str | None,
-    coordinator_id: str | None = None,
-    diagnosis: str | None = None,
-    notes: str | None = None,
-    closed_reason: str | None = None,
-) -> Case | None:
+def update_case(care: Care, case_id: str, *, case: Case) -> Case | None:
     """Update the case and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/cases/{id} (care API specification §4). All of these fields are written; None clears one.
-    Raises `Refused` for a status not in the case's `next_statuses`, `Conflict` if it was changed
-    meanwhile.
+    PUT /api/care/cases/{id} (care API specification §4). `case` is the record that was read, with the changes; all members
+    of `CaseChange` are written, None clears one. Raises `Refused` for a status not in the case's `next_statuses`,
+    `Conflict` if it was changed meanwhile.
     """
-    change = CaseChange(
-        title=title,
-        status=status,
-        physician_id=physician_id,
-        coordinator_id=coordinator_id,
-        diagnosis=diagnosis,
-        notes=notes,
-        closed_reason=closed_reason,
-        concurrency_stamp=stamp,
-    )
+    change = msgspec.convert(case, CaseChange, from_attributes=True)
     return care.act(UPDATE_CASE, change, id=case_id)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
@@ -183,31 +184,16 @@ UPDATE_EMBRYO_STORAGE = Group("EmbryoStorage", Module.STORAGE).put(
 
 
 def update_embryo_storage(
-    care: Care,
-    embryo_id: str,
-    *,
-    status: EmbryoStatus,
-    location: StorageLocation | None,
-    storage_expires_at: datetime | None,
-    disposition: Disposition,
-    notes: str | None,
-    stamp: str | None,
-    is_move: bool = True,
+    care: Care, embryo_id: str, *, embryo: EmbryoStorage, is_move: bool = True
 ) -> EmbryoStorage | None:
     """Save staff's changes and return the record; None if the API returns no body: read its episode again.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). `is_move` says that status or disposition change, which
-    makes the demand `MOVE`. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
-    required consent; `Conflict` if it was changed meanwhile.
+    PUT /api/care/embryo-storage/{id} (care API specification §4). `embryo` is the record that was read, with the changes;
+    all members of `EmbryoChange` are written. `is_move` says that status or disposition change, which makes the demand
+    `MOVE`. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the required consent;
+    `Conflict` if it was changed meanwhile.
     """
-    change = EmbryoChange(
-        status=status,
-        location=location,
-        storage_expires_at=storage_expires_at,
-        disposition=disposition,
-        notes=notes,
-        concurrency_stamp=stamp,
-    )
+    change = msgspec.convert(embryo, EmbryoChange, from_attributes=True)
     return care.act(UPDATE_EMBRYO_STORAGE, change, demand=MOVE if is_move else None, id=embryo_id)
 
 

@@ -8,54 +8,27 @@ from flask import Blueprint, Response, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.cases import CareStatus, Case, update_case
+from portal.services.cases import CareStatus, Case, CaseChange, update_case
 from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import find_embedded
+from portal.views.episodes.lookup import find_opened
 from portal.web import audit, labels
-from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
-from portal.web.forms import Choices, Fields, Form, Values, choice, text
+from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
+from portal.web.fields import Fields, member
+from portal.web.forms import Choices, Form, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_CASE
-from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("cases", __name__, url_prefix="/cases")
 
 _NEEDS_REASON = (CareStatus.FINISHED, CareStatus.CANCELLED)
 _LONG = 10_000
-_FIELDS = ("title", "status", "closed_reason", "physician_id", "coordinator_id", "diagnosis", "notes")
-
-
-@bp.get("/<record:case_id>/edit")
-@signed_in(Side.STAFF, roles=EDIT_CASE)
-def edit(care: Care, person: Person, case_id: str) -> Response:
-    """Show a case as a form."""
-    episode, case = find_embedded(care, person, _of_id(case_id))
-    audit.shown("case.read", "case", case.id)
-    return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
-
-
-@bp.post("/<record:case_id>/edit")
-@signed_in(Side.STAFF, roles=EDIT_CASE)
-@typed_text(*EDIT_FORM, *_FIELDS)
-def save(care: Care, person: Person, case_id: str) -> Response:
-    """Save it, or show what someone else changed meanwhile."""
-    episode, case = find_embedded(care, person, _of_id(case_id))
-    result = save_edit(_editing(care, person, episode, case_id), case)
-    if not isinstance(result, Saved):
-        return _page(episode, case, result)
-    toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))
-    return redirect_to(url_for("episodes.show", episode_id=episode.id))
-
-
-def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
-    return lambda episode: episode.case if episode.case and episode.case.id == case_id else None
 
 
 class EditPage(Page, template="cases/edit.html"):
@@ -63,10 +36,32 @@ class EditPage(Page, template="cases/edit.html"):
 
     episode: Episode
     case: Case
-    edit: Filled | Comparison
+    edit: Edit
 
 
-def _page(episode: Episode, case: Case, edit: Filled | Comparison) -> Response:
+@bp.get("/<record:case_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_CASE)
+def edit(care: Care, person: Person, case_id: str) -> Response:
+    """Show a case as a form."""
+    episode, case = find_opened(care, _of_id(case_id))
+    audit.shown("case.read", "case", case.id)
+    return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
+
+
+@bp.post("/<record:case_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_CASE)
+@typed_text(*EDIT_FORM, *CaseChange.__struct_fields__)
+def save(care: Care, person: Person, case_id: str) -> Response:
+    """Save it, or show what someone else changed meanwhile."""
+    episode, case = find_opened(care, _of_id(case_id))
+    result = save_edit(_editing(care, person, episode, case_id), case)
+    if not isinstance(result, Saved):
+        return _page(episode, case, result)
+    toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("episodes.show", episode_id=episode.id))
+
+
+def _page(episode: Episode, case: Case, edit: Edit) -> Response:
     return render(EditPage(episode=episode, case=case, edit=edit), fragment="edit", status=edit.status)
 
 
@@ -76,67 +71,41 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
         owner=person.sub,
         event="case.update",
         kind="case",
-        read=lambda: find_embedded(care, person, _of_id(case_id))[1],
-        values=_values,
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
+        read=lambda: find_opened(care, _of_id(case_id))[1],
+        write=lambda _read, case: update_case(care, case_id, case=case),
         check=_check,
-        write=lambda case, values: _write(care, case, values),
     )
 
 
-def _values(case: Case) -> Values:
-    return {
-        "title": case.title,
-        "status": str(case.status),
-        "closed_reason": case.closed_reason or "",
-        "physician_id": case.physician_id or "",
-        "coordinator_id": case.coordinator_id or "",
-        "diagnosis": case.diagnosis or "",
-        "notes": case.notes or "",
-    }
+def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
+    return lambda episode: episode.case if episode.case and episode.case.id == case_id else None
 
 
-def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]) -> Fields:
+def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]) -> Fields[Case]:
     moves = [(str(status), labels.care_status_name(status)) for status in (case.status, *case.next_statuses)]
-    return {
-        "title": text(_("Title"), required=_("Enter a title."), longest=300),
-        "status": choice(
-            _("Status"),
-            moves,
-            radios=True,
-            known={str(status): labels.care_status_name(status) for status in CareStatus},
-            wrong=_("Its present state doesn’t allow this step."),
-        ),
-        "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
-        "physician_id": choice(
-            _("Physician"),
-            _with([one for one in physicians.pairs if one[0] or not case.physician_id], case.physician_id),
-            hint=physicians.hint,
-        ),
-        "coordinator_id": choice(_("Coordinator"), coordinators),
-        "diagnosis": text(_("Diagnosis"), kind="textarea", longest=_LONG),
-        "notes": text(_("Notes"), kind="textarea", longest=_LONG),
-    }
+    status = choice(
+        _("Status"),
+        moves,
+        radios=True,
+        known={str(status): labels.care_status_name(status) for status in CareStatus},
+        wrong=_("Its present state doesn’t allow this step."),
+    )
+    offered = _with([one for one in physicians.pairs if one[0] or not case.physician_id], case.physician_id)
+    return [
+        member("title", text(_("Title"), required=_("Enter a title."), longest=300), value=str),
+        member("status", status, value=CareStatus),
+        member("closed_reason", text(_("Why it is closed"), kind="textarea", longest=_LONG)),
+        member("physician_id", choice(_("Physician"), offered, hint=physicians.hint)),
+        member("coordinator_id", choice(_("Coordinator"), coordinators)),
+        member("diagnosis", text(_("Diagnosis"), kind="textarea", longest=_LONG)),
+        member("notes", text(_("Notes"), kind="textarea", longest=_LONG)),
+    ]
 
 
 def _check(case: Case, form: Form) -> None:
     if form.value("status") in _NEEDS_REASON and not form.value("closed_reason"):
         form.add_error("closed_reason", _("Write why the case is closed."))
-
-
-def _write(care: Care, case: Case, values: Values) -> Case | None:
-    return update_case(
-        care,
-        case.id,
-        title=values["title"],
-        status=CareStatus(values["status"]),
-        physician_id=values["physician_id"] or None,
-        coordinator_id=values["coordinator_id"] or None,
-        diagnosis=values["diagnosis"] or None,
-        notes=values["notes"] or None,
-        closed_reason=values["closed_reason"] or None,
-        stamp=case.concurrency_stamp,
-    )
 
 
 def _physicians(care: Care, episode: Episode) -> Choices:

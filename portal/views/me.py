@@ -16,20 +16,12 @@ from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
-from portal.views.patients import (
-    CONTACT,
-    check_contact,
-    contact_fields,
-    contact_values,
-    tidy_contact,
-    with_contact,
-)
+from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.web import audit, preferred_name
-from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
-from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("me", __name__, url_prefix="/me")
@@ -106,12 +98,10 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
         owner=person.sub,
         event="patient.update",
         kind="patient",
-        read=lambda: find_embedded(care, person, of_mine)[1],
-        values=contact_values,
         fields=contact_fields,
+        read=lambda: find_embedded(care, person, of_mine)[1],
+        write=lambda read, patient: update_patient(care, read.id, patient=patient),
         check=lambda patient, form: check_contact(form),
-        tidy=tidy_contact,
-        write=lambda patient, values: update_patient(care, patient.id, patient=with_contact(patient, values)),
     )
 
 
@@ -124,10 +114,10 @@ class DetailsPage(Page, template="me/show.html"):
 
     mine: Mine | CareError
     is_missing: bool
-    edit: Filled | Comparison | None
+    edit: Edit | None
 
 
-def _page(mine: Mine | CareError, edit: Filled | Comparison | None) -> Response:
+def _page(mine: Mine | CareError, edit: Edit | None) -> Response:
     """My details; if my record doesn't exist yet or can't be read now, everything else is still shown."""
     page = DetailsPage(mine=mine, is_missing=isinstance(mine, NotFound), edit=edit)
     return render(page, fragment="details", status=edit.status if edit else 200)

@@ -22,7 +22,7 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
-from portal.web.conflicts import kept_elsewhere
+from portal.web.editing import kept_elsewhere
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast

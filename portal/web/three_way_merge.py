@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
-from flask import request
 
 from portal.i18n.gettext import _
-from portal.web.forms import Form, Values, cleaned, sent
+from portal.web.fields import Field
+from portal.web.forms import Form, Values, cleaned
 
 
 class Stamped(Protocol):
@@ -82,76 +82,60 @@ class Sent:
     keep: Values
 
     @classmethod
-    def of_form(cls, names: tuple[str, ...], given: Mapping[str, str] | None = None) -> Sent:
-        """Read this request's form, or the one that is given."""
-        form = request.form if given is None else given
-        chosen = {name: form.get(f"keep-{name}", "") for name in names}
-        typed, opened = sent(names, form), _decoded(form.get("opened", ""))
+    def of_form(cls, fields: Iterable[Field[Any]], form: Mapping[str, str]) -> Sent:
+        """Read these fields of a form that was sent."""
+        opened = _decoded(form.get("opened", ""))
+        typed = {field.name: cleaned(form.get(field.name, "")) for field in fields}
+        keep = {name: form.get(f"keep-{name}", "") for name in typed}
         return cls(
-            typed={name: _as_opened(text, opened.get(name)) for name, text in typed.items()},
+            typed={
+                field.name: field.tidy(_as_opened(typed[field.name], opened.get(field.name)))
+                for field in fields
+            },
             opened=opened,
             seen=form.get("seen", ""),
-            keep={name: kept for name, kept in chosen.items() if kept in ("mine", "now")},
+            keep={name: kept for name, kept in keep.items() if kept in ("mine", "now")},
         )
 
 
-def settle(sent_form: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
+def settle(posted: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
     """Return what to make of the record, or the comparison when someone else's changes wait for a choice."""
-    has_seen = sent_form.seen == version_mark(now, record.concurrency_stamp)
-    chosen = sent_form if has_seen else replace(sent_form, keep={})
-    differences = compare(chosen, now, form)
-    if differences and not has_seen:
-        return _comparison(sent_form, now, record, form, differences, status=409)
-    if any(not one.keep for one in differences):
-        asked = tuple(_asking(one) for one in differences)
-        return _comparison(sent_form, now, record, form, asked, status=422)
-    kept = {one.name: now[one.name] for one in differences if one.keep == "now"}
-    return {**sent_form.typed, **kept}
+    mark = version_mark(now, record.concurrency_stamp)
+    has_seen = posted.seen == mark
+    differences = compare(posted if has_seen else replace(posted, keep={}), now, form)
+    if all(one.keep for one in differences) and (has_seen or not differences):
+        return {**posted.typed, **{one.name: now[one.name] for one in differences if one.keep == "now"}}
+    mine_alone = tuple(
+        (form.label(name), form.words(name, now[name]), form.words(name, yours))
+        for name, yours in posted.typed.items()
+        if yours != now[name] and now[name] == posted.opened.get(name)
+    )
+    return Comparison(
+        tuple(_asking(one) for one in differences) if has_seen else differences,
+        mine_alone,
+        carried=(*hidden_fields(posted.opened, mark), *posted.typed.items()),
+        changed_at=record.last_modification_time,
+        status=422 if has_seen else 409,
+    )
 
 
-def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
+def compare(posted: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
     """Return the fields that someone else made something else of than was typed.
 
     One that the person left alone is kept as it is now unless they choose otherwise; where both changed it, neither is.
     """
-    found: list[Difference] = []
-    for name, yours in sent_form.typed.items():
-        was = sent_form.opened.get(name)
-        if now[name] in (was, yours):
-            continue
-        found.append(
-            Difference(
-                name=name,
-                label=form.label(name),
-                was=None if was is None else form.words(name, was),
-                yours=form.words(name, yours),
-                now=form.words(name, now[name]),
-                keep=sent_form.keep.get(name) or ("now" if yours == was else ""),
-            )
+    return tuple(
+        Difference(
+            name=name,
+            label=form.label(name),
+            was=None if was is None else form.words(name, was),
+            yours=form.words(name, yours),
+            now=form.words(name, now[name]),
+            keep=posted.keep.get(name) or ("now" if yours == was else ""),
         )
-    return tuple(found)
-
-
-def _comparison(
-    sent_form: Sent,
-    now: Values,
-    record: Stamped,
-    form: Form,
-    differences: tuple[Difference, ...],
-    *,
-    status: int,
-) -> Comparison:
-    """Carries what was typed and what was opened along, marked with the version that is shown now."""
-    mine_alone = tuple(
-        (form.label(name), form.words(name, now[name]), form.words(name, yours))
-        for name, yours in sent_form.typed.items()
-        if yours != now[name] and now[name] == sent_form.opened.get(name)
+        for name, yours in posted.typed.items()
+        if now[name] not in (was := posted.opened.get(name), yours)
     )
-    carried = (
-        *hidden_fields(sent_form.opened, version_mark(now, record.concurrency_stamp)),
-        *sent_form.typed.items(),
-    )
-    return Comparison(differences, mine_alone, carried, record.last_modification_time, status)
 
 
 def _asking(one: Difference) -> Difference:

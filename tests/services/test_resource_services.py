@@ -19,7 +19,7 @@ from portal.services import (
     relationships,
     storage,
 )
-from portal.services.cases import CareStatus
+from portal.services.cases import CareStatus, Case
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
@@ -34,7 +34,7 @@ from portal.services.protocols import (
     ProtocolStatus,
 )
 from portal.services.relationships import DELETE_RELATIONSHIP
-from portal.services.storage import Disposition, EmbryoStatus, StorageLocation
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from tests.services.calls import EMBRYO, SLOT, only_call
 
 PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStamp": "s1", "creatorId": "9"}
@@ -93,7 +93,11 @@ def test_a_patients_record_is_sent_whole(care, answer):
 @pytest.mark.parametrize("answer", [{"id": "1", "status": 3}, None])
 def test_a_case_is_updated(care, answer):
     care.answers.append(answer)
-    saved = cases.update_case(care, "1", title="IVF", status=CareStatus.ON_HOLD, physician_id="v", stamp="s")
+    saved = cases.update_case(
+        care,
+        "1",
+        case=Case(id="1", title="IVF", status=CareStatus.ON_HOLD, physician_id="v", concurrency_stamp="s"),
+    )
     assert (saved and saved.status) == (answer and CareStatus.ON_HOLD)
     assert only_call(care).body == {
         "title": "IVF",
@@ -123,16 +127,16 @@ def test_a_delete_succeeds_whatever_the_body(care, delete, endpoint, answer):
 
 def test_staff_update_an_embryo_with_its_location(care):
     care.answers.append(EMBRYO)
-    saved = storage.update_embryo_storage(
-        care,
-        "1",
+    embryo = EmbryoStorage(
+        id="1",
+        embryo_code="E1",
         status=EmbryoStatus.RESERVED,
         location=StorageLocation(facility="Riverside", tank="T2", canister="3", cane="B", position="1"),
         storage_expires_at=SLOT,
         disposition=Disposition.CONTINUE_STORAGE,
-        notes=None,
-        stamp="s",
+        concurrency_stamp="s",
     )
+    saved = storage.update_embryo_storage(care, "1", embryo=embryo)
     assert saved.status is EmbryoStatus.RESERVED
     assert only_call(care).body == {
         "status": "Reserved",

@@ -1,7 +1,7 @@
 """Finds where the portal's code changes something at the care API, and whether it goes through `act_once`.
 
 A call of a function of `portal.services` that uses an endpoint which isn't safe (RFC 9110 §9.2.1) is guarded when it
-stands in what is handed to `act_once` as `send`, or to `portal.web.conflicts.Editing` as `write`; in what a function of
+stands in what is handed to `act_once` as `send`, or to `portal.web.editing.Editing` as `write`; in what a function of
 the same module takes only to hand it on to one of them; or in a function that is used from such places alone.
 """
 

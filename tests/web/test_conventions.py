@@ -18,7 +18,7 @@ PLAIN = {
 def test_every_change_goes_through_act_once() -> None:
     past = [f"{act} ({place})" for act, place in unguarded() if act not in PLAIN]
     assert not past, (
-        "hand the call to portal.web.act_once.act_once as `send`, or to portal.web.conflicts.Editing as `write`: "
+        "hand the call to portal.web.act_once.act_once as `send`, or to portal.web.editing.Editing as `write`: "
         + "; ".join(past)
     )
 

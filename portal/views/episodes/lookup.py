@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TypeVar
 
 from flask import request
@@ -84,7 +85,7 @@ def reachable(care: Care, person: Person) -> list[str]:
 
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
     """Read these episodes concurrently; those not found are left out."""
-    answers = gather_all([_reading(care, id_) for id_ in ids])
+    answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
     absent = frozenset(id_ for id_, a in zip(ids, answers, strict=True) if isinstance(a, NotFound))
     return Found(read, is_incomplete=len(read) + len(absent) < len(answers), absent=absent)
@@ -106,10 +107,6 @@ def remember_opened(episode_id: str) -> None:
 
 def _has_stored(episode: Episode) -> bool:
     return any(not embryo.is_terminal for embryo in episode.embryos)
-
-
-def _reading(care: Care, episode_id: str) -> Callable[[], Episode]:
-    return lambda: get_episode(care, episode_id)
 
 
 def mentioned(
@@ -152,20 +149,31 @@ def find_embedded(care: Care, person: Person, pick: Callable[[Episode], T | None
     Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
     """
     if "episode" in request.args:
-        episode = get_episode(care, _episode_in_query())
-        record = pick(episode)
-        if record is None:
-            raise NotFound
-        return episode, record
-    found = read_episodes(care, reachable(care, person))
+        return _named(care, pick)
+    return _first(read_episodes(care, reachable(care, person)), pick)
+
+
+def find_opened(care: Care, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+    """The same for staff, who reach an episode by opening it."""
+    if "episode" in request.args:
+        return _named(care, pick)
+    return _first(read_episodes(care, remembered()), pick)
+
+
+def _named(care: Care, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+    """Look in the episode that the address names."""
+    episode_id = record_id(request.args.get("episode"))
+    if episode_id is None:
+        raise NotFound
+    episode = get_episode(care, episode_id)
+    record = pick(episode)
+    if record is None:
+        raise NotFound
+    return episode, record
+
+
+def _first(found: Found, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
     for episode in found.newest_first:
         if (record := pick(episode)) is not None:
             return episode, record
     raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
-
-
-def _episode_in_query() -> str:
-    episode_id = record_id(request.args.get("episode"))
-    if episode_id is None:
-        raise NotFound
-    return episode_id

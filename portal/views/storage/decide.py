@@ -22,13 +22,13 @@ from portal.services.storage import Disposition, EmbryoStorage, choose_dispositi
 from portal.state.session_records import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
-from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit
+from portal.web.editing import Edit, Editing, Saved, open_form, save_edit
+from portal.web.fields import member
 from portal.web.filters import long_date
 from portal.web.forms import choice
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.three_way_merge import Comparison
 
 bp = Blueprint("decide", __name__)
 
@@ -64,7 +64,7 @@ class DecisionPage(Page, template="storage/decide.html"):
     decision: Decision
     wanted: Disposition
     consequences: list[str]
-    edit: Filled | Comparison
+    edit: Edit
 
 
 class ByFormPage(Page, template="storage/by_form.html"):
@@ -100,7 +100,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
         return _refuse(view, wanted, obstacle)
     if decision in BY_FORM:
         return _lead_to_form(care, view, decision)
-    return _ask(view, decision, open_form(_editing(care, person, embryo_id, wanted), view.embryo))
+    return _ask(view, decision, open_form(_editing(care, person, embryo_id), view.embryo))
 
 
 @bp.post("/<record:embryo_id>/<decision>")
@@ -117,7 +117,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     if decision in BY_FORM:
         audit.note("embryo.decide", "refused", kind="embryo", id_=embryo.id)
         return _lead_to_form(care, view, decision, status=403)
-    result = save_edit(_editing(care, person, embryo_id, wanted), embryo)
+    result = save_edit(_editing(care, person, embryo_id), embryo)
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
     if decision == "take-back":
@@ -203,23 +203,22 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200)
     return render(page, status=status)
 
 
-def _editing(care: Care, person: Person, embryo_id: str, wanted: Disposition) -> Editing[EmbryoStorage]:
+def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorage]:
     """Save only the disposition, if it is still what it was when the page was opened."""
     words = [(str(one), labels.disposition_name(one)) for one in Disposition]
     return Editing(
         owner=person.sub,
         event="embryo.decide",
         kind="embryo",
+        fields=lambda embryo: [member("disposition", choice(_("Your wish"), words), value=Disposition)],
         read=lambda: find_embryo(care, person, embryo_id).embryo,
-        values=lambda embryo: {"disposition": str(embryo.disposition)},
-        fields=lambda embryo: {"disposition": choice(_("Your wish"), words)},
-        write=lambda embryo, values: choose_disposition(
-            care, embryo.id, disposition=Disposition(values["disposition"]), stamp=embryo.concurrency_stamp
+        write=lambda _read, embryo: choose_disposition(
+            care, embryo_id, disposition=embryo.disposition, stamp=embryo.concurrency_stamp
         ),
     )
 
 
-def _ask(view: EmbryoView, name: str, edit: Filled | Comparison) -> Response:
+def _ask(view: EmbryoView, name: str, edit: Edit) -> Response:
     embryo = view.embryo
     page = DecisionPage(
         view=view,

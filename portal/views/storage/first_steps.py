@@ -20,7 +20,6 @@ from portal.context import context
 from portal.i18n.gettext import catalogue_of
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
-from portal.views.storage.form import values_of
 from portal.views.storage.view import EmbryoView
 from portal.web import audit
 from portal.web.filters import local
@@ -149,7 +148,9 @@ def both_names(step: FirstStep, second: Person) -> str:
 
 
 def _mark(embryo: EmbryoStorage) -> str:
-    return version_mark(values_of(embryo), embryo.concurrency_stamp)
+    """Of what the form changes: a hold that came meanwhile isn't another version, but says why it can't be done."""
+    told = msgspec.json.encode([embryo.status, embryo.location, embryo.storage_expires_at, embryo.notes])
+    return version_mark({"embryo": told.decode()}, embryo.concurrency_stamp)
 
 
 def _name(embryo_id: str) -> str:

@@ -10,21 +10,21 @@ from flask import Blueprint, Response, g, request, url_for
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage
+from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
 from portal.state.session_records import Person
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
-from portal.views.storage.form import LONGEST_NOTES, fields_of, values_of, write
+from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, check_edit, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, check_edit, open_form, save_edit
+from portal.web.fields import form_of, values_of
 from portal.web.forms import Form, Values, sent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_EMBRYO, may
-from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("inventory", __name__)
@@ -40,7 +40,7 @@ class InventoryPage(Page, template="storage/inventory.html"):
     """
 
     view: EmbryoView
-    edit: Filled | Comparison | None
+    edit: Edit | None
     withheld: list[Withheld]
     step: FirstStep | None = None
     move: str = ""
@@ -63,7 +63,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
     embryo = view.embryo
     moves = read_moves(care, person, view)
     editing = _editing(care, person, embryo_id, moves)
-    if (asked := _irreversible_move(embryo, moves, editing)) is not None:
+    if (asked := _irreversible_move(embryo, moves)) is not None:
         wanted, form = asked
         if (step := first_step(embryo)) and not step.is_by(person):
             return _wait(step, person)
@@ -102,7 +102,7 @@ def _wait(step: FirstStep, person: Person) -> Response:
     return redirect_to(step.href)
 
 
-def _answer(view: EmbryoView, moves: Moves, edit: Filled | Comparison) -> Response:
+def _answer(view: EmbryoView, moves: Moves, edit: Edit) -> Response:
     embryo = view.embryo
     step = first_step(embryo)
     move = move_name(embryo, step.wanted) if step else ""
@@ -118,11 +118,12 @@ def _editing(
         owner=person.sub,
         event="embryo.update",
         kind="embryo",
+        fields=lambda embryo: embryo_fields(embryo, moves),
         read=lambda: find_embryo(care, person, embryo_id).embryo,
-        values=values_of,
-        fields=lambda embryo: fields_of(embryo, moves),
+        write=lambda read, embryo: update_embryo_storage(
+            care, embryo_id, embryo=embryo, is_move=embryo.status != read.status
+        ),
         check=lambda embryo, form: _check(embryo, form, confirmed),
-        write=lambda embryo, values: write(care, embryo, values),
     )
 
 
@@ -139,9 +140,7 @@ def _check(embryo: EmbryoStorage, form: Form, confirmed: EmbryoStatus | None) ->
         form.add_error("status", _("Choose this once more: the straw has to be checked first."))
 
 
-def _irreversible_move(
-    embryo: EmbryoStorage, moves: Moves, editing: Editing[EmbryoStorage]
-) -> tuple[EmbryoStatus, Form] | None:
+def _irreversible_move(embryo: EmbryoStorage, moves: Moves) -> tuple[EmbryoStatus, Form] | None:
     """The irreversible move that the form asks for, with the form; None if it asks for none or has errors."""
     wanted = EmbryoStatus(request.form.get("status") or str(embryo.status))
     move = moves.to(embryo, wanted)
@@ -149,7 +148,8 @@ def _irreversible_move(
         return None
     if request.form.get("keep-status") == "now":
         return None
-    form = editing.form(embryo, sent(values_of(embryo)))
+    fields = embryo_fields(embryo, moves)
+    form = form_of(fields, sent(values_of(fields, embryo)))
     form.validate()
     _check(embryo, form, wanted)
     return None if form.errors else (wanted, form)

@@ -10,17 +10,17 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
-from portal.services.storage import MOVE, EmbryoStorage
+from portal.services.storage import MOVE, EmbryoStorage, update_embryo_storage
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
-from portal.views.storage.form import fields_of, values_of, write
+from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.forms import Form
+from portal.web.fields import changed, form_of, values_of
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
@@ -72,7 +72,7 @@ def send(care: Care, person: Person, embryo_id: str) -> Response:
     if typed.faults(view):
         return render(_straw_page(view, moves, step, typed), status=422)
     care.need(MOVE)
-    return _send(care, person, view, step)
+    return _send(care, person, view, moves, step)
 
 
 @bp.post("/<record:embryo_id>/second-person/stop")
@@ -93,13 +93,15 @@ def stop(care: Care, person: Person, embryo_id: str) -> Response:
     return redirect_to(view.href)
 
 
-def _send(care: Care, person: Person, view: EmbryoView, step: FirstStep) -> Response:
+def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: FirstStep) -> Response:
     embryo = view.embryo
+    values = {**step.values, "notes": both_names(step, person)}
+    wanted = changed(embryo_fields(embryo, moves), embryo, values)
 
     def put(_key: str) -> EmbryoStorage | None:
         if not take(step, person, again=True):
             raise Conflict  # stopped, or sent by somebody else, since it was read
-        return write(care, embryo, {**step.values, "notes": both_names(step, person)})
+        return update_embryo_storage(care, embryo.id, embryo=wanted)
 
     def look() -> EmbryoStorage | None:
         now = find_embryo(care, person, embryo.id).embryo
@@ -146,7 +148,8 @@ def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None
 
 
 def _straw_page(view: EmbryoView, moves: Moves, step: FirstStep, typed: OnStraw) -> FinalStatusPage:
-    now, form = values_of(view.embryo), Form(fields_of(view.embryo, moves), step.values)
+    fields = embryo_fields(view.embryo, moves)
+    now, form = values_of(fields, view.embryo), form_of(fields, step.values)
     return final_page(
         view,
         moves,

@@ -268,7 +268,7 @@ def test_a_move_that_is_being_sent_cannot_be_stopped(
 ) -> None:
     begin(elif_)
     page, stop = victor.get(SECOND), elif_.get(SECOND).form(f"{FORM}/stop")
-    with before(monkeypatch, "write", stop.submit) as stopped:
+    with before(monkeypatch, "update_embryo_storage", stop.submit) as stopped:
         page.form(FORM).submit(**STRAW)
     assert "It is too late to stop this" in stopped[0].text
     assert stored(service, "GO-3", "status") == "Discarded"
@@ -284,7 +284,7 @@ def test_of_two_posts_one_is_sent_and_both_show_what_became_of_it(
         with (
             before(
                 monkeypatch,
-                "write",
+                "update_embryo_storage",
                 lambda: second or second.append(pool.submit(page.form(FORM).submit, **STRAW)),
             ),
             calls() as made,

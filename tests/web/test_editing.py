@@ -5,24 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 from flask import Flask
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
 from portal.web import three_way_merge
-from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit
-from portal.web.forms import Values, text
+from portal.web.editing import Editing, Filled, Saved, open_form, save_edit
+from portal.web.fields import member
+from portal.web.forms import text
 from portal.web.three_way_merge import Comparison
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A record as an API keeps it."""
 
     title: str = "Plan"
@@ -36,7 +37,7 @@ class Api:
     """Keeps one record; refuses a write to an older state of it."""
 
     def __init__(self, note: Note, *, has_stamps: bool = True) -> None:
-        self.note = note if has_stamps else replace(note, concurrency_stamp=None)
+        self.note = note if has_stamps else msgspec.structs.replace(note, concurrency_stamp=None)
         self.writes = 0
         self.fails: list[Exception] = []
         self.is_silent = False
@@ -46,7 +47,7 @@ class Api:
     def read(self) -> Note:
         return self.note
 
-    def write(self, record: Note, values: Values) -> Note | None:
+    def write(self, record: Note, changed: Note) -> Note | None:
         if self.meanwhile:
             self.note = self.meanwhile.pop()
         if self.fails:
@@ -55,7 +56,7 @@ class Api:
             raise Conflict
         self.writes += 1
         stamp = self.note.concurrency_stamp and f"{self.note.concurrency_stamp}+"
-        self.note = Note(values["title"], values["body"], stamp)
+        self.note = Note(changed.title, changed.body, stamp)
         if self.loses_answers:
             raise Unavailable("reset", outcome_known=False)
         return None if self.is_silent else self.note
@@ -66,11 +67,10 @@ class Api:
             event="note.update",
             kind="note",
             read=self.read,
-            values=lambda note: {"title": note.title, "body": note.body},
-            fields=lambda note: {
-                "title": text("Title", required="Enter a title."),
-                "body": text("Body", kind="textarea"),
-            },
+            fields=lambda note: [
+                member("title", text("Title", required="Enter a title."), value=str),
+                member("body", text("Body", kind="textarea"), value=str),
+            ],
             write=self.write,
         )
 
@@ -94,7 +94,9 @@ def send(app: Flask, api: Api, page: Filled | Comparison, **typed: str) -> Any:
 
 def opened(app: Flask, api: Api) -> Filled:
     with app.test_request_context("/"):
-        return open_form(api.editing(), api.read())
+        form = open_form(api.editing(), api.read())
+    assert isinstance(form, Filled)
+    return form
 
 
 def test_input_is_saved_if_nobody_else_changed_the_record(app: Flask, api: Api) -> None:
@@ -241,7 +243,7 @@ def test_an_empty_answer_is_read_again_before_it_counts_as_saved(app: Flask, api
 
 
 def test_an_empty_answer_without_a_change_is_not_reported_as_saved(app: Flask, api: Api) -> None:
-    api.write = lambda record, values: None  # type: ignore[method-assign]
+    api.write = lambda record, changed: None  # type: ignore[method-assign]
     filled = send(app, api, opened(app, api), title="New")
     assert filled.status == 503
 
@@ -308,10 +310,10 @@ def test_of_two_concurrent_posts_one_writes_and_the_other_waits(app: Flask, api:
     form = opened(app, api)
     is_sent, write = threading.Event(), api.write
 
-    def slowly(record: Note, values: Values) -> Note | None:
+    def slowly(record: Note, changed: Note) -> Note | None:
         is_sent.set()
         time.sleep(0.3)
-        return write(record, values)
+        return write(record, changed)
 
     api.write = slowly  # type: ignore[method-assign]
     with ThreadPoolExecutor(2) as pool:

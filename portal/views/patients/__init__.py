@@ -1,0 +1,148 @@
+"""A patient's record: patients edit their contact details (`portal.views.me`), staff all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flask import Blueprint, Response, url_for
+from msgspec import structs
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.parse import calendar_date
+from portal.services.client import Care
+from portal.services.episodes import Episode
+from portal.services.patients import Patient, update_patient
+from portal.state.session_records import Person
+from portal.views.episodes.lookup import find_opened
+from portal.views.patients.contact import CONTACT, check_contact, contact_fields
+from portal.web import audit
+from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
+from portal.web.fields import Field, Fields, member
+from portal.web.forms import Form, a_date, choice, text
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.pages import Page
+from portal.web.permissions import EDIT_PATIENT, may
+from portal.web.unsent import typed_text
+
+bp = Blueprint("patients", __name__, url_prefix="/patients")
+bp.add_app_template_global(may, "may")
+
+_IDENTITY = ("first_name", "last_name", "date_of_birth", "mrn", "is_active", "user_id")
+
+_CONFIRMED = {"email": "email_verified", "phone_number": "phone_number_verified"}
+"""By contact detail, the field that says whether the patient has confirmed it."""
+
+
+class EditPage(Page, template="patients/edit.html"):
+    """A patient's record as a form, or two conflicting versions of it."""
+
+    episode: Episode
+    patient: Patient
+    edit: Edit
+
+
+@bp.get("/<record:patient_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_PATIENT)
+def edit(care: Care, person: Person, patient_id: str) -> Response:
+    """Show a patient's record as a form."""
+    episode, patient = find_opened(care, _of_id(patient_id))
+    audit.shown("patient.read", "patient", patient.id)
+    return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))
+
+
+@bp.post("/<record:patient_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_PATIENT)
+@typed_text(*EDIT_FORM, *_IDENTITY, *CONTACT, *_CONFIRMED.values())
+def save(care: Care, person: Person, patient_id: str) -> Response:
+    """Save it, or show what someone else changed meanwhile."""
+    episode, patient = find_opened(care, _of_id(patient_id))
+    result = save_edit(_editing(care, person, patient_id), patient)
+    if not isinstance(result, Saved):
+        return _page(episode, patient, result)
+    toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("episodes.show", episode_id=episode.id))
+
+
+def _page(episode: Episode, patient: Patient, edit: Edit) -> Response:
+    return render(EditPage(episode=episode, patient=patient, edit=edit), fragment="edit", status=edit.status)
+
+
+def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
+    return Editing(
+        owner=person.sub,
+        event="patient.update",
+        kind="patient",
+        fields=lambda patient: _fields(patient, person),
+        read=lambda: find_opened(care, _of_id(patient_id))[1],
+        write=lambda _read, patient: update_patient(care, patient_id, patient=patient),
+        check=_check,
+    )
+
+
+def _of_id(patient_id: str) -> Callable[[Episode], Patient | None]:
+    return lambda episode: next(
+        (p for p in (episode.patient, episode.partner) if p and p.id == patient_id), None
+    )
+
+
+def _fields(patient: Patient, person: Person) -> Fields[Patient]:
+    may_bind = "admin" in person.roles and patient.user_id is None  # an account is linked once
+    return [
+        *_identity_fields(),
+        *(_unconfirming(field) for field in contact_fields(patient)),
+        *_confirmed_fields(patient),
+        *([member("user_id", text(_("Account"), longest=100))] if may_bind else []),
+    ]
+
+
+def _identity_fields() -> Fields[Patient]:
+    born = text(_("Date of birth"), required=_("Enter the date of birth."), kind="date", check=a_date)
+    active = choice(_("Record"), [("yes", _("Active")), ("no", _("Not active"))])
+    return [
+        member("first_name", text(_("First name"), required=_("Enter the first name.")), value=str),
+        member("last_name", text(_("Last name"), required=_("Enter the last name.")), value=str),
+        member("date_of_birth", born, value=calendar_date),
+        member("mrn", text(_("MRN"), required=_("Enter the medical record number.")), value=str),
+        member("is_active", active, text=_yes_or_no, value=_is_yes),
+    ]
+
+
+def _confirmed_fields(patient: Patient) -> Fields[Patient]:
+    """Which contact details are confirmed, of those of which the API says it."""
+    hint = _("Messages count as the patient’s only from what is confirmed. Check it with the patient first.")
+    labels = {"email": _("E-mail address confirmed"), "phone_number": _("Telephone number confirmed")}
+    choices = [("no", _("Not confirmed")), ("yes", _("Confirmed"))]
+    return [
+        member(field, choice(labels[detail], choices, hint=hint), text=_yes_or_no, value=_is_yes)
+        for detail, field in _CONFIRMED.items()
+        if getattr(patient, field) is not None
+    ]
+
+
+def _unconfirming(field: Field[Patient]) -> Field[Patient]:
+    """The field of a contact detail, which isn't confirmed any more once it is changed."""
+    confirmed = _CONFIRMED.get(field.name, "")
+
+    def onto(patient: Patient, typed: str) -> Patient:
+        changed = field.onto(patient, typed)
+        return structs.replace(changed, **{confirmed: False}) if getattr(patient, confirmed) else changed
+
+    return replace(field, onto=onto) if confirmed else field
+
+
+def _check(patient: Patient, form: Form) -> None:
+    check_contact(form)
+    for detail, field in _CONFIRMED.items():
+        if field in form and form.value(field) == "yes" and not form.value(detail):
+            form.add_error(field, _("There is nothing to confirm."))
+
+
+def _yes_or_no(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def _is_yes(typed: str) -> bool:
+    return typed == "yes"

@@ -1,0 +1,64 @@
+"""Fields of an edit form: a record as text, and back with only what was changed."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from portal.web.fields import changed, member, part, values_of
+from portal.web.forms import text
+
+
+class Place(msgspec.Struct, frozen=True):
+    street: str = ""
+    region: str | None = None
+
+
+class Guest(msgspec.Struct, frozen=True):
+    name: str = ""
+    born: date | None = None
+    place: Place | None = None
+    note: str | None = None
+
+
+FIELDS = [
+    member("name", text("Name"), value=str, text=str.title, tidy=str.title),
+    member("born", text("Born"), value=date.fromisoformat),
+    part("place", Place, "street", text("Street")),
+    part("place", Place, "region", text("Region"), value=lambda typed: typed or None),
+    member("note", text("Note")),
+]
+
+
+def edited(guest: Guest, **typed: str) -> Guest:
+    return changed(FIELDS, guest, {**values_of(FIELDS, guest), **typed})
+
+
+def test_a_record_is_shown_as_text_and_what_is_missing_as_empty() -> None:
+    guest = Guest("ann", date(1990, 2, 3), Place("Elm 1"))
+    assert values_of(FIELDS, guest) == {
+        "name": "Ann",
+        "born": "1990-02-03",
+        "place_street": "Elm 1",
+        "place_region": "",
+        "note": "",
+    }
+    assert values_of(FIELDS, Guest())["place_street"] == ""
+
+
+def test_what_nobody_touched_goes_back_as_it_came() -> None:
+    odd = Guest("ann", None, Place("", ""), "")
+    assert edited(odd) is odd
+    assert edited(odd, born="1990-02-03") == Guest("ann", date(1990, 2, 3), Place("", ""), "")
+
+
+def test_a_part_is_made_when_something_is_typed_and_gone_when_nothing_is_left() -> None:
+    assert edited(Guest(), place_region="North").place == Place("", "North")
+    assert edited(Guest(place=Place("Elm 1", "North")), place_street="").place == Place("", "North")
+    assert edited(Guest(place=Place("Elm 1", "North")), place_street="", place_region="").place is None
+    assert edited(Guest(place=Place("Elm 1", "")), place_street="").place is None
+
+
+def test_an_emptied_member_is_none() -> None:
+    assert edited(Guest(note="Late"), note="").note is None
