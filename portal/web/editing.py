@@ -20,11 +20,11 @@ import msgspec
 from flask import request
 
 from portal.i18n.gettext import _
-from portal.services.errors import Conflict, Invalid, NotOffered, Refused
+from portal.services.errors import CareError, Conflict, Invalid, NotOffered, Refused
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.fields import Fields, changed, form_of, values_of
-from portal.web.forms import Form, Values
+from portal.web.fields import EditForm, Fields, changed, is_shown, values_of
+from portal.web.forms import Values
 from portal.web.refusals import refusal_message
 from portal.web.three_way_merge import Comparison, Sent, Stamped, hidden_fields, settle, version_mark
 
@@ -34,7 +34,7 @@ EDIT_FORM = ("opened", "seen", "keep-*")
 """What every edit form carries besides its own fields."""
 
 
-def _nothing_more(record: object, form: Form) -> None:
+def _nothing_more(record: object, form: EditForm) -> None:
     """No check over several fields."""
 
 
@@ -55,7 +55,7 @@ class Editing(Generic[R]):
     fields: Callable[[R], Fields[R]]
     read: Callable[[], R]
     write: Callable[[R, R], R | None]
-    check: Callable[[R, Form], None] = _nothing_more
+    check: Callable[[R, EditForm], None] = _nothing_more
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,16 @@ class Saved(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved."""
+    """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved.
 
-    form: Form
+    `error` is what the API answered to it, for a page that has words of its own for that.
+    """
+
+    form: EditForm
     carried: tuple[tuple[str, str], ...]
     status: int = 200
     note: str = ""
+    error: CareError | None = None
     is_comparison: bool = False
 
 
@@ -84,13 +88,12 @@ Edit: TypeAlias = Filled | Comparison
 def open_form(editing: Editing[R], record: R) -> Edit:
     """Return the form as the record is or, where it is given back, with what was typed into it."""
     fields, given = editing.fields(record), unsent.restored_form(request.path)
-    now = values_of(fields, record)
     if given is None:
-        return _filled(record, fields, form_of(fields, now))
-    wanted = settle(Sent.of_form(fields, given), now, record, form_of(fields, now))
+        return _filled(record, fields, EditForm(fields, values_of(fields, record)))
+    wanted = settle(Sent.of_form(fields, given), fields, record)
     if isinstance(wanted, Comparison):
         return replace(wanted, status=200)
-    return _filled(record, fields, form_of(fields, wanted))
+    return _filled(record, fields, EditForm(fields, wanted))
 
 
 def check_edit(editing: Editing[R], record: R) -> Values | Saved[R] | Edit:
@@ -120,16 +123,17 @@ def kept_elsewhere() -> str:
 
 
 def _checked(editing: Editing[R], record: R, fields: Fields[R], posted: Sent) -> Values | Saved[R] | Edit:
-    now = values_of(fields, record)
-    wanted = settle(posted, now, record, form_of(fields, now))
+    wanted = settle(posted, fields, record)
     if isinstance(wanted, Comparison):
         return wanted
-    form = form_of(fields, wanted)
+    form = EditForm(fields, wanted)
     form.validate()
     editing.check(record, form)
     if form.errors:
         return _filled(record, fields, form, status=422)
-    return Saved(record, is_changed=posted.opened not in ({}, now)) if wanted == now else wanted
+    if changed(fields, record, wanted) != record:
+        return wanted
+    return Saved(record, is_changed=posted.opened not in ({}, values_of(fields, record)))
 
 
 def _save(editing: Editing[R], record: R, posted: Sent) -> Saved[R] | Edit:
@@ -141,7 +145,7 @@ def _save(editing: Editing[R], record: R, posted: Sent) -> Saved[R] | Edit:
     try:
         return Saved(_write_once(editing, record, fields, wanted), is_changed=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
-        return _refused(record, fields, form_of(fields, wanted), error)
+        return replace(_refused(record, fields, EditForm(fields, wanted), error), error=error)
 
 
 def _write_once(editing: Editing[R], record: R, fields: Fields[R], wanted: Values) -> R:
@@ -156,9 +160,8 @@ def _write_once(editing: Editing[R], record: R, fields: Fields[R], wanted: Value
 
     def look() -> R | None:
         newest = editing.read()
-        found = values_of(fields, newest)
-        # an API may write what it got in its own way
-        return newest if found == wanted or (is_answered and found != now) else None
+        is_written = is_answered and values_of(fields, newest) != now  # an API may write it in its own way
+        return newest if is_written or is_shown(fields, newest, wanted) else None
 
     mark, typed = version_mark(now, record.concurrency_stamp), msgspec.json.encode(wanted).decode()
     operation = begin_edit(editing.owner, f"{editing.event}:{record.id}", mark, typed)
@@ -188,7 +191,7 @@ def _outcome(result: Saved[R] | Edit) -> str:
 
 
 def _refused(
-    record: R, fields: Fields[R], form: Form, error: Invalid | Refused | NotOffered | Unconfirmed
+    record: R, fields: Fields[R], form: EditForm, error: Invalid | Refused | NotOffered | Unconfirmed
 ) -> Filled:
     """The form again, saying why it wasn't saved; raises what concerns the whole page."""
     match error:
@@ -214,7 +217,7 @@ def _refused(
             raise error
 
 
-def _filled(record: R, fields: Fields[R], form: Form, *, status: int = 200, note: str = "") -> Filled:
+def _filled(record: R, fields: Fields[R], form: EditForm, *, status: int = 200, note: str = "") -> Filled:
     """The form over this version of the record."""
     now = values_of(fields, record)
     return Filled(form, hidden_fields(now, version_mark(now, record.concurrency_stamp)), status, note)

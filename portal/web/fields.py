@@ -1,15 +1,18 @@
-"""Edit forms, declared as a list of fields: the input of each, and which part of the record it is, as text and back."""
+"""Edit forms, declared as a list of fields: the input of each, and which part of the record it is, as text and back.
+
+The rows of a record are fields of its form too, as many as there are: each is one text, kept or changed as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from portal.web.forms import Form, Values
+from portal.web.forms import Form, Values, cleaned
 
 R = TypeVar("R")
 
@@ -28,8 +31,68 @@ class Field(Generic[R]):
     onto: Callable[[R, str], R]
     tidy: Callable[[str], str] = str
 
+    def values(self, record: R) -> Values:
+        """What it holds for a record, by name."""
+        return {self.name: self.text(record)}
 
-Fields = Sequence[Field[R]]
+    def typed(self, form: Mapping[str, str], opened: Values) -> Values:
+        """What was typed; what it was opened with, where a browser and `cleaned` alone made something else of it."""
+        typed, was = cleaned(form.get(self.name, "")), opened.get(self.name)
+        return {self.name: self.tidy(typed if was is None or cleaned(was) != typed else was)}
+
+    def put(self, record: R, read: R, values: Values) -> R:
+        """The record with its value, if that differs from the record as it was read."""
+        typed = values[self.name]
+        return record if typed == self.text(read) else self.onto(record, typed)
+
+    def shows(self, record: R, values: Values) -> bool:
+        """Whether the record holds this value."""
+        return self.text(record) == values[self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[R]):
+    """The rows of a record, whose names begin with `prefix`; an empty text stands for a removed one.
+
+    `texts` are a record's rows by name, `onto` returns the record with these in this order. `label` and `words` say which
+    row a text is and what it holds; `content` leaves out of it what the API adds, such as its id.
+    """
+
+    prefix: str
+    texts: Callable[[R], Values]
+    onto: Callable[[R, Values], R]
+    label: Callable[[str], str]
+    words: Callable[[str], str]
+    content: Callable[[str], str] = str
+
+    def values(self, record: R) -> Values:
+        """A record's rows by name."""
+        return self.texts(record)
+
+    def typed(self, form: Mapping[str, str], opened: Values) -> Values:
+        """The rows that a form holds."""
+        return {
+            name: text.replace("\r\n", "\n") for name, text in form.items() if name.startswith(self.prefix)
+        }
+
+    def put(self, record: R, read: R, values: Values) -> R:
+        """The record with these rows, if they or their order differ from the record as it was read."""
+        rows = self.among(values)
+        return record if list(rows.items()) == list(self.texts(read).items()) else self.onto(record, rows)
+
+    def shows(self, record: R, values: Values) -> bool:
+        """Whether the record holds these rows."""
+        held, wanted = self.texts(record), self.among(values)
+        return [self.content(text) for text in held.values()] == [
+            self.content(one) for one in wanted.values()
+        ]
+
+    def among(self, values: Values) -> Values:
+        """Those of the values that are rows of this kind."""
+        return {name: text for name, text in values.items() if name.startswith(self.prefix) and text}
+
+
+Fields: TypeAlias = Sequence[Field[R] | Rows[R]]
 """The fields of a form, in the order in which they are shown."""
 
 
@@ -85,19 +148,48 @@ def part(
     )
 
 
+class EditForm(Form):
+    """The form of these fields; `faults` are errors by the id of what isn't one of its inputs, as a column of a row."""
+
+    def __init__(self, fields: Fields[Any], values: Values) -> None:
+        super().__init__({field.name: field.input for field in fields if isinstance(field, Field)}, values)
+        self.values = values
+        self.faults: dict[str, str] = {}
+        self._rows = [field for field in fields if isinstance(field, Rows)]
+
+    @property
+    def errors(self) -> list[str]:
+        """All errors."""
+        return [*super().errors, *self.faults.values()]
+
+    def label(self, name: str) -> str:
+        """A field's label, or which row it is."""
+        rows = self.rows_of(name)
+        return rows.label(self.values.get(name, "")) if rows else super().label(name)
+
+    def words(self, name: str, value: str) -> str:
+        """A value as a person reads it."""
+        rows = self.rows_of(name)
+        return rows.words(value) if rows else super().words(name, value)
+
+    def rows_of(self, name: str) -> Rows[Any] | None:
+        """The rows to which this name belongs."""
+        return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
+
+
 def values_of(fields: Fields[R], record: R) -> Values:
     """Return what the form holds for a record."""
-    return {field.name: field.text(record) for field in fields}
-
-
-def form_of(fields: Fields[R], values: Values) -> Form:
-    """Return the form, holding these values."""
-    return Form({field.name: field.input for field in fields}, values)
+    return {name: text for field in fields for name, text in field.values(record).items()}
 
 
 def changed(fields: Fields[R], record: R, values: Values) -> R:
     """Return the record with these values; of a field that holds what it held nothing is touched."""
-    for field, before in zip(fields, values_of(fields, record).values(), strict=True):
-        if values[field.name] != before:
-            record = field.onto(record, values[field.name])
-    return record
+    made = record
+    for field in fields:
+        made = field.put(made, record, values)
+    return made
+
+
+def is_shown(fields: Fields[R], record: R, values: Values) -> bool:
+    """Whether the record holds these values."""
+    return all(field.shows(record, values) for field in fields)

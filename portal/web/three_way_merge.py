@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from portal.i18n.gettext import _
-from portal.web.fields import Field
-from portal.web.forms import Form, Values, cleaned
+from portal.web.fields import EditForm, Fields, values_of
+from portal.web.forms import Form, Values
 
 
 class Stamped(Protocol):
@@ -32,6 +32,9 @@ class Stamped(Protocol):
     def last_modification_time(self) -> datetime | None:
         """When it was last changed, if the API gives that."""
         ...
+
+
+R = TypeVar("R", bound=Stamped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +85,36 @@ class Sent:
     keep: Values
 
     @classmethod
-    def of_form(cls, fields: Iterable[Field[Any]], form: Mapping[str, str]) -> Sent:
+    def of_form(cls, fields: Fields[Any], form: Mapping[str, str]) -> Sent:
         """Read these fields of a form that was sent."""
-        opened = _decoded(form.get("opened", ""))
-        typed = {field.name: cleaned(form.get(field.name, "")) for field in fields}
-        keep = {name: form.get(f"keep-{name}", "") for name in typed}
+        opened = opened_in(form)
+        typed = [field.typed(form, opened) for field in fields]
         return cls(
-            typed={
-                field.name: field.tidy(_as_opened(typed[field.name], opened.get(field.name)))
-                for field in fields
-            },
+            typed={name: text for one in typed for name, text in one.items()},
             opened=opened,
             seen=form.get("seen", ""),
-            keep={name: kept for name, kept in keep.items() if kept in ("mine", "now")},
+            keep={
+                name.removeprefix("keep-"): kept
+                for name, kept in form.items()
+                if name.startswith("keep-") and kept in ("mine", "now")
+            },
         )
 
 
-def settle(posted: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
+def opened_in(form: Mapping[str, str]) -> Values:
+    """Return what a form that was sent held when it was opened; nothing if that can't be read."""
+    try:
+        return msgspec.json.decode(form.get("opened", ""), type=Values)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+
+
+def settle(posted: Sent, fields: Fields[R], record: R) -> Values | Comparison:
     """Return what to make of the record, or the comparison when someone else's changes wait for a choice."""
+    now = values_of(fields, record)
     mark = version_mark(now, record.concurrency_stamp)
+    form = EditForm(fields, {**now, **_given(posted.opened), **_given(posted.typed)})
+    posted, now = _with_all_rows(posted, now, form)
     has_seen = posted.seen == mark
     differences = compare(posted if has_seen else replace(posted, keep={}), now, form)
     if all(one.keep for one in differences) and (has_seen or not differences):
@@ -117,6 +131,20 @@ def settle(posted: Sent, now: Values, record: Stamped, form: Form) -> Values | C
         changed_at=record.last_modification_time,
         status=422 if has_seen else 409,
     )
+
+
+def _given(values: Values) -> Values:
+    return {name: text for name, text in values.items() if text}
+
+
+def _with_all_rows(posted: Sent, now: Values, form: EditForm) -> tuple[Sent, Values]:
+    """The versions, each with the rows of all: empty where it has none."""
+    rows = {
+        name: "" for version in (posted.typed, now, posted.opened) for name in version if form.rows_of(name)
+    }
+    missing = {name: "" for name in rows if name not in posted.typed}
+    typed, opened = {**posted.typed, **missing}, {**rows, **posted.opened}
+    return replace(posted, typed=typed, opened=opened), {**rows, **now}
 
 
 def compare(posted: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
@@ -152,15 +180,3 @@ def hidden_fields(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
 def version_mark(now: Values, stamp: str | None) -> str:
     """Return a mark of the version that a page shows; the stamp alone won't do for an API that gives none."""
     return hashlib.sha256(msgspec.json.encode([now, stamp])).hexdigest()[:32]
-
-
-def _as_opened(typed: str, opened: str | None) -> str:
-    """What a field was opened with, where a browser and `cleaned` alone made something else of it."""
-    return opened if opened is not None and cleaned(opened) == typed else typed
-
-
-def _decoded(text: str) -> Values:
-    try:
-        return msgspec.json.decode(text, type=Values)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}

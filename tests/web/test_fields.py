@@ -6,7 +6,7 @@ from datetime import date
 
 import msgspec
 
-from portal.web.fields import changed, member, part, values_of
+from portal.web.fields import EditForm, Rows, changed, is_shown, member, part, values_of
 from portal.web.forms import text
 
 
@@ -62,3 +62,42 @@ def test_a_part_is_made_when_something_is_typed_and_gone_when_nothing_is_left() 
 
 def test_an_emptied_member_is_none() -> None:
     assert edited(Guest(note="Late"), note="").note is None
+
+
+class Tour(msgspec.Struct, frozen=True):
+    stops: tuple[str, ...] = ()
+
+
+def numbered(tour: Tour) -> dict[str, str]:
+    return {f"s-{stop[:1]}": stop for stop in tour.stops}
+
+
+ROWS = [
+    Rows(
+        "s-",
+        numbered,
+        lambda tour, rows: msgspec.structs.replace(tour, stops=tuple(rows.values())),
+        label=lambda text: f"Stop {text[:1]}",
+        words=str.upper,
+        content=str.casefold,
+    )
+]
+
+
+def test_rows_are_put_in_the_order_in_which_they_were_sent_and_removed_ones_left_out() -> None:
+    tour = Tour(("Ada", "Bath"))
+    assert changed(ROWS, tour, {"s-A": "Ada", "s-B": "Bath"}) is tour
+    assert changed(ROWS, tour, {"s-B": "Bath", "s-A": "Ada"}).stops == ("Bath", "Ada")
+    assert changed(ROWS, tour, {"s-A": "", "s-B": "Bath", "s-new": "Cork"}).stops == ("Bath", "Cork")
+
+
+def test_rows_are_found_in_a_record_whatever_the_api_adds_to_them() -> None:
+    assert is_shown(ROWS, Tour(("ADA",)), {"s-new": "Ada", "s-B": ""})
+    assert not is_shown(ROWS, Tour(("ADA", "Bath")), {"s-new": "Ada"})
+
+
+def test_a_row_has_a_label_and_words_and_can_have_a_fault() -> None:
+    form = EditForm(ROWS, {"s-B": "Bath"})
+    assert (form.label("s-B"), form.words("s-B", "Bath")) == ("Stop B", "BATH")
+    form.faults["s-B-day"] = "Enter a day."
+    assert form.errors == ["Enter a day."]

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portal.i18n.gettext import _
-from portal.views.protocols.plan import FACTS, Plan
+from portal.views.protocols.fields import plan_fields
+from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import CheckRow, MedicationRow, column_labels, decode_row
+from portal.web.fields import EditForm
 from portal.web.filters import in_a_row
-from portal.web.forms import Form, Values
-from portal.web.labels import treatment_name
+from portal.web.forms import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class Change:
 
 def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) -> list[Change]:
     """The changes from `before` to `after`, by fact; within a row that stays, by column."""
-    words = Wording((before.values(), after.values()), physicians)
     old, new = before.values(), after.values()
+    words = EditForm(plan_fields(physicians), {**new, **old})
     found: list[Change] = []
     for name in dict.fromkeys((*old, *new)):
         was, is_now = old.get(name, ""), new.get(name, "")
@@ -37,45 +38,6 @@ def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) ->
         else:
             found.append(Change(words.label(name), words.words(name, was), words.words(name, is_now)))
     return found + _order_changed(before, after)
-
-
-class Wording(Form):
-    """Labels and values of a plan in words, for comparing versions."""
-
-    def __init__(self, versions: Sequence[Values], physicians: Sequence[tuple[str, str]]) -> None:
-        super().__init__({}, {})
-        self._versions = versions
-        self._physicians = dict(physicians)
-
-    def label(self, name: str) -> str:
-        """A fact's label, or the row's."""
-        if name in FACTS:
-            return fact_labels()[name]
-        rows = (_row(name, version.get(name, "")) for version in self._versions)
-        row = next((row for row in rows if row), None)
-        if isinstance(row, MedicationRow):
-            return _("Medication: %(drug)s", drug=row.drug)
-        return _("Monitoring: day %(day)s", day=row.day if row else "")
-
-    def words(self, name: str, value: str) -> str:
-        """A value in words."""
-        if name == "type" and value:
-            return treatment_name(value, plain=False)
-        if name == "physician_id":
-            return self._physicians.get(value, value)
-        row = _row(name, value)
-        return row.words() if row else "" if name not in FACTS else value
-
-
-def fact_labels() -> dict[str, str]:
-    """The labels of the facts."""
-    return {
-        "name": _("Name"),
-        "type": _("Type"),
-        "description": _("Description"),
-        "start_date": _("Day 1"),
-        "physician_id": _("Physician"),
-    }
 
 
 def _columns_changed(

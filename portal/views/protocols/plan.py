@@ -1,8 +1,4 @@
-"""A protocol as form data: text by row, its validation, and its conversion to a record.
-
-Each row of medication or monitoring is a single value under a stable name: conflicting changes are resolved by whole row,
-because the dose from one version with the days from the other would be a plan that nobody made.
-"""
+"""A protocol as form data: text by row, and its validation."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from msgspec.structs import replace
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, whole_number
-from portal.services.protocols import Check, Medication, Protocol, ProtocolDraft, ProtocolStatus, ProtocolType
+from portal.services.protocols import Check, Medication, ProtocolDraft, ProtocolStatus, ProtocolType
 from portal.views.protocols.rows import (
     CHECK_COLUMNS,
     LONG,
@@ -191,20 +187,6 @@ class Plan(msgspec.Struct, frozen=True):
             physician_id=self.physician_id or None,
             start_date=calendar_date(self.start_date),
             medications=tuple(row.medication() for row in self.medications),
-            monitoring=tuple(row.check() for row in self.checks),
-        )
-
-    def onto(self, protocol: Protocol) -> Protocol:
-        """The record with these values; unchanged rows stay exactly as they are in the record."""
-        untouched = {MedicationRow.of(one): one for one in protocol.medications}
-        return replace(
-            protocol,
-            name=self.name,
-            type=ProtocolType(self.type),
-            description=self.description or None,
-            start_date=calendar_date(self.start_date),
-            physician_id=self.physician_id or None,
-            medications=tuple(untouched.get(row) or row.medication() for row in self.medications),
             monitoring=tuple(row.check() for row in self.checks),
         )
 

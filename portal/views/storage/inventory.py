@@ -19,7 +19,7 @@ from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, check_edit, open_form, save_edit
-from portal.web.fields import form_of, values_of
+from portal.web.fields import EditForm, values_of
 from portal.web.forms import Form, Values, sent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -149,7 +149,7 @@ def _irreversible_move(embryo: EmbryoStorage, moves: Moves) -> tuple[EmbryoStatu
     if request.form.get("keep-status") == "now":
         return None
     fields = embryo_fields(embryo, moves)
-    form = form_of(fields, sent(values_of(fields, embryo)))
+    form = EditForm(fields, sent(values_of(fields, embryo)))
     form.validate()
     _check(embryo, form, wanted)
     return None if form.errors else (wanted, form)

@@ -20,7 +20,7 @@ from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.fields import changed, form_of, values_of
+from portal.web.fields import EditForm, changed, values_of
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
@@ -149,7 +149,7 @@ def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None
 
 def _straw_page(view: EmbryoView, moves: Moves, step: FirstStep, typed: OnStraw) -> FinalStatusPage:
     fields = embryo_fields(view.embryo, moves)
-    now, form = values_of(fields, view.embryo), form_of(fields, step.values)
+    now, form = values_of(fields, view.embryo), EditForm(fields, step.values)
     return final_page(
         view,
         moves,
