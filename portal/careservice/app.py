@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from portal.careservice import clock, database, metrics, transactions
 from portal.careservice.api import blueprints
-from portal.careservice.identity import endpoints, server
+from portal.careservice.identity import dpop, endpoints, server
 from portal.careservice.openapi.document import serve
 from portal.careservice.settings import Settings
 from portal.careservice.settings import init_app as init_settings
@@ -31,6 +31,7 @@ def create_app(
     clock.init_app(app, time)
     database.init_app(app, engine or database.connect(settings.database_url))
     server.init_app(app)
+    dpop.init_app(app)
     app.register_blueprint(endpoints.bp)
     for blueprint in blueprints:
         app.register_blueprint(blueprint)

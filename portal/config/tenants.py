@@ -219,6 +219,13 @@ class Tenant:
     par: Par = setting(
         choice(Par), "auto", 'or "off" or "required": whether sign-ins are pushed', "auto", shared=True
     )
+    dpop: bool = setting(
+        flag,
+        False,
+        "true: tokens are bound to a key of the sign-in (RFC 9449); identity server and API must know it",
+        False,
+        shared=True,
+    )
     logout_params: Mapping[str, str] = setting(
         logout_params,
         {"client_id": "{client_id}", "logout_uri": "{signed_out}"},

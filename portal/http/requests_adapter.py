@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import requests
 from requests.adapters import BaseAdapter
@@ -24,12 +24,25 @@ _LARGEST_ANSWER = 1024 * 1024
 _OWN = {"connection", "accept-encoding", "content-length"}
 
 
+class Prover(Protocol):
+    """Makes proofs of a key for requests (portal.signin.dpop)."""
+
+    def proof(self, method: str, url: str) -> str:
+        """Return a new proof for one request."""
+        ...
+
+    def learn(self, url: str, headers: Mapping[str, str]) -> None:
+        """Take what an answer's headers ask of the next proof."""
+        ...
+
+
 class CurlAdapter(BaseAdapter):
     """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout."""
 
-    def __init__(self, timeouts: Timeouts) -> None:
+    def __init__(self, timeouts: Timeouts, prover: Prover | None = None) -> None:
         super().__init__()
         self._timeouts = timeouts
+        self._prover = prover
 
     def send(
         self,
@@ -40,14 +53,18 @@ class CurlAdapter(BaseAdapter):
         cert: Any = None,
         proxies: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        body = request.body
+        body, url = request.body, request.url or ""
+        proof = [("DPoP", self._prover.proof(request.method or "GET", url))] if self._prover else []
         call = Call(
             method=request.method or "GET",
-            url=request.url or "",
+            url=url,
             headers=[
-                (str(name), value if isinstance(value, str) else value.decode("latin-1"))
-                for name, value in request.headers.items()
-                if str(name).lower() not in _OWN
+                *proof,
+                *(
+                    (str(name), value if isinstance(value, str) else value.decode("latin-1"))
+                    for name, value in request.headers.items()
+                    if str(name).lower() not in _OWN
+                ),
             ],
             body=body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else None,
             connect_timeout=self._timeouts.connect,
@@ -60,15 +77,17 @@ class CurlAdapter(BaseAdapter):
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error
             raise requests.ConnectionError(error.reason, request=request) from error
+        if self._prover:
+            self._prover.learn(url, answer.headers)
         return as_response(request, answer)
 
     def close(self) -> None:
         """Nothing to close: connections belong to the thread, not to the session."""
 
 
-def mount(session: Any, timeouts: Timeouts) -> None:
-    """Make a `requests` session send only through this client, ignoring the environment."""
-    adapter = CurlAdapter(timeouts)
+def mount(session: Any, timeouts: Timeouts, prover: Prover | None = None) -> None:
+    """Make a `requests` session send only through this client, ignoring the environment; with proofs if it has a key."""
+    adapter = CurlAdapter(timeouts, prover)
     session.trust_env = False
     session.max_redirects = 0
     session.adapters.clear()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +21,7 @@ from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding, clock_of, get
 from portal.services.consents.forms import ConsentKind
-from portal.signin import signatures
+from portal.signin import dpop, signatures
 from portal.signin.discovery import (
     PRIVATE_KEY_JWT,
     ClientRefused,
@@ -29,6 +30,7 @@ from portal.signin.discovery import (
     ProviderDown,
     ProviderRefused,
 )
+from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import SignInFailed
 from portal.signin.pushed_requests import are_used, push
 from portal.signin.service_client import SCOPE, request_token
@@ -73,12 +75,14 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
     for tenant in tenants:
         yield from _told(f"tenants.{tenant.key}", tenant, more)
         yield from _key_algorithm(tenant.client, more)
-        client = _client(tenant.client, metadata, timeouts)
+        prover = Prover.new(provider.nonces) if tenant.dpop else None
+        yield from _proofs(f"tenants.{tenant.key}.dpop", tenant, more)
+        client = _client(tenant.client, metadata, timeouts, prover)
         yield client
         if not client.is_fault:
-            yield from _pushed(tenant, provider, timeouts)
+            yield from _pushed(tenant, provider, timeouts, prover)
         if tenant.service_client:
-            yield _service_client(tenant.service_client, metadata, timeouts)
+            yield _service_client(tenant.service_client, metadata, timeouts, prover)
 
 
 class _Discovered(msgspec.Struct):
@@ -90,6 +94,7 @@ class _Discovered(msgspec.Struct):
     claims_supported: tuple[str, ...] | None = None
     scopes_supported: tuple[str, ...] | None = None
     acr_values_supported: tuple[str, ...] | None = None
+    dpop_signing_alg_values_supported: tuple[str, ...] | None = None
 
 
 def _discovered(body: bytes) -> _Discovered:
@@ -157,6 +162,21 @@ def _strong(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
             yield Finding(f"{where}.strong.kinds", f"the portal knows no forms of the kind {kind}", advice)
 
 
+def _proofs(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
+    """Whether the server binds tokens to keys as the tenant wants; who asks in vain is refused (RFC 9449 §5.1)."""
+    takes = more.dpop_signing_alg_values_supported
+    if not tenant.dpop or (takes is not None and dpop.ALGORITHM in takes):
+        return
+    if takes is None:
+        found = "the identity server doesn't offer DPoP"
+        yield Finding(where, found, "Switch it on there, or write dpop = false", is_fault=True)
+    else:
+        found = f"the identity server takes proofs with {', '.join(takes)} alone"
+        yield Finding(
+            where, found, f"Have it take {dpop.ALGORITHM} too, or write dpop = false", is_fault=True
+        )
+
+
 def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:
     takes = more.token_endpoint_auth_signing_alg_values_supported
     if client.signing_key is None or takes is None or client.signing_key.algorithm in takes:
@@ -167,17 +187,19 @@ def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:
     yield Finding(f"client {client.client_id}", found, advice, is_fault=True)
 
 
-def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+def _client(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None) -> Finding:
     """Authenticate the client with an invalid code.
 
     Where the answer's code says neither yes nor no, the client is accepted if a wrong secret is answered otherwise.
     """
     what = f"client {client.client_id}"
     try:
-        code = _code(client, metadata, timeouts)
+        code = _code(client, metadata, timeouts, prover)
         if code == _REFUSED:
-            return _not_accepted(what, client, metadata, timeouts)
-        if code == _ACCEPTED or (not client.key and _code(_wrong(client), metadata, timeouts) == _REFUSED):
+            return _not_accepted(what, client, metadata, timeouts, prover)
+        if code == _ACCEPTED or (
+            not client.key and _code(_wrong(client), metadata, timeouts, prover) == _REFUSED
+        ):
             return Finding(what, "is accepted by the identity server")
     except (requests.RequestException, ValueError) as error:
         return _failing(what, error)
@@ -185,17 +207,19 @@ def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
     return Finding(what, told, "Sign in once to see that its secret or key is right")
 
 
-def _code(client: Client, metadata: Metadata, timeouts: Timeouts) -> str:
+def _code(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None) -> str:
     """The error code that an invalid authorization code is answered with."""
-    session = cast("Any", oauth_session(client, metadata, timeouts))
+    session = cast("Any", oauth_session(client, metadata, timeouts, prover=prover))
+    exchange = partial(
+        session.fetch_token,
+        metadata.token_endpoint,
+        grant_type="authorization_code",
+        code="check",
+        redirect_uri="https://check.invalid/",
+        code_verifier="check" * 10,
+    )
     try:
-        session.fetch_token(
-            metadata.token_endpoint,
-            grant_type="authorization_code",
-            code="check",
-            redirect_uri="https://check.invalid/",
-            code_verifier="check" * 10,
-        )
+        with_nonce(exchange)
     except OAuthError as error:
         return str(error.error)
     return _ACCEPTED
@@ -205,11 +229,13 @@ def _wrong(client: Client) -> Client:
     return replace(client, client_secret="not-the-secret")  # noqa: S106
 
 
-def _not_accepted(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+def _not_accepted(
+    what: str, client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None
+) -> Finding:
     """Say what to write if the server accepts the client in another form."""
     advice = _CLIENT_ADVICE
     for other, line in _other_forms(client, metadata):
-        if _code(other, metadata, timeouts) == _ACCEPTED:
+        if _code(other, metadata, timeouts, prover) == _ACCEPTED:
             advice = f"Write {line}: that is accepted"
     return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
 
@@ -223,7 +249,9 @@ def _other_forms(client: Client, metadata: Metadata) -> Iterator[tuple[Client, s
         yield replace(client, auth=ClientAuth.POST), f'client_auth = "{ClientAuth.POST}"'
 
 
-def _pushed(tenant: Tenant, provider: Provider, timeouts: Timeouts) -> Iterator[Finding]:
+def _pushed(
+    tenant: Tenant, provider: Provider, timeouts: Timeouts, prover: Prover | None
+) -> Iterator[Finding]:
     """Push one request, which nobody follows: it shows a wrong scope or redirect URI too."""
     what, client, metadata = (
         f"pushed request of {tenant.client.client_id}",
@@ -236,7 +264,10 @@ def _pushed(tenant: Tenant, provider: Provider, timeouts: Timeouts) -> Iterator[
         if not are_used(tenant, metadata):
             return
         session = cast(
-            "Any", oauth_session(client, metadata, timeouts, scope=tenant.scope, redirect_uri=redirect_uri)
+            "Any",
+            oauth_session(
+                client, metadata, timeouts, prover=prover, scope=tenant.scope, redirect_uri=redirect_uri
+            ),
         )
         location, _state = session.create_authorization_url(
             metadata.authorization_endpoint,
@@ -256,17 +287,21 @@ def _pushed(tenant: Tenant, provider: Provider, timeouts: Timeouts) -> Iterator[
         yield Finding(what, "is accepted by the identity server")
 
 
-def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None) -> Finding:
     """Get a token as the booking page does; it isn't used."""
     what = f"service client {client.client_id}"
     try:
-        read_tokens(request_token(client, metadata, timeouts), time.time(), keep_id_token=False)
+        answer = request_token(client, metadata, timeouts, prover)
+        read_tokens(answer, time.time(), keep_id_token=False, prover=prover)
     except OAuthError as error:
         if error.error == _REFUSED:
             return Finding(what, "isn't accepted by the identity server", _CLIENT_ADVICE, is_fault=True)
         advice = f"Allow it the client_credentials grant and the scope {SCOPE} there"
         return Finding(what, f"gets no token ({code_for_log(error.error)})", advice, is_fault=True)
-    except (requests.RequestException, ValueError, SignInFailed) as error:
+    except SignInFailed as error:
+        advice = "Have it bind this client's tokens as dpop says, true or false"
+        return Finding(what, f"gets a token that can't be used ({error})", advice, is_fault=True)
+    except (requests.RequestException, ValueError) as error:
         return _failing(what, error)
     return Finding(what, "gets a token")
 

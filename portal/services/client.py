@@ -46,7 +46,7 @@ from portal.services.errors import (
 )
 from portal.services.failures import from_answer, from_success, step_up
 from portal.services.file_response import FileResponse, close, content, is_header_text
-from portal.services.interfaces import Bearer, Observer, References, with_fixed
+from portal.services.interfaces import Bearer, Observer, Prover, References, with_fixed
 from portal.services.salvage import Lost
 
 T = TypeVar("T")
@@ -62,6 +62,7 @@ class Care:
     - `deadline` (`time.monotonic`): calls aren't waited for beyond it.
     - `partition`: issuer, clinic, person and epoch of the session; the key of the reference cache.
     - `by_patient`: writes concern one patient's records, not the whole clinic's.
+    - `prover`: makes proofs of the key that the token is bound to, if it is.
     - `suffices`: whether the person's sign-in meets a demand.
     - `on_not_offered`: called with what can't be read because the clinic doesn't offer it.
     - `on_unreadable`: called with the number of records left out of a list, and the values that couldn't be read.
@@ -83,6 +84,7 @@ class Care:
     correlation_id: str
     references: References[Care] | None
     partition: tuple[str, ...]
+    prover: Prover | None = None
     suffices: Callable[[Demand], bool] = lambda _demand: True
     by_patient: bool = False
     idempotency: bool = False
@@ -243,15 +245,17 @@ class Care:
         operation: str | None,
         headers: list[tuple[str, str]],
     ) -> Answer:
-        call = self._call(
-            endpoint, query, ids, payload, [*headers, *self._headers(token, operation)], _MAX_BODY
-        )
+        call = self._call(endpoint, query, ids, payload, [*headers, *self._headers(operation)], _MAX_BODY)
         breaker = self._admitted(endpoint)
 
-        def send() -> Answer:
-            left = self._left()
-            in_time = call if call.timeout <= left else replace(call, timeout=max(0.01, left))
+        def attempt() -> Answer:
+            left, signed = self._left(), self._with_token(call, token)
+            in_time = signed if call.timeout <= left else replace(signed, timeout=max(0.01, left))
             return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
+
+        def send() -> Answer:
+            answer = attempt()
+            return attempt() if self._must_repeat(call, answer.status, answer.headers) else answer
 
         timed = retry.timed(send, endpoint, self.observer)
         try:
@@ -269,18 +273,25 @@ class Care:
         self, endpoint: AnyEndpoint, query: Query, headers: list[tuple[str, str]], token: str
     ) -> FileResponse:
         """Start reading a file; retry once after a transient failure."""
-        call = self._call(endpoint, query, {}, None, [*headers, *self._headers(token, None)], _MAX_FILE)
+        call = self._call(endpoint, query, {}, None, [*headers, *self._headers(None)], _MAX_FILE)
         breaker = self._admitted(endpoint)
 
-        def begin() -> FileResponse:
+        def attempt() -> FileResponse:
             started = time.perf_counter()
             try:
-                status, answered, chunks = transport.stream(call)
+                status, answered, chunks = transport.stream(self._with_token(call, token))
             except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
             retry.answered(status, endpoint.group, breaker, started)
             return FileResponse(status, answered, chunks)
+
+        def begin() -> FileResponse:
+            begun = attempt()
+            if not self._must_repeat(call, begun.status, begun.headers):
+                return begun
+            close(begun.chunks)
+            return attempt()
 
         try:
             timed = retry.timed(begin, endpoint, self.observer)
@@ -315,8 +326,6 @@ class Care:
         limits = self.limits()
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
-        if fixed := self.adapter.headers:
-            headers = with_fixed(headers, fixed)
         return Call(
             endpoint.method,
             self.address(endpoint, query, ids),
@@ -349,9 +358,25 @@ class Care:
         connect, read = min(self.timeouts.connect, left), min(self.timeouts.read, left)
         return replace(self.timeouts, connect=connect, read=read)
 
-    def _headers(self, token: str, operation: str | None) -> list[tuple[str, str]]:
+    def _with_token(self, call: Call, token: str) -> Call:
+        """The call with its authorization, which differs from attempt to attempt if the token is bound to a key."""
+        prover = self.prover
+        bound = (
+            prover.authorization(token, call.method, call.url)
+            if prover
+            else [("Authorization", f"Bearer {token}")]
+        )
+        headers = [*call.headers, *bound]
+        return replace(
+            call, headers=with_fixed(headers, self.adapter.headers) if self.adapter.headers else headers
+        )
+
+    def _must_repeat(self, call: Call, status: int, headers: Mapping[str, str]) -> bool:
+        """Whether the call wasn't taken for want of the API's nonce (RFC 9449 §9)."""
+        return self.prover is not None and self.prover.must_repeat(call.url, status, headers)
+
+    def _headers(self, operation: str | None) -> list[tuple[str, str]]:
         headers = [
-            ("Authorization", f"Bearer {token}"),
             ("Accept", "application/json"),
             ("Accept-Language", self.language),
             ("X-Correlation-Id", self.correlation_id),

@@ -24,6 +24,18 @@ class Bearer(Protocol):
         ...
 
 
+class Prover(Protocol):
+    """The key that the token is bound to (portal.signin.dpop)."""
+
+    def authorization(self, token: str, method: str, url: str) -> list[tuple[str, str]]:
+        """Return the headers that carry the token; for each attempt new ones."""
+        ...
+
+    def must_repeat(self, url: str, status: int, headers: Mapping[str, str]) -> bool:
+        """Learn from an answer; return whether the request wasn't taken and has to be sent anew."""
+        ...
+
+
 class References(Protocol[Caller]):
     """The source of reference data (portal.services.reference_cache); `Caller` is the client of one person."""
 

@@ -11,9 +11,10 @@ import msgspec
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.http import transport
-from portal.http.transfer import Call, TransportError
+from portal.http.transfer import Answer, Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Provider
+from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.signin.signatures import decode
 from portal.state.session_records import Person
@@ -114,27 +115,31 @@ def merged(told: dict[str, Any], claims: dict[str, Any], path: Sequence[str]) ->
 
 
 def userinfo(
-    tenant: Tenant, provider: Provider, answer: Mapping[str, Any], sub: str, timeouts: Timeouts
+    tenant: Tenant,
+    provider: Provider,
+    answer: Mapping[str, Any],
+    sub: str,
+    timeouts: Timeouts,
+    prover: Prover | None = None,
 ) -> dict[str, Any]:
     """Return the claims from the UserInfo endpoint for the access token in a token response (Core §5.3.2).
 
-    They may be signed. Raises AnotherPerson if they belong to another person, SignInFailed if their signature isn't valid,
+    With a `prover` the token is bound to its key. The claims may be signed. Raises AnotherPerson if they belong to another person, SignInFailed if their signature isn't valid,
     Unavailable if they can't be read.
     """
     metadata = provider.metadata()
-    headers = [
-        ("Authorization", f"Bearer {answer.get('access_token')}"),
-        ("Accept", "application/json, application/jwt"),
-    ]
-    call = Call(
-        "GET",
-        metadata.userinfo_endpoint or "",
-        headers,
-        connect_timeout=timeouts.connect,
-        timeout=timeouts.read,
-    )
+    url, token = metadata.userinfo_endpoint or "", str(answer.get("access_token"))
+
+    def ask() -> Answer:
+        bound = prover.authorization(token, "GET", url) if prover else [("Authorization", f"Bearer {token}")]
+        headers = [*bound, ("Accept", "application/json, application/jwt")]
+        call = Call("GET", url, headers, connect_timeout=timeouts.connect, timeout=timeouts.read)
+        return transport.send(call, alone=True)
+
     try:
-        told = transport.send(call, alone=True)
+        told = ask()
+        if prover and prover.must_repeat(url, told.status, told.headers):
+            told = ask()
         if told.status != 200:
             raise Unavailable(f"userinfo: status {told.status}")
         is_signed = told.headers.get("content-type", "").lower().startswith("application/jwt")

@@ -29,6 +29,7 @@ from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
 from portal.http.transfer import Call, TransportError
+from portal.signin.dpop import Nonces
 
 T = TypeVar("T")
 
@@ -157,7 +158,13 @@ class Provider:
     """One identity server, as configured for a clinic."""
 
     def __init__(
-        self, auth_url: str, extra_origins: tuple[str, ...], timeouts: Timeouts, clock: Clock, failures: int
+        self,
+        auth_url: str,
+        extra_origins: tuple[str, ...],
+        timeouts: Timeouts,
+        clock: Clock,
+        failures: int,
+        nonces: Nonces | None = None,
     ) -> None:
         self.auth_url = auth_url
         self._discovery_url = f"{auth_url}/.well-known/openid-configuration"
@@ -166,6 +173,7 @@ class Provider:
         self._timeouts = timeouts
         self._metadata = _Document(self._read_metadata, clock)
         self._keys = _Document(self._read_keys, clock)
+        self.nonces = nonces or Nonces()
 
     def metadata(self) -> Metadata:
         """Return the validated discovery document; raise ProviderDown or ProviderRefused."""
@@ -277,6 +285,7 @@ class Providers:
         self._timeouts = timeouts
         self._clock = clock
         self._failures = failures
+        self._nonces = Nonces()
         self._made: dict[tuple[str, tuple[str, ...]], Provider] = {}
 
     def of(self, auth_url: str, extra_origins: tuple[str, ...] = ()) -> Provider:
@@ -285,7 +294,8 @@ class Providers:
         provider = self._made.get(key)
         if provider is None:
             provider = self._made.setdefault(
-                key, Provider(auth_url, extra_origins, self._timeouts, self._clock, self._failures)
+                key,
+                Provider(auth_url, extra_origins, self._timeouts, self._clock, self._failures, self._nonces),
             )
         return provider
 

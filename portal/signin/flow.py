@@ -32,6 +32,7 @@ from portal.signin.discovery import (
     ProviderRefused,
     Providers,
 )
+from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.pushed_requests import are_used, push
 from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
@@ -88,7 +89,8 @@ class StrengthNeeded(Exception):
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """One pending sign-in; times in seconds since 1970. `whose` is the owner of the page `next`, if known: issuer and
-    `sub`. `is_second` follows one that didn't count, and asks for the password. `strength` is what it has to have."""
+    `sub`. `is_second` follows one that didn't count, and asks for the password. `strength` is what it has to have.
+    `dpop_key` is the key that its tokens are to be bound to."""
 
     state: str
     nonce: str
@@ -101,6 +103,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     whose: tuple[str, str] | None = None
     is_second: bool = False
     strength: Strength | None = None
+    dpop_key: str | None = None
 
     @property
     def follows_another(self) -> bool:
@@ -176,6 +179,7 @@ class SignIn:
         provider = self.provider(tenant)
         metadata = provider.metadata()
         cookie = cookie if cookie and _COOKIE.fullmatch(cookie) else secrets.token_urlsafe(32)
+        prover = Prover.new(provider.nonces) if tenant.dpop else None
         transaction = Transaction(
             state=generate_token(43),
             nonce=generate_token(43),
@@ -188,6 +192,7 @@ class SignIn:
             whose=whose,
             is_second=is_second,
             strength=strength,
+            dpop_key=prover.kept if prover else None,
         )
         if not self._remember(cookie, transaction):  # its record belongs to processes with newer secret keys
             cookie = secrets.token_urlsafe(32)
@@ -206,8 +211,15 @@ class SignIn:
             params["prompt"] = "login"
         if login_hint:
             params["login_hint"] = login_hint
+        if prover:
+            params["dpop_jkt"] = prover.thumbprint
         client = oauth_session(
-            tenant.client, metadata, self._timeouts, scope=tenant.scope, redirect_uri=redirect_uri
+            tenant.client,
+            metadata,
+            self._timeouts,
+            scope=tenant.scope,
+            redirect_uri=redirect_uri,
+            prover=prover,
         )
         location, _ = cast("Any", client).create_authorization_url(
             metadata.authorization_endpoint,
@@ -259,7 +271,8 @@ class SignIn:
             )
         if "error" in answer or not answer.get("code"):
             raise SignInFailed(f"identity server said no: {code_for_log(answer.get('error'))}")
-        response = self._exchange(tenant, provider, transaction, answer["code"])
+        prover = Prover.of(transaction.dpop_key, provider.nonces)
+        response = self._exchange(tenant, provider, transaction, answer["code"], prover)
         now = self._clock()
         claims = verify_id_token(
             response.get("id_token"),
@@ -274,13 +287,13 @@ class SignIn:
         )
         roles_from = ID_TOKEN
         if claim_at(claims, tenant.roles.claim) is None and metadata.userinfo_endpoint:
-            told = userinfo(tenant, provider, response, claims["sub"], self._timeouts)
+            told = userinfo(tenant, provider, response, claims["sub"], self._timeouts, prover)
             claims = merged(told, claims, tenant.roles.claim)
             roles_from = USERINFO
         if not is_of_clinic(tenant, claims):
             raise SignInFailed("person of another clinic")
         person = person_of(tenant, metadata.issuer, claims, roles_from=roles_from)
-        tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint)
+        tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint, prover=prover)
         if not (transaction.fresh or self._counts(tenant, transaction, person)):
             raise PasswordNeeded(transaction.next, transaction.whose, tokens)
         _check_strength(tenant, transaction, person, tokens)
@@ -309,19 +322,28 @@ class SignIn:
         return signed_out_at is None or at >= int(signed_out_at)  # auth_time is in whole seconds
 
     def _exchange(
-        self, tenant: Tenant, provider: Provider, transaction: Transaction, code: str
+        self,
+        tenant: Tenant,
+        provider: Provider,
+        transaction: Transaction,
+        code: str,
+        prover: Prover | None,
     ) -> Mapping[str, Any]:
         metadata = provider.metadata()
-        client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
+        client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts, prover=prover))
+
+        def exchange() -> Mapping[str, Any]:
+            return client.fetch_token(
+                metadata.token_endpoint,
+                grant_type="authorization_code",
+                code=code,
+                redirect_uri=transaction.redirect_uri,
+                code_verifier=transaction.verifier,
+            )
+
         try:
             with provider.token_call(tenant.client.client_id):
-                return client.fetch_token(
-                    metadata.token_endpoint,
-                    grant_type="authorization_code",
-                    code=code,
-                    redirect_uri=transaction.redirect_uri,
-                    code_verifier=transaction.verifier,
-                )
+                return with_nonce(exchange)
         except OAuthError as error:
             raise SignInFailed(f"code refused: {code_for_log(error.error)}") from error
         except (requests.RequestException, ValueError) as error:

@@ -12,6 +12,7 @@ import requests
 from portal.config.identity import Par
 from portal.config.tenants import Tenant
 from portal.signin.discovery import Metadata, Provider, ProviderDown, with_query
+from portal.signin.dpop import USE_NONCE
 from portal.signin.tokens import code_for_log
 
 
@@ -34,15 +35,22 @@ def push(session: Any, tenant: Tenant, provider: Provider, location: str) -> str
     Raises ClientRefused if the identity server rejects the portal's client, ProviderDown for any other failure.
     """
     metadata, started = provider.metadata(), time.perf_counter()
-    try:
-        response: requests.Response = session.post(
+
+    def post() -> requests.Response:
+        return session.post(
             metadata.pushed_authorization_request_endpoint,
             data=dict(parse_qsl(urlsplit(location).query)),
             auth=session.client_auth(metadata.auth_method(tenant.client)),
             headers={"Accept": "application/json"},
             withhold_token=True,
         )
+
+    try:
+        response = post()
         answer = _read(response)
+        if answer.error == USE_NONCE:  # once more, with a new client assertion too
+            response = post()
+            answer = _read(response)
     except (requests.RequestException, msgspec.DecodeError, RecursionError) as error:
         raise ProviderDown(f"pushed request: {type(error).__name__}") from error
     if response.status_code == 401 or answer.error == "invalid_client":  # RFC 9126 §2.3, RFC 6749 §5.2

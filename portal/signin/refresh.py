@@ -13,6 +13,7 @@ import logging
 import secrets
 import threading
 import time
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -27,6 +28,7 @@ from portal.http import deadline
 from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
 from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, claim_at, merged, person_of, userinfo
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
+from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.signin.tokens import Expected, code_for_log, oauth_session, read_tokens, verify_refreshed_id_token
 from portal.state.session_records import Person, Tokens
@@ -41,6 +43,9 @@ _REMEMBERED_SECONDS = 5.0
 
 _PASSING = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
 """The error codes that say nothing about the refresh token (RFC 6749 §4.1.2.1, RFC 8628 §3.5)."""
+
+_CALLS = 3
+"""How many calls a refresh may make: token, keys and UserInfo. Its lock lasts as long as they may."""
 
 _CLIENT_REFUSED = "client refused"
 _UNDER_WAY = "token refresh: under way"
@@ -79,7 +84,8 @@ class Refresher:
         until = time.monotonic() + deadline.left(self._timeouts.read)
         owner = secrets.token_hex(8)
         lock = f"refresh:{session}"
-        while not self._store.lock(lock, owner, seconds=3 * self._timeouts.read):
+        calls = 2 * _CALLS if seen.dpop_key else _CALLS  # each may be repeated for a nonce
+        while not self._store.lock(lock, owner, seconds=calls * self._timeouts.read):
             newer = self._newer(session, seen)
             if newer:
                 return newer
@@ -112,12 +118,18 @@ class Refresher:
             return self._later(seen, kind("token refresh: failed just now"), refused=refused)
         try:
             metadata = provider.metadata()
-            client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
+            prover = Prover.of(before.dpop_key, provider.nonces)
+            client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts, prover=prover))
+            refresh = partial(
+                client.refresh_token, metadata.token_endpoint, refresh_token=before.refresh_token
+            )
             with provider.token_call(tenant.client.client_id):
-                answer = client.refresh_token(metadata.token_endpoint, refresh_token=before.refresh_token)
-            tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before)
+                answer = with_nonce(refresh)
+            tokens = read_tokens(
+                answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before, prover=prover
+            )
             try:
-                newest = self._newest(person, answer, tenant, provider)
+                newest = self._newest(person, answer, tenant, provider, prover)
             except ProviderDown:
                 # Without the keys nothing in the response is trusted except the new refresh token, because the old one
                 # is used up (RFC 9700 §4.14.2); the next refresh is verified like this one.
@@ -148,7 +160,9 @@ class Refresher:
         metrics.refreshed("renewed")
         return tokens
 
-    def _newest(self, person: Person, answer: Any, tenant: Tenant, provider: Provider) -> Person:
+    def _newest(
+        self, person: Person, answer: Any, tenant: Tenant, provider: Provider, prover: Prover | None
+    ) -> Person:
         """Return the person with their current roles; as they were, if nothing that was read tells them.
 
         Providers leave out a claim that would be empty. So the claim's absence means that there are no roles, if it was
@@ -170,7 +184,7 @@ class Refresher:
         roles_from = ID_TOKEN
         if claim_at(claims, claim) is None and metadata.userinfo_endpoint:
             try:
-                told = userinfo(tenant, provider, answer, person.sub, self._timeouts)
+                told = userinfo(tenant, provider, answer, person.sub, self._timeouts, prover)
                 claims = merged(told, claims, claim)
                 read.add(USERINFO)
                 roles_from = USERINFO
@@ -222,6 +236,7 @@ class SessionBearer:
     ) -> None:
         if session.name is None or session.tokens is None:
             raise NotSignedIn
+        self.prover = Prover.of(session.tokens.dpop_key, provider.nonces)
         self._name = session.name
         self._tokens = session.tokens
         self._refresher = refresher

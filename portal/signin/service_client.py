@@ -26,6 +26,7 @@ from portal.services.api import AnswerT, AnyEndpoint, Endpoint, Query, Reference
 from portal.services.client import Care
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import SignInFailed
 from portal.signin.tokens import oauth_session, read_tokens
 from portal.state.session_records import Tokens
@@ -36,20 +37,32 @@ SCOPE = "ClientelePortal"
 """The scope that the service client asks for (care API specification §5)."""
 
 
-def request_token(client: Client, metadata: Metadata, timeouts: Timeouts) -> dict[str, Any]:
-    """Ask for a token by the Client Credentials grant and return the response's members.
+def request_token(
+    client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None = None
+) -> dict[str, Any]:
+    """Ask for a token by the Client Credentials grant, bound to the prover's key if there is one; return the response's members.
 
     Raises Authlib's OAuthError if it is refused, requests' RequestException if there is no usable response.
     """
     method = "" if client.key else client.auth or ClientAuth.POST
-    session = cast("Any", oauth_session(client, metadata, timeouts, auth_method=method, scope=SCOPE))
-    return session.fetch_token(metadata.token_endpoint, grant_type="client_credentials")
+    session = cast(
+        "Any", oauth_session(client, metadata, timeouts, auth_method=method, prover=prover, scope=SCOPE)
+    )
+    return with_nonce(lambda: session.fetch_token(metadata.token_endpoint, grant_type="client_credentials"))
 
 
 class ServiceBearer:
     """The access token of a clinic's service client (a `portal.services.client.Bearer`)."""
 
-    def __init__(self, client: Client, provider: Provider, timeouts: Timeouts, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        provider: Provider,
+        timeouts: Timeouts,
+        clock: Clock,
+        prover: Prover | None = None,
+    ) -> None:
+        self.prover = prover
         self._client = client
         self._provider = provider
         self._timeouts = timeouts
@@ -97,8 +110,8 @@ class ServiceBearer:
         try:
             metadata = self._provider.metadata()
             with self._provider.token_call(self._client.client_id):
-                answer = request_token(self._client, metadata, self._timeouts)
-            return read_tokens(answer, self._clock(), keep_id_token=False)
+                answer = request_token(self._client, metadata, self._timeouts, self.prover)
+            return read_tokens(answer, self._clock(), keep_id_token=False, prover=self.prover)
         except OAuthError as error:
             raise Unavailable(f"service token: {error.error or 'oauth error'}") from error
         except (requests.RequestException, ValueError, ProviderDown, ProviderRefused, SignInFailed) as error:
@@ -117,7 +130,8 @@ class ServiceBearers:
         """Return the clinic's bearer, with its cached token."""
         bearer = self._made.get(tenant.key)
         if bearer is None:
-            made = ServiceBearer(client, provider, self._timeouts, self._clock)
+            prover = Prover.new(provider.nonces) if tenant.dpop else None
+            made = ServiceBearer(client, provider, self._timeouts, self._clock, prover)
             bearer = self._made.setdefault(tenant.key, made)
         return bearer
 

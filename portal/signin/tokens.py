@@ -27,6 +27,7 @@ from portal.config.variables import Timeouts
 from portal.http import requests_adapter
 from portal.signin import client_authentication
 from portal.signin.discovery import Metadata, Provider
+from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.signatures import decode, half_hash
 from portal.state.session_records import Tokens
@@ -56,11 +57,18 @@ Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 
 
 def oauth_session(
-    client: Client, metadata: Metadata, timeouts: Timeouts, *, auth_method: str = "", **settings: Any
+    client: Client,
+    metadata: Metadata,
+    timeouts: Timeouts,
+    *,
+    auth_method: str = "",
+    prover: Prover | None = None,
+    **settings: Any,
 ) -> OAuth2Session:
     """Return Authlib's client for this registration, using the portal's own HTTP client.
 
-    Without `auth_method`, the client authenticates as the server's metadata allow.
+    Without `auth_method`, the client authenticates as the server's metadata allow. With a `prover`, each request has a proof
+    of its key, and tokens are bound to that.
     """
     method = auth_method or metadata.auth_method(client)
     session = OAuth2Session(
@@ -72,7 +80,7 @@ def oauth_session(
         **settings,
     )
     client_authentication.register(session, client, metadata)
-    requests_adapter.mount(session, timeouts)
+    requests_adapter.mount(session, timeouts, prover)
     for answer in ("access_token_response", "refresh_token_response"):
         cast("Any", session).register_compliance_hook(answer, readable)
     return session
@@ -119,14 +127,23 @@ def code_for_log(code: object) -> str:
 
 
 def read_tokens(
-    answer: Mapping[str, Any], now: float, *, keep_id_token: bool, before: Tokens | None = None
+    answer: Mapping[str, Any],
+    now: float,
+    *,
+    keep_id_token: bool,
+    before: Tokens | None = None,
+    prover: Prover | None = None,
 ) -> Tokens:
-    """Turn a token response (RFC 6749 §5.1) into a record; members it lacks are kept from `before`."""
+    """Turn a token response (RFC 6749 §5.1) into a record; members it lacks are kept from `before`.
+
+    With a `prover` the access token has to be bound to its key (RFC 9449 §5); nothing else is taken in its place.
+    """
     access_token = answer.get("access_token")
     if not isinstance(access_token, str) or not _B64TOKEN.fullmatch(access_token):
         raise SignInFailed("no access token")
-    if str(answer.get("token_type", "Bearer")).lower() != "bearer":
-        raise SignInFailed("token type is not Bearer")
+    kind = "DPoP" if prover else "Bearer"
+    if str(answer.get("token_type", "Bearer")).lower() != kind.lower():
+        raise SignInFailed(f"token type is not {kind}")
     lifetime = _whole_seconds(answer.get("expires_in"))
     lifetime = _UNKNOWN_LIFETIME if lifetime is None else lifetime
     refresh_token = answer.get("refresh_token")
@@ -145,6 +162,7 @@ def read_tokens(
         else None,
         expires_at=now + lifetime,
         refresh_at=now + lifetime - min(_EARLY + random.uniform(0, _JITTER), lifetime / 4),  # noqa: S311
+        dpop_key=prover.kept if prover else None,
     )
 
 

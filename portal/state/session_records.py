@@ -83,13 +83,17 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's tokens (RFC 6749 §5.1): refreshed from `refresh_at` on, expired at `expires_at` (seconds since 1970)."""
+    """A person's tokens (RFC 6749 §5.1): refreshed from `refresh_at` on, expired at `expires_at` (seconds since 1970).
+
+    `dpop_key` is the private key that they are bound to, as a JWK (RFC 9449).
+    """
 
     access_token: str = msgspec.field(name="a")
     refresh_token: str | None = msgspec.field(default=None, name="r")
     id_token: str | None = msgspec.field(default=None, name="i")
     expires_at: float
     refresh_at: float
+    dpop_key: str | None = msgspec.field(default=None, name="k")
 
 
 def record_name(cookie: str) -> str:

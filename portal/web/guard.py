@@ -173,9 +173,11 @@ def care_of(person: Person) -> Care:
     here = session()
     record = here.record
     tenant = g.tenant
+    bearer = SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock)
     return Care(
         base_url=tenant.base_url,
-        bearer=SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock),
+        bearer=bearer,
+        prover=bearer.prover,
         timeouts=the.settings.timeouts,
         deadline=g.started + the.settings.timeouts.page,
         language=language(),

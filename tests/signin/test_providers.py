@@ -223,6 +223,8 @@ HABITS = [
     Habit("keyjwttoken", takes_key("RS256", "/token"), tenant=f'{BY_KEY}client_key_audience = "token_endpoint"'),
     Habit("keyjwttoken, issuer", takes_key("RS256", "/token"), tenant=BY_KEY, signs_in="down"),
     Habit("dpop", sets("token", token_type="DPoP"), **NO),
+    Habit("dpop, bound", sets("token", token_type="DPoP"), tenant="dpop = true"),
+    Habit("nodpop, bound", tenant="dpop = true", **NO),
     # refreshes
     Habit("norotate", later=sets("token", refresh_token=None)),
     Habit("norefreshtoken", sets("token", refresh_token=None), refresh="ended"),

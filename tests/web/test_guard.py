@@ -355,7 +355,7 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
     session = SimpleNamespace(record=None if is_by_itself else SimpleNamespace(epoch="e1"))
     monkeypatch.setattr(guard, "context", lambda: the)
     monkeypatch.setattr(guard, "session", lambda: session)
-    monkeypatch.setattr(guard, "SessionBearer", lambda *parts: parts)
+    monkeypatch.setattr(guard, "SessionBearer", lambda *parts: SimpleNamespace(parts=parts, prover="prover"))
     monkeypatch.setattr(guard, "is_background", lambda: is_by_itself)
     who = person(auth_time=clock.now) if is_by_itself else NURSE
     tenant = SimpleNamespace(key="riverside", base_url="https://api.test", idempotency=True, strong=None)
@@ -363,7 +363,10 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
         g.tenant = tenant
         g.started, g.request_id = 5.0, "r1"
         care = guard.care_of(who)
-    assert care.bearer == (session, "refresher", tenant, "provider of riverside", clock)
+    assert (care.prover, care.bearer.parts) == (
+        "prover",
+        (session, "refresher", tenant, "provider of riverside", clock),
+    )
     assert (care.base_url, care.correlation_id, care.deadline) == ("https://api.test", "r1", 15.0)
     epoch = "" if is_by_itself else "e1"
     assert care.partition == ("https://id.example", "riverside", who.sub, epoch)

@@ -14,8 +14,9 @@ from portal.careservice.api.errors import NotPermitted, NotSignedIn, OtherScope,
 from portal.careservice.clock import is_recent
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
+from portal.careservice.identity.dpop import ProofRefused, challenge
 from portal.careservice.identity.tables import Client, Tenant
-from portal.careservice.identity.tokens import InsufficientScope, InvalidToken, verify_access_token
+from portal.careservice.identity.tokens import InsufficientScope, InvalidToken, NoToken, verify_presented
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,15 +71,20 @@ class Caller:
 
 def identify(session: Session) -> Caller:
     """The caller of this request, by its bearer token and `__tenant`; raises NotSignedIn, OtherScope or NotPermitted."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.casefold() != "bearer" or not token.strip():
-        raise NotSignedIn(has_token=False)
+    authorization = request.headers.get("Authorization", "")
     try:
-        claims = verify_access_token(session, token.strip())
+        claims = verify_presented(session, authorization)
     except InsufficientScope:
         raise OtherScope from None
+    except NoToken:
+        raise NotSignedIn("Bearer") from None
+    except ProofRefused as refused:
+        raise NotSignedIn(refused.challenge) from None
     except InvalidToken:
-        raise NotSignedIn(has_token=True) from None
+        is_bound = authorization[:5].casefold() == "dpop "
+        raise NotSignedIn(
+            challenge("invalid_token") if is_bound else 'Bearer error="invalid_token"'
+        ) from None
     own_tenant = _text(claims.get("tenantid"))
     client_id = _text(claims.get("client_id")) or ""
     return Caller(

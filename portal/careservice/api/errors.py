@@ -25,9 +25,9 @@ _API = re.compile(r"^/api/")
 class NotSignedIn(Exception):
     """The request has no valid token, or none at all, which gets no error code (RFC 6750 §3.1)."""
 
-    def __init__(self, *, has_token: bool) -> None:
+    def __init__(self, challenge: str) -> None:
         super().__init__()
-        self.has_token = has_token
+        self.challenge = challenge
 
 
 class OtherScope(Exception):
@@ -89,8 +89,7 @@ def language() -> str:
 
 
 def _not_signed_in(error: NotSignedIn) -> Response:
-    challenge = 'Bearer error="invalid_token"' if error.has_token else "Bearer"
-    return Response(status=401, headers={"WWW-Authenticate": challenge})
+    return Response(status=401, headers={"WWW-Authenticate": error.challenge})
 
 
 def _other_scope(_error: OtherScope) -> Response:

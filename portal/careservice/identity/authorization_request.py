@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlencode
@@ -33,6 +34,7 @@ SUPPORTED = frozenset(
         "nonce",
         "code_challenge",
         "code_challenge_method",
+        "dpop_jkt",
         "prompt",
         "max_age",
         "login_hint",
@@ -47,6 +49,7 @@ SUPPORTED = frozenset(
 """The supported parameters of an authorization request; others are ignored (RFC 6749 §3.1)."""
 
 _LONGEST = 8192
+_THUMBPRINT = re.compile(r"[A-Za-z0-9_-]{43}")
 _PROMPTS = frozenset({"none", "login", "consent", "select_account"})
 
 
@@ -176,6 +179,8 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
     max_age = parameters.get("max_age") or None
     if max_age is not None and not (max_age.isascii() and max_age.isdecimal() and len(max_age) < 10):
         raise refused("invalid_request", "max_age has to be a number of seconds.")
+    if not _THUMBPRINT.fullmatch(parameters.get("dpop_jkt", "0" * 43)):
+        raise refused("invalid_request", "dpop_jkt has to be a SHA-256 thumbprint.")
     tenant = session.get_one(Tenant, client.tenant_id)
     if _tenant_names(parameters) - {tenant.name}:
         raise refused("invalid_request", "The client does not belong to that tenant.")

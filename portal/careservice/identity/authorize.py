@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import is_recent, now, recent
-from portal.careservice.identity import sessions, throttle
+from portal.careservice.identity import dpop, sessions, throttle
 from portal.careservice.identity.assurance import is_met
 from portal.careservice.identity.authorization_request import (
     SUPPORTED,
@@ -78,11 +78,16 @@ def push() -> Response:
         parameters = _supported(form.form)
         if "request_uri" in form.form:
             raise RefusedRequest("invalid_request", "A pushed request can't contain a request_uri.")
+        jkt = dpop.proven_key(session)
+        if jkt and parameters.setdefault("dpop_jkt", jkt) != jkt:
+            raise dpop.ProofRefused("The proof is of another key than dpop_jkt.")
         if parameters.setdefault("client_id", client.client_id) != client.client_id:
             raise RefusedRequest("invalid_request", "The client_id is another client's.")
         checked(session, parameters)
     except OAuth2Error as error:
         return server.error_answer(error)
+    except dpop.ProofRefused as refused:
+        return _json_refusal(RefusedRequest(refused.code, refused.description))
     except RefusedRequest as refused:
         return _json_refusal(refused)
     lifetime = current_settings().lifetimes.pushed_request

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Response, jsonify
 
 from portal.careservice import database
+from portal.careservice.identity import dpop
 from portal.careservice.identity.assurance import CLASSES
 from portal.careservice.identity.client_assertions import ALGORITHMS
 from portal.careservice.identity.keys import ALGORITHM, verification_keys
@@ -43,6 +44,7 @@ def metadata() -> Response:
         revocation_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
         introspection_endpoint_auth_methods_supported=METHODS,
         introspection_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
+        dpop_signing_alg_values_supported=dpop.ALGORITHMS,
         code_challenge_methods_supported=["S256"],
         prompt_values_supported=["none", "login", "consent", "select_account"],
         acr_values_supported=CLASSES,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from flask import Response, jsonify, make_response, request
 
 from portal.careservice import database
-from portal.careservice.identity import authorize, discovery, sign_in, sign_out
+from portal.careservice.identity import authorize, discovery, dpop, sign_in, sign_out
 from portal.careservice.identity.pages import bp
 from portal.careservice.identity.server import server
 from portal.careservice.identity.tables import Person
-from portal.careservice.identity.tokens import InvalidToken, claims_of, verify_access_token
+from portal.careservice.identity.tokens import InvalidToken, NoToken, claims_of, verify_presented
 
 PAGES = (discovery, authorize, sign_in, sign_out)
 """The other modules with views on `bp`."""
@@ -37,14 +37,17 @@ def introspection() -> Response:
 def userinfo() -> Response:
     """The claims about the token's person that its scopes allow (OpenID Connect Core §5.3)."""
     session = database.session()
-    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-    token = value.strip() if scheme.lower() == "bearer" else ""
+    authorization = request.headers.get("Authorization", "")
     try:
-        claims = verify_access_token(session, token, None)
+        claims = verify_presented(session, authorization, None)
+    except dpop.ProofRefused as refused:
+        return make_response("", 401, {"WWW-Authenticate": refused.challenge})
+    except NoToken:  # no error code (RFC 6750 §3.1)
+        return make_response("", 401, {"WWW-Authenticate": "Bearer"})
     except InvalidToken:
-        # A request without a bearer token gets no error code (RFC 6750 §3.1).
-        challenge = 'Bearer error="invalid_token"' if token else "Bearer"
-        return make_response("", 401, {"WWW-Authenticate": challenge})
+        is_bound = authorization[:5].casefold() == "dpop "
+        refusal = dpop.challenge("invalid_token") if is_bound else 'Bearer error="invalid_token"'
+        return make_response("", 401, {"WWW-Authenticate": refusal})
     if "openid" not in claims["scope"].split():
         challenge = 'Bearer error="insufficient_scope", scope="openid"'
         return make_response("", 403, {"WWW-Authenticate": challenge})

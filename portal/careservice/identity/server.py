@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
-from portal.careservice.identity import client_assertions, refresh_answers
+from portal.careservice.identity import client_assertions, dpop, refresh_answers
 from portal.careservice.identity.authorization_request import OAuthRequest, ValidatedRequest, posted_request
 from portal.careservice.identity.tables import (
     AuthorizationCode,
@@ -84,6 +84,10 @@ class OAuthServer(AuthorizationServer):
         form = posted_request()
         if "grant_type" not in form.form:  # Authlib would answer unsupported_grant_type
             raise InvalidRequestError("Missing grant_type.")
+        try:
+            dpop.proven_key(database.session())
+        except dpop.ProofRefused as refused:
+            raise OAuth2Error(refused.description, status_code=400, error=refused.code) from refused
         return self.create_token_response(form)
 
     def _with_oauth_errors(self, answer: Callable[[], object]) -> Response:
@@ -162,6 +166,7 @@ class CodeGrant(AuthorizationCodeGrant):
                 sid=sign_in.sid,
                 auth_time=sign_in.auth_time,
                 amr=sign_in.amr,
+                dpop_jkt=request.payload.data.get("dpop_jkt"),
                 expires_at=now() + current_settings().lifetimes.code,
             )
         )
@@ -196,6 +201,7 @@ class CodeGrant(AuthorizationCodeGrant):
             scope=code.scope,
             auth_time=code.auth_time,
             amr=code.amr,
+            dpop_jkt=_key_for(code.dpop_jkt),
             ends_at=now() + current_settings().lifetimes.refresh_token,
         )
         session.add(grant)
@@ -235,6 +241,7 @@ class RefreshGrant(RefreshTokenGrant):
         return person
 
     def issue_token(self, user: Person, refresh_token: RefreshToken) -> dict[str, Any]:
+        _key_for(refresh_token.grant.dpop_jkt)
         presented = str(self.request.form["refresh_token"])
         scope = self.request.payload.scope or refresh_token.grant.scope
         if refresh_token.replaced_at is not None:
@@ -258,7 +265,8 @@ class ServiceGrant(ClientCredentialsGrant):
         given = client.get_allowed_scope(self.request.payload.scope)
         if given is None:
             raise InvalidScopeError
-        return _bearer(access_token(database.session(), client, given, None, None), given)
+        session, jkt = database.session(), _key_for(None)
+        return _answer(access_token(session, client, given, None, None, jkt), given, jkt)
 
 
 @dataclass(frozen=True)
@@ -329,7 +337,7 @@ class Introspection(IntrospectionEndpoint):
                 "scope": grant.scope,
                 "exp": int(token.refresh.expires_at.timestamp()),
             }
-        return {**token.claims, "token_type": "Bearer"}
+        return {**token.claims, "token_type": "DPoP" if "cnf" in token.claims else "Bearer"}
 
 
 def _find_token(token: str) -> _PresentedToken | None:
@@ -365,7 +373,9 @@ def _token_response(
     auth_time: Any = None,
     nonce: str | None = None,
 ) -> dict[str, Any]:
-    token = _bearer(access_token(session, client, scope, grant, person), scope)
+    token = _answer(
+        access_token(session, client, scope, grant, person, grant.dpop_jkt), scope, grant.dpop_jkt
+    )
     if "openid" in scope.split() and auth_time is not None:
         token["id_token"] = id_token(session, client, scope, grant, person, auth_time, nonce)
     if "offline_access" in grant.scope.split() and client.check_grant_type("refresh_token"):
@@ -385,9 +395,17 @@ def _new_refresh_token(session: Session, grant: Grant) -> str:
     return fresh
 
 
-def _bearer(token: str, scope: str) -> dict[str, Any]:
+def _key_for(bound_to: str | None) -> str | None:
+    """The key that the request proves, to which tokens are bound; raises OAuth2Error if it has to be another one."""
+    proven = dpop.proven_key(database.session())
+    if bound_to is not None and proven != bound_to:
+        raise OAuth2Error("This is bound to another key.", status_code=400, error="invalid_dpop_proof")
+    return proven
+
+
+def _answer(token: str, scope: str, jkt: str | None) -> dict[str, Any]:
     return {
-        "token_type": "Bearer",
+        "token_type": "DPoP" if jkt else "Bearer",
         "access_token": token,
         "expires_in": int(current_settings().lifetimes.access_token.total_seconds()),
         "scope": scope,

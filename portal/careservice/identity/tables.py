@@ -193,7 +193,7 @@ class Grant(Base):
     """What a person's sign-in granted one client: the family of all tokens issued from one code.
 
     Revoking it, alone or with all others of its `sid`, revokes all its tokens. `auth_time` is when the person
-    entered their password, `amr` how they signed in; `ends_at` is when its last token expires.
+    entered their password, `amr` how they signed in, `dpop_jkt` the key that its tokens are bound to (RFC 9449), if any; `ends_at` is when its last token expires.
     """
 
     __tablename__ = "grants"
@@ -205,6 +205,7 @@ class Grant(Base):
     scope: Mapped[str]
     auth_time: Mapped[datetime]
     amr: Mapped[list[str]]
+    dpop_jkt: Mapped[str | None] = mapped_column(String(43))
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
 
@@ -224,6 +225,7 @@ class AuthorizationCode(Base):
     sid: Mapped[Id]
     auth_time: Mapped[datetime]
     amr: Mapped[list[str]]
+    dpop_jkt: Mapped[str | None] = mapped_column(String(43))
     expires_at: Mapped[datetime] = mapped_column(index=True)
     grant_id: Mapped[Id | None]
 

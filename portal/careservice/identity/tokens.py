@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
+from portal.careservice.identity import dpop
 from portal.careservice.identity.assurance import class_of
 from portal.careservice.identity.keys import ALGORITHM, signing_key, verification_keys
 from portal.careservice.identity.tables import Client, Grant, Person, RevokedToken
@@ -28,14 +29,26 @@ class InvalidToken(Exception):
     """The token wasn't issued here, or is no longer valid."""
 
 
+class NoToken(InvalidToken):
+    """There is no token."""
+
+
 class InsufficientScope(InvalidToken):
     """The token is valid, but for other scopes."""
 
 
 def access_token(
-    session: Session, client: Client, scope: str, grant: Grant | None, person: Person | None
+    session: Session,
+    client: Client,
+    scope: str,
+    grant: Grant | None,
+    person: Person | None,
+    jkt: str | None = None,
 ) -> str:
-    """An access token for the API: a person's with clinic and roles, or a server client's with neither."""
+    """An access token for the API: a person's with clinic and roles, or a server client's with neither.
+
+    `jkt` is the key that it is bound to (RFC 9449 §6), if any.
+    """
     moment = now()
     claims: dict[str, Any] = {
         "iss": current_settings().issuer,
@@ -58,6 +71,8 @@ def access_token(
             "auth_time": _seconds(grant.auth_time),
             **_how(grant),
         }
+    if jkt:
+        claims["cnf"] = {"jkt": jkt}
     return _sign(session, claims, _ACCESS_TYPE)
 
 
@@ -149,6 +164,27 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
         claims["role"] = _role(roles)
     if scope is not None and scope not in claims["scope"].split():
         raise InsufficientScope
+    return claims
+
+
+def verify_presented(session: Session, authorization: str, scope: str | None = AUDIENCE) -> dict[str, Any]:
+    """The claims of the access token in an `Authorization` header: a bearer token, or one bound to a key with its proof.
+
+    Raises what `verify_access_token` does, NoToken without one, and `dpop.ProofRefused` (RFC 6750 §2.1, RFC 9449 §7.1).
+    """
+    scheme, _, token = authorization.partition(" ")
+    scheme, token = scheme.casefold(), token.strip()
+    if scheme not in ("bearer", "dpop") or not token:
+        raise NoToken
+    if scheme == "dpop":
+        proven = dpop.proven_key(session, token)
+        if proven is None:
+            raise dpop.ProofRefused("The proof is missing.")
+    else:
+        proven = None
+    claims = verify_access_token(session, token, scope)
+    if claims.get("cnf", {}).get("jkt") != proven:  # a bound token as a bearer token, or another's key
+        raise InvalidToken
     return claims
 
 

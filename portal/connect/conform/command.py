@@ -32,6 +32,7 @@ from portal.http import transfer
 from portal.services.adapter import PLAIN
 from portal.services.client import Care
 from portal.services.decoding import Page
+from portal.signin.dpop import Nonces, Prover
 from portal.signin.flow import Finished
 from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
@@ -129,6 +130,7 @@ def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
     return Care(
         base_url=tenant.base_url,
         bearer=HeldToken(finished.tokens.access_token),
+        prover=Prover.of(finished.tokens.dpop_key, Nonces()),
         timeouts=settings.timeouts,
         deadline=time.monotonic() + _SECONDS,
         language=tenant.languages[0],

@@ -243,6 +243,7 @@ def _care() -> ServiceCare:
     return ServiceCare(
         base_url=tenant.base_url,
         bearer=bearer,
+        prover=bearer.prover,
         timeouts=the.settings.timeouts,
         deadline=g.started + the.settings.timeouts.page,
         language=language(),

@@ -13,6 +13,7 @@ import requests
 from portal.config.identity import Client, Par
 from portal.config.tenants import Roles
 from portal.signin.discovery import ClientRefused, Metadata, ProviderDown, ProviderRefused
+from portal.signin.dpop import Nonces
 from portal.signin.flow import SignIn, Started
 from portal.signin.tokens import Expected
 
@@ -46,6 +47,7 @@ class Identity:
     fault: Exception | None = None
     pushed: requests.Response = field(default_factory=requests.Response)
     asked: list[Any] = field(default_factory=list)
+    nonces: Nonces = field(default_factory=Nonces)
     expected: Expected | None = None
     called_as: str = ""
 
@@ -69,7 +71,7 @@ def tenant(**changes: Any) -> Any:
         "key": "riverside", "auth_url": ISSUER, "identity_origins": ("https://login.example",),
         "client": Client("portal", "secret"), "scope": "openid", "authorize_params": {"acr": "high"},
         "tenant_claim": ("tenantid",), "tenant_id": "clinic", "id_token_hint": True, "par": Par.AUTO,
-        "roles": Roles(staff=frozenset({"nurse"})), "strong": None,
+        "roles": Roles(staff=frozenset({"nurse"})), "strong": None, "dpop": False,
     }  # fmt: skip
     return SimpleNamespace(**(members | changes))
 

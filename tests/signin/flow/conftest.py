@@ -50,7 +50,7 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
         return server.claims
 
     def userinfo(
-        _tenant: Tenant, provider: object, answer: object, sub: str, _timeouts: Timeouts
+        _tenant: Tenant, provider: object, answer: object, sub: str, _timeouts: Timeouts, _prover: object
     ) -> dict[str, Any]:
         assert (provider, answer) == (server, server.answer)
         server.asked.append(("userinfo", sub))

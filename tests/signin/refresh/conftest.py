@@ -14,7 +14,9 @@ from tests.support.clock import Clock
 @pytest.fixture
 def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
     server = Identity()
-    monkeypatch.setattr(refresh, "oauth_session", lambda client, *_: server if client.client_id else None)
+    monkeypatch.setattr(
+        refresh, "oauth_session", lambda client, *_, **__: server if client.client_id else None
+    )
     monkeypatch.setattr(refresh, "verify_refreshed_id_token", server.verify)
     monkeypatch.setattr(refresh, "userinfo", server.told)
     return server

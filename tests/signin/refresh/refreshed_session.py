@@ -15,6 +15,7 @@ from portal.config.settings import SessionLimits
 from portal.config.tenants import Roles, Side, Tenants
 from portal.config.variables import Timeouts
 from portal.signin.discovery import Metadata
+from portal.signin.dpop import Nonces
 from portal.signin.refresh import Refresher
 from portal.signin.tokens import Expected
 from portal.state.session_records import Tokens, record_name
@@ -48,6 +49,7 @@ class Identity:
     keys_fault: Exception | None = None
     meanwhile: Callable[[], object] = lambda: None
     asked: list[Any] = field(default_factory=list)
+    nonces: Nonces = field(default_factory=Nonces)
     verified: dict[str, Any] = field(default_factory=dict)
 
     def metadata(self) -> Metadata:
@@ -74,7 +76,13 @@ class Identity:
         return self.claims
 
     def told(
-        self, _tenant: object, provider: object, answer: object, sub: str, _timeouts: Timeouts
+        self,
+        _tenant: object,
+        provider: object,
+        answer: object,
+        sub: str,
+        _timeouts: Timeouts,
+        _prover: object,
     ) -> dict[str, Any]:
         assert (provider, answer, sub) == (self, self.answer, "amelia")
         self.asked.append("userinfo")

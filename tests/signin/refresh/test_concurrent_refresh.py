@@ -13,6 +13,7 @@ import pytest
 
 from portal.http import deadline
 from portal.services.errors import Unavailable
+from portal.signin.dpop import Nonces, Prover
 from portal.state.session_records import Tokens
 from tests.signin.refresh.refreshed_session import OLD, OVER, RefreshedSession
 
@@ -115,3 +116,22 @@ def test_the_lock_outlives_a_slow_call_by_a_few_seconds(
     session.renew()
     assert asked == [(f"refresh:{session.name}", 16, 15)]
     assert lock(f"refresh:{session.name}", "another", seconds=1), "it was released"
+
+
+def test_with_a_key_the_lock_lasts_while_each_call_may_be_repeated_for_a_nonce(
+    session: RefreshedSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+    lock = session.store.lock
+
+    def noted(name: str, owner: str, *, seconds: float) -> bool:
+        asked.append(seconds)
+        return lock(name, owner, seconds=seconds)
+
+    monkeypatch.setattr(session.store, "lock", noted)
+    bound = msgspec.structs.replace(OLD, dpop_key=Prover.new(Nonces()).kept)
+    assert session.sessions.replace_tokens(session.name, OLD, bound)
+    session.identity.answer |= {"token_type": "DPoP"}
+    session.renew(bound, refused=True)
+    assert asked == [30]
+    assert session.kept is not None and session.kept.dpop_key == bound.dpop_key

@@ -729,6 +729,7 @@ def upgrade() -> None:
         sa.Column("sid", sa.String(length=36), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("amr", sa.JSON(), nullable=False),
+        sa.Column("dpop_jkt", sa.String(length=43), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("grant_id", sa.String(length=36), nullable=True),
         sa.ForeignKeyConstraint(
@@ -1024,6 +1025,7 @@ def upgrade() -> None:
         sa.Column("scope", sa.String(), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("amr", sa.JSON(), nullable=False),
+        sa.Column("dpop_jkt", sa.String(length=43), nullable=True),
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
