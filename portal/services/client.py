@@ -120,11 +120,15 @@ class Care:
         *,
         operation: str | None = None,
         demand: Demand | None = None,
+        before: RequestT | None = None,
         **ids: str,
     ) -> AnswerT | None:
         """POST, PUT or DELETE; return the record in the response, or None if there is no body in it.
 
         If the sign-in doesn't meet the `demand` (by default the endpoint's), raises StepUpNeeded and sends nothing.
+
+        `before` is a record as it was read, of which `body` is changed: what was empty and still is isn't sent, because it may
+        never have come, and an empty value may erase what the API keeps to itself.
 
         `operation` is sent as `Idempotency-Key`. The call is only retried if the first attempt can't have reached the API
         or the API honours the key. Raises CareError; if `Unavailable.outcome_known` is False the act may have happened,
@@ -135,7 +139,7 @@ class Care:
             self.need(demand)
         try:
             self.before_act()
-            answer = self.send(endpoint, ids=ids, body=written(endpoint, body), operation=operation)
+            answer = self.send(endpoint, ids=ids, body=written(endpoint, body, before), operation=operation)
         except Unavailable as error:
             error.is_undone = error.outcome_known
             raise
@@ -449,10 +453,13 @@ class Care:
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
 
 
-def written(endpoint: AnyEndpoint, body: object) -> object:
-    """The body without the members that this endpoint isn't to be sent."""
+def written(endpoint: AnyEndpoint, body: object, before: object = None) -> object:
+    """The body without the members that this endpoint isn't to be sent, or that are empty as they were before."""
     if not endpoint.without and not endpoint.if_known:
         return body
     members = cast("dict[str, object]", msgspec.to_builtins(body))
     left_out = endpoint.without | {name for name in endpoint.if_known if members[name] is None}
+    if before is not None:
+        read = cast("dict[str, object]", msgspec.to_builtins(before))
+        left_out |= {name for name, value in members.items() if value in (None, "") and read[name] == value}
     return {name: value for name, value in members.items() if name not in left_out}

@@ -102,11 +102,13 @@ UPDATE_PATIENT = Group("Patient").put(
 )
 
 
-def update_patient(care: Care, patient_id: str, *, patient: Patient) -> Patient | None:
+def update_patient(
+    care: Care, patient_id: str, *, patient: Patient, before: Patient | None = None
+) -> Patient | None:
     """Update the record and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/patients/{id} (care API specification §4). `patient` is the record that was read, with the changes;
-    patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed meanwhile,
+    PUT /api/care/patients/{id} (care API specification §4). `patient` is the record that was read, with the changes,
+    `before` the one that was read: what it didn't have isn't sent. Patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed meanwhile,
     `NotOffered` if the clinic keeps it in another system.
     """
-    return care.act(UPDATE_PATIENT, patient, id=patient_id)
+    return care.act(UPDATE_PATIENT, patient, before=before, id=patient_id)

@@ -63,6 +63,7 @@ UNSIGNED = {
     "requiredSigners": AMELIA_SIGNS,
     "signatures": [],
     "supersededById": None,
+    "revokedAt": None,
     "language": "en",
     "signingOrder": "Any",
 }
@@ -74,7 +75,12 @@ SIGNED = {
         for signature, signer in zip(samples(READ_CONSENT)["signatures"], AMELIA_SIGNS, strict=True)
     ],
 }
-WITHDRAWN = {**SIGNED, "status": "Revoked", "onBehalfOf": "amelia"}
+WITHDRAWN = {
+    **SIGNED,
+    "status": "Revoked",
+    "onBehalfOf": "amelia",
+    "revokedAt": samples(READ_CONSENT)["revokedAt"],
+}
 PENDING: dict[AnyEndpoint, Any] = {
     READ_CONSENT: changed(READ_CONSENT, **UNSIGNED),
     LIST_CONSENTS: changed(LIST_CONSENTS, **UNSIGNED, episodeId="e-1"),

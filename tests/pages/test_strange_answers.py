@@ -289,3 +289,14 @@ def test_no_treatment_found_is_no_word_about_embryos(visitor: SignIn, fake_api: 
     words = visitor("grace").get("/storage").words
     assert "You have no embryo" not in words
     assert "please ask there" in words
+
+
+@pytest.mark.parametrize("status", ["Signed", "PartiallySigned", "Pending"])
+def test_a_form_that_is_signed_and_withdrawn_is_withdrawn(
+    visitor: SignIn, fake_api: FakeApi, status: str
+) -> None:
+    form = msgspec.to_builtins(sample(ConsentForm, id="c-1"))
+    fake_api.gives(READ_CONSENT, form | {"status": status, "revokedAt": "2026-11-20T10:00:00Z"})
+    page = visitor("grace").get("/consents/c-1")
+    assert "Withdrawn" in page.words
+    assert SOME_DETAILS in page.words

@@ -45,8 +45,8 @@ class CannedCare:
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)
         return decoding.decode(self._answer(call), endpoint.answer)
 
-    def act(self, endpoint, body, *, operation=None, demand=None, **ids):
-        written = client.written(endpoint, body)
+    def act(self, endpoint, body, *, operation=None, before=None, demand=None, **ids):
+        written = client.written(endpoint, body, before)
         sent = None if body is None else decoding.decode(decoding.encode(written), object)
         answer = self._answer(Call(endpoint, {}, sent, operation, ids))
         return decoding.decode(answer, endpoint.answer) if answer else None

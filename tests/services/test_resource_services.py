@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -88,6 +89,22 @@ def test_a_patients_record_is_sent_whole(care, answer):
     assert only_call(care).body["firstName"] == "Amelia"
     assert only_call(care).body["concurrencyStamp"] == "s"
     assert "id" not in only_call(care).body
+
+
+def test_what_a_record_never_had_is_not_erased_by_a_change(care):
+    """A member that this person doesn't get, or that the API has elsewhere, reads as empty: sent so, it would be erased."""
+    care.answers.append(None)
+    before = Patient(id="1", first_name="Amelia", preferred_name="Amy", email="a@example.org")
+    after = msgspec.structs.replace(before, preferred_name=None, language="es")
+    patients.update_patient(care, "1", patient=after, before=before)
+    body = only_call(care).body
+    assert body == {
+        "firstName": "Amelia",
+        "preferredName": None,
+        "email": "a@example.org",
+        "language": "es",
+        "isActive": True,
+    }
 
 
 @pytest.mark.parametrize("answer", [{"id": "1", "status": 3}, None])

@@ -6,10 +6,11 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from portal.services.audited import Audited
-from portal.services.decoding import Choice, Id, Record, Timed, Whole
+from portal.services.decoding import Choice, Id, Record, Timed, Whole, noticed
+from portal.services.salvage import Lost
 from portal.services.storage import Disposition
 from portal.services.uses import NOT_SENT, SOMETIMES
 
@@ -57,6 +58,8 @@ class SignerRole(Choice):
 
 CLINIC_ROLES = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
 """Roles in which only the clinic's staff sign; all others are on the patient's side."""
+
+_NOT_ENDED = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
 
 PATIENT_ROLES = frozenset(
     {
@@ -255,6 +258,16 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     supersedes_id: Annotated[Id | None, "form it replaces"] = None
     superseded_by_id: Annotated[Id | None, "form that replaced it"] = None
     procedure_date: Annotated[date | None, "when it is needed; order of lists"] = None
+
+    def __post_init__(self) -> None:
+        """A form that says both, that it is signed or open and when it was withdrawn, is withdrawn: the graver one.
+
+        It is noticed like a value that can't be read.
+        """
+        super().__post_init__()
+        if self.revoked_at is not None and self.status in _NOT_ENDED:
+            structs.force_setattr(self, "status", ConsentStatus.REVOKED)
+            noticed.lost = (*noticed.lost, Lost("ConsentForm.status", "$.status"))
 
     @property
     def is_draft(self) -> bool:

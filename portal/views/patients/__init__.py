@@ -77,7 +77,7 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         kind="patient",
         fields=lambda patient: _fields(patient, person),
         read=lambda: find_opened(care, _of_id(patient_id))[1],
-        write=lambda _read, patient: update_patient(care, patient_id, patient=patient),
+        write=lambda read, patient: update_patient(care, patient_id, patient=patient, before=read),
         check=_check,
     )
 
