@@ -6,35 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from portal.config.table import Source, https_address, setting
-from portal.parse import line, paragraphs
-
-_LONGEST_ADVICE = 1000
-_ADVICE = 'must give each language its text, like { en = "Call us." }'
+from portal.config.table import Source, by_language, https_address, setting
+from portal.parse import line
 
 
 def _label(value: Any, source: Source) -> str:
     if not isinstance(value, str) or line(value, longest=120) != value.strip():
         raise ValueError("must be one line of at most 120 characters")
     return value.strip()
-
-
-def _advice(value: Any, source: Source) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        raise ValueError(_ADVICE)
-    given = cast("dict[str, Any]", value)
-    written = {
-        language: words.strip()
-        for language, words in given.items()
-        if isinstance(words, str)
-        and words.strip()
-        and paragraphs(words, longest=_LONGEST_ADVICE) == words.strip()
-    }
-    if written.keys() != given.keys():
-        raise ValueError(_ADVICE)
-    return written
 
 
 def _guide(value: Any, source: Source) -> str:
@@ -55,10 +36,10 @@ class Medicine:
     )
     strength: str = setting(_label, "300 IU pen", "as the pack says it", "")
     how: Mapping[str, str] = setting(
-        _advice, {"en": "Take it out of the fridge half an hour before."}, "how to take it", {}
+        by_language, {"en": "Take it out of the fridge half an hour before."}, "how to take it", {}
     )
     missed: Mapping[str, str] = setting(
-        _advice,
+        by_language,
         {"en": "Call us before you take the next one."},
         "what to do if a dose was missed or is late; without it patients are told to call",
         {},

@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
+from portal.parse import paragraphs
+
 _T = TypeVar("_T")
 _REQUIRED = object()
+_LONGEST_ADVICE = 1000
+_ADVICE = 'must give each language its text, like { en = "Call us." }'
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,23 @@ def https_address(value: Any, source: Source) -> str:
     if parts.scheme != "https" or not parts.netloc:
         raise ValueError(f"must be an https address (found {value!r})")
     return text(value, source)
+
+
+def by_language(value: Any, source: Source) -> Mapping[str, str]:
+    """A text in each language that it is given in."""
+    if not isinstance(value, dict):
+        raise ValueError(_ADVICE)
+    given = cast("dict[str, Any]", value)
+    written = {
+        language: words.strip()
+        for language, words in given.items()
+        if isinstance(words, str)
+        and words.strip()
+        and paragraphs(words, longest=_LONGEST_ADVICE) == words.strip()
+    }
+    if written.keys() != given.keys():
+        raise ValueError(_ADVICE)
+    return written
 
 
 def texts(value: Any, source: Source) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong import Strong, strong_table
 from portal.config.table import Source, flag, setting, table, tables, text, texts
+from portal.config.visits import Place, VisitAdvice
+from portal.config.visits import folded as visit_kind
 
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
@@ -313,6 +315,18 @@ class Tenant:
         "have drug, and at least one of the others",
         "optional: what the clinic hands out and advises, told to patients beside the medicine's name",
         lambda medicine: folded(medicine.drug),
+    )
+    places: tuple[Place, ...] = tables(
+        Place,
+        "have location and address (texts)",
+        "optional: the addresses of visits, told beside their location and in calendar files",
+        lambda place: place.location.casefold(),
+    )
+    visits: tuple[VisitAdvice, ...] = tables(
+        VisitAdvice,
+        "have kind (a text), and arrive_minutes or prepare",
+        "optional: how to prepare for a visit",
+        lambda visit: visit_kind(visit.kind),
     )
     document_seal: DocumentSeal | None = table(
         DocumentSeal, "a seal", "optional: seals copies of consent forms (docs/operations.md)"

@@ -191,6 +191,23 @@ missed.en = "Up to 3 hours late: inject it now and tell us in the morning. Later
 drug = "Choriogonadotropin alfa"
 how.en = "One pen, the whole content, at exactly this time. Set two alarms."
 missed.en = "Call us at once, whatever the hour: we plan the egg collection anew with you."
+
+[[tenants.riverside.places]]
+location = "Quayside"
+address = "Riverside House\\n1 Quayside"
+map = "https://maps.example/riverside"
+
+[[tenants.riverside.visits]]
+kind = "Monitoring scan"
+arrive_minutes = 10
+prepare.en = "Come with an empty bladder, and bring your plan."
+prepare.es = "Ven con la vejiga vacía y trae tu plan."
+
+[[tenants.riverside.visits]]
+kind = "Egg collection"
+arrive_minutes = 30
+prepare.en = "Nothing to eat or drink for 6 hours before. Somebody has to take you home."
+prepare.es = "Nada de comer ni beber desde 6 horas antes. Alguien tiene que acompañarte a casa."
 """
 }
 

@@ -6,25 +6,28 @@ Calendars are shared and shown on lock screens, so no title mentions a treatment
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from flask import Response, make_response
 
 from portal.dates import in_zone, later
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.services.episodes import Appointment
+from portal.web.advice import advice_in, visit_advice, visit_place
 from portal.web.visit_times import place_time, visit_time
 
 _USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
 """How long before an appointment the alarm is shown."""
+_SEQUENCE_BEGINS = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at: datetime) -> bytes:
     """Return the appointments as an iCalendar object, each in the time zone of its place.
 
-    An appointment's UID stays the same, so that importing a newer file updates the entry instead of adding one.
+    An appointment's UID stays the same and its SEQUENCE grows with the file's time, so that importing a newer file updates the
+    entry instead of adding one. The API doesn't number an appointment's changes.
     """
     return serialize(
         (
@@ -35,8 +38,10 @@ def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at
                 "dtstart": place_time(visit),
                 "dtend": _end(visit),
                 "class": "PRIVATE",
+                "sequence": _minutes_since_2020(made_at),
                 "status": _status(visit),
-                "location": visit.location or None,
+                "location": _location(visit) or None,
+                "description": _description(visit) or None,
                 "alarm": None
                 if visit.is_cancelled
                 else (_REMINDED, _("Appointment, %(time)s", time=visit_time(visit, "time"))),
@@ -91,6 +96,30 @@ def as_download(content: bytes, name: str) -> Response:
 def _end(visit: Appointment) -> datetime:
     begins = place_time(visit)
     return in_zone(visit.end, begins.tzinfo) if visit.end and begins.tzinfo else later(begins, _USUAL_LENGTH)
+
+
+def _minutes_since_2020(at: datetime) -> int:
+    """A SEQUENCE (RFC 5545 §3.8.7.4) that fits in 31 bits."""
+    return max(int((at - _SEQUENCE_BEGINS).total_seconds() // 60), 0)
+
+
+def _location(visit: Appointment) -> str:
+    place = visit_place(visit)
+    return ", ".join(filter(None, (visit.location, *(place.address if place else ()))))
+
+
+def _description(visit: Appointment) -> str:
+    """When to arrive, how to prepare, and the map."""
+    place, told = visit_place(visit), visit_advice(visit)
+    said = advice_in(told.prepare) if told else None
+    lines = (
+        ngettext("Arrive %(num)s minute early.", "Arrive %(num)s minutes early.", told.arrive_minutes)
+        if told and told.arrive_minutes
+        else "",
+        said.text if said else "",
+        place.map if place else "",
+    )
+    return "\n".join(filter(None, lines))
 
 
 def _status(visit: Appointment) -> str:

@@ -13,6 +13,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.modules import is_of
 from portal.signin.flow import local_path
 from portal.web import (
+    advice,
     bell,
     clinic_contact,
     filters,
@@ -49,6 +50,7 @@ def init_app(app: Flask) -> None:
     env.tests["not_offered"] = _is_not_offered
     filters.init_app(app)
     visit_times.init_app(app)
+    advice.init_app(app)
     modules.init_app(app)
     clinic_contact.init_app(app)
     app.context_processor(_context)

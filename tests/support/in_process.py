@@ -55,6 +55,16 @@ brand = "Follisample"
 how.en = "Take it out of the fridge first."
 missed.en = "Up to six hours late: inject it now."
 guide = "https://clinic.example/pen"
+
+[[tenants.{key}.places]]
+location = "Quayside"
+address = "Riverside House\\n1 Quayside"
+map = "https://maps.example/quayside"
+
+[[tenants.{key}.visits]]
+kind = "Monitoring scan"
+arrive_minutes = 10
+prepare.en = "Come with an empty bladder."
 """
 
 

@@ -11,7 +11,6 @@ from flask import g
 
 from portal.config.medicines import Medicine
 from portal.i18n.gettext import _
-from portal.i18n.locale import language
 from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import standing
@@ -25,20 +24,13 @@ from portal.services.rules.doses_around import (
 from portal.services.rules.medicine_names import speaks_of
 from portal.state.session_records import Person
 from portal.views.protocols.stops import collection_of
+from portal.web.advice import Advice, advice_in
 from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words
 from portal.web.filters import local, now, today
 from portal.web.taken_doses import Taken, key_of, taken
 
 _COLLECTION_HOURS = range(24, 49)
 """How many hours after a trigger an egg collection may be the one that it is timed for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """A text of the clinic in the reader's language, or in the one that it has, which is then named."""
-
-    text: str
-    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +72,12 @@ class CardDose:
     @property
     def how(self) -> Advice | None:
         """How to take it, in the clinic's words."""
-        return _advice(self.medicine.how) if self.medicine else None
+        return advice_in(self.medicine.how) if self.medicine else None
 
     @property
     def missed(self) -> Advice | None:
         """What to do if it was missed, in the clinic's words."""
-        return _advice(self.medicine.missed) if self.medicine else None
+        return advice_in(self.medicine.missed) if self.medicine else None
 
     @property
     def guide(self) -> str:
@@ -267,10 +259,3 @@ def _title(doses: Sequence[DueDose], at: datetime) -> str:
     if evening and evening < at.date():
         return _("Last night")
     return _("Today") if doses[0].on == at.date() else _("Next dose")
-
-
-def _advice(texts: Mapping[str, str]) -> Advice | None:
-    """The text in the reader's language; else in the first that the clinic wrote it in."""
-    if own := texts.get(language()):
-        return Advice(own)
-    return next((Advice(text, spoken) for spoken, text in texts.items()), None)

@@ -1,0 +1,54 @@
+"""The clinic's advice, from the tenants file, in the language that it has: about medicines, and about visits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from flask import Flask, g
+
+from portal.config.visits import Place, VisitAdvice, folded, place_of
+from portal.i18n.locale import language
+from portal.services.episodes import Appointment
+from portal.web.labels import visit_name
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A text of the clinic in the reader's language, or in the one that it has, which is then named."""
+
+    text: str
+    language: str | None = None
+
+
+def init_app(app: Flask) -> None:
+    """Register the filters for templates."""
+    cast("Any", app.jinja_env).filters.update(
+        visit_place=visit_place, visit_advice=visit_advice, advice=advice_in
+    )
+
+
+def advice_in(texts: Mapping[str, str]) -> Advice | None:
+    """Return the text in the reader's language; else in the first that the clinic wrote it in."""
+    if own := texts.get(language()):
+        return Advice(own)
+    return next((Advice(text, spoken) for spoken, text in texts.items()), None)
+
+
+def visit_place(visit: Appointment) -> Place | None:
+    """Return the address of a visit, if the clinic gave one for its location."""
+    return place_of(g.tenant.places, visit.location)
+
+
+def visit_advice(visit: Appointment) -> VisitAdvice | None:
+    """Return how to prepare for a visit, if the clinic said so for its kind; the kind may be in the reader's language."""
+    kinds = (visit.kind, visit_name(visit.kind))
+    return next(
+        (
+            one
+            for one in g.tenant.visits
+            if {folded(one.kind), visit_name(one.kind)} & {folded(kinds[0]), kinds[1]}
+        ),
+        None,
+    )

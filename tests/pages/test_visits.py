@@ -1,0 +1,66 @@
+"""A visit's place and preparation, on its pages and in its calendar file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import icalendar
+import pytest
+from msgspec.structs import replace
+
+from portal.services.cases import CareStatus
+from portal.services.episodes import READ_EPISODE, Appointment, Episode
+from portal.services.patients import Patient
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+SOON = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
+SCAN = Appointment(id="a-1", kind="MonitoringScan", start=SOON, location="Quayside, room 2", status="Booked")
+ELSEWHERE = Appointment(id="a-2", kind="Talk", start=SOON, location="Hilltop", status="Cancelled")
+
+
+def shows(fake_api: FakeApi, *visits: Appointment) -> None:
+    patient = Patient(id="amelia", first_name="Amelia")
+    fake_api.gives(
+        READ_EPISODE, Episode(id="e-1", status=CareStatus.ACTIVE, patient=patient, appointments=visits)
+    )
+
+
+def events(visitor: Visitor) -> list[Any]:
+    calendar: Any = icalendar.Calendar.from_ical(
+        visitor.get("/episodes/e-1/appointments.ics").response.content
+    )
+    return list(calendar.walk("VEVENT"))
+
+
+@pytest.mark.parametrize("path", ["/episodes/e-1", "/episodes/e-1/appointments"])
+def test_a_visit_says_where_and_how_to_prepare(visitor: SignIn, fake_api: FakeApi, path: str) -> None:
+    shows(fake_api, SCAN)
+    page = visitor("amelia").get(path)
+    assert "Riverside House 1 Quayside See it on a map" in page.words
+    assert "Arrive 10 minutes early. Come with an empty bladder." in page.words
+    assert "To change it, call 020 7946 0120" in page.words
+
+
+def test_another_place_has_no_address(visitor: SignIn, fake_api: FakeApi) -> None:
+    shows(fake_api, replace(ELSEWHERE, status="Booked"))
+    words = visitor("amelia").get("/episodes/e-1/appointments").words
+    assert "Hilltop" in words and "Quayside" not in words and "Arrive" not in words
+
+
+def test_the_calendar_file_has_them_too_and_a_newer_one_counts(visitor: SignIn, fake_api: FakeApi) -> None:
+    shows(fake_api, SCAN, ELSEWHERE)
+    scan, elsewhere = events(visitor("amelia"))
+    assert str(scan["LOCATION"]) == "Quayside, room 2, Riverside House, 1 Quayside"
+    assert str(scan["DESCRIPTION"]).splitlines() == [
+        "Arrive 10 minutes early.",
+        "Come with an empty bladder.",
+        "https://maps.example/quayside",
+    ]
+    assert (str(elsewhere["LOCATION"]), str(elsewhere["STATUS"])) == ("Hilltop", "CANCELLED")
+    assert "DESCRIPTION" not in elsewhere
+    assert int(scan["SEQUENCE"]) > 3_000_000
+    assert str(scan["UID"]).startswith("a-1@")
