@@ -29,7 +29,10 @@ AT = datetime(2026, 11, 27, 14, 15, tzinfo=UTC)
 def madrid() -> Iterator[None]:
     """A page of a clinic in Madrid."""
     with Flask("times").test_request_context():
-        g.tenant, g.language = SimpleNamespace(time_zone=ZoneInfo("Europe/Madrid")), "en"
+        g.tenant, g.language = (
+            SimpleNamespace(time_zone=ZoneInfo("Europe/Madrid"), places=(), visits=()),
+            "en",
+        )
         g.calendar = AT.date(), Locale("en", "GB")
         yield
 
