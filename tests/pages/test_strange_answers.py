@@ -300,3 +300,11 @@ def test_a_form_that_is_signed_and_withdrawn_is_withdrawn(
     page = visitor("grace").get("/consents/c-1")
     assert "Withdrawn" in page.words
     assert SOME_DETAILS in page.words
+
+
+def test_a_plan_whose_rows_never_end_says_so(visitor: SignIn, fake_api: FakeApi) -> None:
+    rows = [{"drug": "Cetrotide", "startDay": 5, "durationDays": 5}]
+    plan = {"id": "r-1", "name": "Plan", "status": "Active", "startDate": "2026-11-20", "medications": rows}
+    gives(fake_api, episode(protocol=plan))
+    words = visitor("grace").get("/episodes/e-1/medication").words
+    assert "hasn’t given the portal until when each medicine is taken" in words
