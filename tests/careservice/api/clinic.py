@@ -66,6 +66,7 @@ class Clinic:
                 sid=new_id(),
                 scope="ClientelePortal",
                 auth_time=clock.now() - signed_in,
+                amr=["pwd"],
                 ends_at=clock.now() + timedelta(days=1),
             )
             session.add(grant)
