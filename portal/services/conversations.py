@@ -15,6 +15,7 @@ from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
 from portal.services.paging import CAP, read_page
+from portal.services.patient_ref import PatientRef
 from portal.services.read_back import read_back
 from portal.services.uses import NOT_SENT
 
@@ -117,6 +118,14 @@ class Conversation(Timed, frozen=True, kw_only=True):
     unread_count: Annotated[Whole, "number of unread messages"] = 0
     last_message_at: Annotated[datetime | None, "order in the list"] = None
     messages: Annotated[tuple[Message, ...], "messages; without them the conversation is empty"] = ()
+
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """The patient with whom it is; None for an enquirer, or if its sender isn't known for sure."""
+        if self.patient_id is None:
+            return None
+        names = [one.name for one in self.participants if one.role.casefold() == "patient"]
+        return PatientRef(self.patient_id, names[0] if len(names) == 1 else "", self.episode_id)
 
     @property
     def in_order(self) -> tuple[Message, ...]:

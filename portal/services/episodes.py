@@ -32,6 +32,7 @@ from portal.services.notifications import (
     Notification,
     Severity,
 )
+from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief, known_only
 from portal.services.protocols import Protocol
@@ -259,6 +260,11 @@ class Episode(Timed, frozen=True, kw_only=True):
     documents: Annotated[Documents, "folders and files"] = Documents()
     conversation_ids: tuple[Id, ...] = ()
     alerts: Annotated[tuple[Alert, ...], "warnings; without it, none are shown"] = ()
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """Whose treatment it is."""
+        return PatientRef(self.patient.id, self.patient.full_name, self.id)
 
     @property
     def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:

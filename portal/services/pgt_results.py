@@ -17,6 +17,7 @@ from portal.config.modules import Module
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Measure, Record, Timed
+from portal.services.patient_ref import PatientRef
 from portal.services.uses import SOMETIMES, WITHHELD
 
 
@@ -102,6 +103,11 @@ class PgtResult(Timed, frozen=True, kw_only=True):
     comment: Annotated[str | None, "laboratory's comment", SOMETIMES, WITHHELD] = None
     report_file_id: Annotated[Id | None, "link to the report"] = None
     released_at: Annotated[datetime | None, "when it was released to patients"] = None
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient of its treatment."""
+        return PatientRef(None, "", self.episode_id)
 
     @property
     def is_released(self) -> bool:

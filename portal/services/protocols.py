@@ -14,6 +14,7 @@ from portal.services.audited import AUDIT_MEMBERS
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
 from portal.services.paging import read_page
+from portal.services.patient_ref import PatientRef
 from portal.services.read_back import read_back
 from portal.services.uses import STAFF
 
@@ -166,6 +167,13 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     last_modification_time: datetime | None = None
     last_modifier_id: Id | None = None
     concurrency_stamp: str | None = None
+
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """Whose plan it is; None for a template of the clinic."""
+        if self.patient_id is None:
+            return None
+        return PatientRef(self.patient_id, self.patient_name or "", self.episode_id)
 
     @property
     def is_ended(self) -> bool:

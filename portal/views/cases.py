@@ -31,7 +31,7 @@ _NEEDS_REASON = (CareStatus.FINISHED, CareStatus.CANCELLED)
 _LONG = 10_000
 
 
-class EditPage(Page, template="cases/edit.html"):
+class EditPage(Page, template="cases/edit.html", about="episode"):
     """A case as a form, or two conflicting versions of it."""
 
     episode: Episode

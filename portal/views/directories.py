@@ -38,14 +38,14 @@ class Place:
     closed: str = ""
 
 
-class TreePage(Page, template="directories/index.html"):
+class TreePage(Page, template="directories/index.html", about="episode"):
     """All folders of an episode."""
 
     episode: Episode
     places: list[Place]
 
 
-class MovePage(Page, template="directories/move.html"):
+class MovePage(Page, template="directories/move.html", about="episode"):
     """The destinations for a folder; `to` is the one chosen, `refusal`, `note` and `is_missing` say why it wasn't moved."""
 
     episode: Episode

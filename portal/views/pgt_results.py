@@ -31,7 +31,7 @@ from portal.web.pages import Page
 bp = whole(Module.RESULTS, Blueprint("pgt_results", __name__, url_prefix="/pgt-results"))
 
 
-class ResultPage(Page, template="pgt_results/show.html"):
+class ResultPage(Page, template="pgt_results/show.html", about="result"):
     """A result."""
 
     result: PgtResult

@@ -34,7 +34,7 @@ from portal.web.refusals import refusal_message
 bp = Blueprint("relationships", __name__, url_prefix="/relationships")
 
 
-class RemovePage(Page, template="relationships/remove.html"):
+class RemovePage(Page, template="relationships/remove.html", about="episode"):
     """The consequences of removing someone, and the form; `note` says why nothing was removed.
 
     `forms` name both people and stay unchanged, None if they can't be read; `stored` are the couple's embryos.

@@ -16,6 +16,7 @@ from portal.context import context
 from portal.i18n.locale import is_rtl
 from portal.services.episodes import Follicles, MonitoringDay
 from portal.services.protocols import Check, Medication
+from portal.web.alerts import ClinicAlert
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid
 from portal.web.drawings.storage import DatedBar, storage_chart
@@ -23,6 +24,7 @@ from portal.web.drawings.week import Column, week
 from portal.web.filters import long_date, now, today
 from portal.web.htmx import render
 from portal.web.pages import Page
+from portal.web.patient_banner import PatientBanner
 from portal.web.static import FOLDER
 from portal.web.three_way_merge import Comparison, Difference
 
@@ -50,10 +52,11 @@ class SampleForm(Form):
 
 
 class StyleGuidePage(Page, template="style_guide.html"):
-    """Every component; `form` has one field of each kind, `edit` a record that someone else changed."""
+    """Every component; `form` has one field of each kind, `edit` a record that someone else changed, `someone` is a patient."""
 
     form: SampleForm
     edit: Comparison
+    someone: PatientBanner
     icons: list[str]
     charts: list[tuple[str, Markup | None]]
     an_hour_ago: datetime
@@ -70,11 +73,26 @@ def show() -> Response:
     page = StyleGuidePage(
         form=form,
         edit=_comparison(),
+        someone=_someone(),
         icons=_icons(),
         charts=_charts(rtl=is_rtl()),
         an_hour_ago=now() - timedelta(hours=1),
     )
     return render(page)
+
+
+def _someone() -> PatientBanner:
+    return PatientBanner(
+        "Amelia Hart",
+        called="Millie",
+        born="17 April 1991",
+        age="35",
+        mrn="RF-10482",
+        partner="Daniel Hart",
+        alerts=(
+            ClinicAlert("attention", "Cetrorelix at the same hour every morning.", "until Sat 28 Nov, 08:00"),
+        ),
+    )
 
 
 def _comparison() -> Comparison:

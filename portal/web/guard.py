@@ -32,7 +32,7 @@ from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
-from portal.web import audit, csrf, htmx, modules, unsent
+from portal.web import audit, csrf, htmx, modules, patient_banner, unsent
 from portal.web.routing import current_address, endpoint_at, without_sign_in_code
 
 P = ParamSpec("P")
@@ -174,7 +174,7 @@ def care_of(person: Person) -> Care:
     record = here.record
     tenant = g.tenant
     bearer = SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock)
-    return Care(
+    g.care = Care(
         base_url=tenant.base_url,
         bearer=bearer,
         prover=bearer.prover,
@@ -189,13 +189,14 @@ def care_of(person: Person) -> Care:
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
-        on_read=_unnoticed if is_background() else _has_read,
+        on_read=_unnoticed if is_background() else has_read,
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
         adapter=the.adapters.get(tenant.key, PLAIN),
         modules_off=modules.off(),
     )
+    return g.care
 
 
 def _renew_token(care: Care) -> None:
@@ -214,10 +215,11 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
     g.lost_members = g.get("lost_members", frozenset[str]()) | {one.member for one in lost}
 
 
-def _has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
-    """Take down what was read: for the audit trail, and for what pages say of members that never come from there."""
+def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
+    """Take down what was read: for the audit trail, the patient's banner, and what pages say of members that never come."""
     g.endpoints_read = {*g.get("endpoints_read", ()), f"{endpoint.method} {endpoint.template}"}
     audit.has_read(endpoint, query, answer)
+    patient_banner.has_read(answer)
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:

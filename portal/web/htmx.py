@@ -19,7 +19,7 @@ from werkzeug.urls import iri_to_uri
 from portal.context import session
 from portal.i18n.gettext import _, ngettext
 from portal.parse import address_parts, is_local
-from portal.web import templates
+from portal.web import patient_banner, templates
 from portal.web.headers import nonce
 from portal.web.pages import Page
 from portal.web.routing import without_sign_in_code
@@ -84,6 +84,8 @@ def render(
         context.update(unread_count=bell, bell_htmx=bell_htmx(bell))
     block = target()
     if block is None or block not in fragments:
+        banner = patient_banner.banner_of(page.patient_ref, hides_mrn=page.hides_mrn)
+        context.update(banner=banner, is_banner_pinned=page.is_pinned)
         return _vary(make_response(templates.render(template, context), status))
     parts = [templates.render_block(template, block, context)]
     if records := g.get("unreadable", 0):

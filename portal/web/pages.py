@@ -18,7 +18,9 @@ from datetime import datetime
 from typing import Any, ClassVar, dataclass_transform
 
 from portal.config.tenants import Tenant
+from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
+from portal.web.patient_banner import PatientBanner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,8 @@ class Frame:
     `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
     of records left out of the page's lists because they couldn't be decoded; `lacks_details` says that values were left out
     of those that are shown.
+    of records left out of the page's lists because they couldn't be decoded. `banner` says to staff whom the page is about, and stays in sight if it
+    is pinned.
     """
 
     tenant: Tenant | None
@@ -43,6 +47,8 @@ class Frame:
     session_expires_at: datetime | None
     unreadable: int
     lacks_details: bool
+    banner: PatientBanner | None
+    is_banner_pinned: bool
 
 
 FRAME = frozenset(field.name for field in dataclasses.fields(Frame))
@@ -50,16 +56,40 @@ FRAME = frozenset(field.name for field in dataclasses.fields(Frame))
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Page:
-    """A page's template context; `template` is its file below templates/."""
+    """A page's template context; `template` is its file below templates/.
+
+    `record_field`, given as `about`, names the field with the record that the page is about: the record's patient stands above the page for staff, and
+    stays in sight while it is scrolled if `is_pinned`, as where one signs or changes a dose. `hides_mrn` where the record number
+    is to be read from a straw.
+    """
 
     template: ClassVar[str]
+    record_field: ClassVar[str] = ""
+    is_pinned: ClassVar[bool] = False
+    hides_mrn: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, template: str = "", **options: Any) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        template: str = "",
+        about: str = "",
+        is_pinned: bool = False,
+        hides_mrn: bool = False,
+        **options: Any,
+    ) -> None:
         super().__init_subclass__(**options)
         dataclass(frozen=True, kw_only=True)(cls)
         if template:
             cls.template = template
+        if about:
+            cls.record_field, cls.is_pinned, cls.hides_mrn = about, is_pinned, hides_mrn
         _refuse(cls, FRAME)
+
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """The patient whom the page is about."""
+        record = getattr(self, self.record_field) if self.record_field else None
+        return record.patient_ref if record else None
 
     def context(self) -> dict[str, Any]:
         """Return the template's variables by name."""

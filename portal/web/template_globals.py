@@ -102,5 +102,7 @@ def _context() -> dict[str, object]:
         session_expires_at=datetime.fromtimestamp(current.expires_at, UTC) if person else None,
         unreadable=g.get("unreadable", 0),
         lacks_details=g.get("lacks_details", False),
+        banner=None,
+        is_banner_pinned=False,
     )
     return dict(vars(frame))

@@ -10,6 +10,12 @@ from __future__ import annotations
 PATIENTS_FRAME: str = "me: firstName preferredName"
 """What the person's menu says on each of a patient's pages; no PDF and no calendar has one."""
 
+BANNER: str = (
+    "Alert: text; ConsentForm: patientName; Participant: name; Protocol: patientName; "
+    "partner: dateOfBirth firstName lastName mrn preferredName; patient: dateOfBirth firstName lastName mrn preferredName"
+)
+"""What the banner says of the patient whom a page for staff is about."""
+
 PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "

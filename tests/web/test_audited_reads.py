@@ -156,7 +156,7 @@ def test_only_what_names_no_patient_is_read_without_a_line() -> None:
         ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/consents", {"episode.read", "consent.list"}),
         ("amelia", "/episodes", {"episode.list"}),
         ("grace", "/storage", {"storage.read"}),
-        ("nora", f"/conversations/{SCAN}", {"conversation.read", "conversation.list"}),
+        ("nora", f"/conversations/{SCAN}", {"conversation.read", "conversation.list", "episode.read"}),
         ("amelia", f"/conversations/{SCAN}/archive", {"conversation.read"}),
         (
             "nora",

@@ -43,7 +43,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("nora", "/notifications/settings", 1),
     ],
     "/consents": [("amelia", "/consents", 1), ("nora", "/consents", 2), ("nora", "/consents?q=genetic", 1)],
-    "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 1)],
+    "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 2)],
     "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
     "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 2)],
     "/consents/<record:consent_id>/sign": [("amelia", f"{FORM}/sign", 1)],
@@ -61,7 +61,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/conversations": [("amelia", "/conversations", 1), ("nora", "/conversations?archived=1", 1)],
     "/conversations/<record:conversation_id>": [
         ("amelia", f"/conversations/{SCAN}", 1),
-        ("nora", f"/conversations/{SCAN}", 1),
+        ("nora", f"/conversations/{SCAN}", 2),
     ],
     "/conversations/<record:conversation_id>/new": [("amelia", f"/conversations/{SCAN}/new?known=x", 1)],
     "/conversations/new": [("daniel", "/conversations/new", 1)],

@@ -14,7 +14,9 @@ from markupsafe import Markup
 
 from portal.views.style_guide import SampleForm
 from portal.web import templates
+from portal.web.alerts import ClinicAlert
 from portal.web.filters import breakable
+from portal.web.patient_banner import PatientBanner
 from portal.web.templates import PortalEnvironment
 from portal.web.three_way_merge import Comparison, Difference
 
@@ -111,5 +113,6 @@ def sample() -> dict[str, object]:
         "edit": Comparison(
             differences=(town,), mine_alone=(), carried=(("version", "3"),), changed_at=datetime(2026, 11, 27, tzinfo=UTC)
         ),
+        "someone": PatientBanner("Amelia Hart", born="1 March 1990", age="36", alerts=(ClinicAlert("info", "No food.", ""),)),
         "tenant": SimpleNamespace(contact=contact, time_zone="Europe/London"),
     }  # fmt: skip

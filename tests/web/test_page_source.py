@@ -16,7 +16,15 @@ import pytest
 from werkzeug.exceptions import HTTPException
 
 from portal.careservice.sample.people import PEOPLE, SamplePerson
-from tests.support.allowed_members import NO_TEXT, PATIENTS, PATIENTS_FRAME, ROLES_ALONE, STAFF, members
+from tests.support.allowed_members import (
+    BANNER,
+    NO_TEXT,
+    PATIENTS,
+    PATIENTS_FRAME,
+    ROLES_ALONE,
+    STAFF,
+    members,
+)
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.drafts import drafts
 from tests.support.marks import UNKNOWN, Marks, source_of, unmarked
@@ -102,6 +110,8 @@ def test_a_page_contains_only_its_allowed_members(marks: Marks, seen: Seen) -> N
         }
         if one.role == "patient" and 'class="menu-name"' in source:
             allowed |= members(PATIENTS_FRAME)
+        if one.role != "patient" and 'class="patient-banner"' in source:
+            allowed |= members(BANNER)
         surplus |= {f"{route}: {member}" for member in found - allowed}
         held += len(found)
     assert not surplus, f"a page shows more than tests/support/allowed_members.py lists: {sorted(surplus)}"

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from portal.services.audited import Audited
 from portal.services.decoding import Choice, Id, Record, Timed, Whole, noticed
+from portal.services.patient_ref import PatientRef
 from portal.services.salvage import Lost
 from portal.services.storage import Disposition
 from portal.services.uses import NOT_SENT, SOMETIMES
@@ -268,6 +269,11 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         if self.revoked_at is not None and self.status in _NOT_ENDED:
             structs.force_setattr(self, "status", ConsentStatus.REVOKED)
             noticed.lost = (*noticed.lost, Lost("ConsentForm.status", "$.status"))
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient whom it is about."""
+        return PatientRef(self.patient_id, self.patient_name, self.episode_id)
 
     @property
     def is_draft(self) -> bool:

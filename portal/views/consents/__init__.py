@@ -84,7 +84,7 @@ class WorkPage(Page, template="consents/worklist.html"):
     may_create: bool
 
 
-class ReceiptPage(Page, template="consents/receipt.html"):
+class ReceiptPage(Page, template="consents/receipt.html", about="form"):
     """The receipt: who signed what; `checks` is None until verified, `missing` says who hasn't signed yet.
 
     `place` is its position in the list that it was opened from; `seal_check` is None if there is no seal because not

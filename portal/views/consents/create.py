@@ -89,7 +89,7 @@ class EpisodePage(Page, template="consents/new_episode.html"):
     chosen: dict[str, str]
 
 
-class FillPage(Page, template="consents/fill.html"):
+class FillPage(Page, template="consents/fill.html", about="new_form"):
     """The form to fill in, with its errors by field."""
 
     operation: Operation
@@ -99,7 +99,7 @@ class FillPage(Page, template="consents/fill.html"):
     asks_for_donor: bool
 
 
-class PreviewPage(Page, template="consents/preview.html"):
+class PreviewPage(Page, template="consents/preview.html", about="form"):
     """The preview: the form as its signers will see it; `left_out` are embryos that only the replaced form names."""
 
     operation: Operation
@@ -111,7 +111,7 @@ class PreviewPage(Page, template="consents/preview.html"):
     without_account: list[str]
 
 
-class UnconfirmedPage(Page, template="consents/new_unconfirmed.html"):
+class UnconfirmedPage(Page, template="consents/new_unconfirmed.html", about="new_form"):
     """The response was lost; `is_readable` says that the record was read and doesn't contain the form."""
 
     operation: Operation

@@ -31,6 +31,7 @@ from portal.services.consents.forms import (
     Statement,
 )
 from portal.services.episodes import Episode
+from portal.services.patient_ref import PatientRef
 from portal.services.rules.ending import is_carried_out
 from portal.services.rules.signing import missing_party
 from portal.services.storage import Disposition
@@ -123,6 +124,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     known_ids: tuple[str, ...] = ()
     language: str | None = None
     is_donated: bool = False
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient whom it is about."""
+        return PatientRef(self.about.patient_id, self.about.patient_name, self.about.episode_id)
 
     def posted(self, fields: MultiDict[str, str]) -> NewForm:
         """A copy with the submitted values; fixed values can't be changed."""

@@ -71,7 +71,7 @@ class Given:
         return datetime.combine(on, at.replace(tzinfo=None), g.tenant.time_zone) if on and at else None
 
 
-class ReasonPage(Page, template="consents/revoke.html"):
+class ReasonPage(Page, template="consents/revoke.html", about="form", is_pinned=True):
     """The confirmation page; `note` is why it is shown again: stale, refused, changed, undone, unconfirmed, or "".
 
     `signers` are those for whom staff can record a withdrawal, `ways` how they can have told it.
@@ -88,7 +88,7 @@ class ReasonPage(Page, template="consents/revoke.html"):
     ways: list[tuple[str, str]]
 
 
-class RevokedPage(Page, template="consents/revoked.html"):
+class RevokedPage(Page, template="consents/revoked.html", about="form"):
     """The form has ended; `by` is the signer who withdrew or declined it, if it was one of them."""
 
     form: ConsentForm
@@ -97,7 +97,7 @@ class RevokedPage(Page, template="consents/revoked.html"):
     place: Place | None
 
 
-class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
+class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html", about="form"):
     """The response was lost; `is_readable` says that the record was read and doesn't show the withdrawal."""
 
     form: ConsentForm

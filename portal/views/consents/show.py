@@ -15,7 +15,7 @@ from portal.web.htmx import render
 from portal.web.pages import Page
 
 
-class ShowPage(Page, template="consents/show.html"):
+class ShowPage(Page, template="consents/show.html", about="form"):
     """The form; `refusal` says why the attempted act isn't possible."""
 
     form: ConsentForm

@@ -21,7 +21,7 @@ from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
 
 
-class StepPage(Page):
+class StepPage(Page, about="form", is_pinned=True):
     """A step; `is_stale` says that the submitted page was from another visit."""
 
     signing: Signing
@@ -43,7 +43,7 @@ class StatementsPage(StepPage, template="consents/sign/statements.html"):
     is_refused: bool
 
 
-class CountersignPage(Page, template="consents/sign/countersign.html"):
+class CountersignPage(Page, template="consents/sign/countersign.html", about="form", is_pinned=True):
     """The single page for staff: the form to read, the sentence to declare, the name to type.
 
     `mark` is the checkbox's value; `faults` are errors by field; `is_stale` says that the submitted page was from another
@@ -74,7 +74,7 @@ class NamePage(StepPage, template="consents/sign/name.html"):
     is_undone: bool
 
 
-class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
+class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html", about="form"):
     """The response was lost; `is_readable` says that the record was read and doesn't show the signature.
 
     `again` is the address to check again, in the same list.

@@ -277,7 +277,7 @@ class News:
     first: str = ""
 
 
-class ThreadPage(Page, template="conversations/show.html"):
+class ThreadPage(Page, template="conversations/show.html", about="thread"):
     """One conversation, for staff beside the others; `shown` are its messages, or only the new ones."""
 
     thread: Thread
@@ -289,7 +289,7 @@ class ThreadPage(Page, template="conversations/show.html"):
     consequences: list[str]
 
 
-class ArchivePage(Page, template="conversations/archive.html"):
+class ArchivePage(Page, template="conversations/archive.html", about="thread"):
     """Asks for confirmation before archiving a conversation."""
 
     thread: Thread

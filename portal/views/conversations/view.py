@@ -16,6 +16,7 @@ from portal.services.conversations import (
     MessageSide,
     ReplyAddress,
 )
+from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
 from portal.views.waiting_conversations import WaitingConversation
 from portal.web.filters import day as short_day
@@ -87,6 +88,7 @@ class Thread:
     archived: list[Bubble]
     reply: Reply
     may_be: list[str]
+    patient_ref: PatientRef | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
         archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
         may_be=[one.name for one in conversation.possible_senders if one.name],
+        patient_ref=conversation.patient_ref,
     )
 
 

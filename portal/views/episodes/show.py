@@ -51,7 +51,7 @@ class ConsentRow:
     procedure_date: date | None
 
 
-class TabPage(Page):
+class TabPage(Page, about="episode"):
     """An episode with one tab selected; `is_part` if htmx requested only the tab."""
 
     name: ClassVar[str]

@@ -25,21 +25,13 @@ from portal.services.rules.medicine_names import speaks_of
 from portal.state.session_records import Person
 from portal.views.protocols.stops import collection_of
 from portal.web.advice import Advice, advice_in
+from portal.web.alerts import ClinicAlert
 from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words
 from portal.web.filters import local, now, today
 from portal.web.taken_doses import Taken, key_of, taken
 
 _COLLECTION_HOURS = range(24, 49)
 """How many hours after a trigger an egg collection may be the one that it is timed for."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClinicAlert:
-    """A current alert: its tone, the clinic's text, and when it was written and until when it holds."""
-
-    tone: str
-    text: str
-    dates: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import (
-    Alert,
     Appointment,
     ConsentBrief,
     Episode,
@@ -39,15 +38,15 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
 from portal.views.episodes.parting import Parting, parting_of
-from portal.views.episodes.tonight import ClinicAlert, Tonight, tonight_of
+from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
+from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, number, short_date, today
-from portal.web.filters import moment as write_moment
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
@@ -283,14 +282,7 @@ class EpisodeView:
     @property
     def alerts(self) -> list[ClinicAlert]:
         """Current alerts, most severe first."""
-        tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
-        order = ["urgent", "attention", "info", "success"]
-        found = [
-            ClinicAlert(tones.get(str(a.severity), "info"), a.text, _dates_of(a))
-            for a in self.episode.alerts_at(now())
-            if a.text
-        ]
-        return sorted(found, key=lambda alert: order.index(alert.tone))
+        return alerts_of(self.episode)
 
     @property
     def tonight(self) -> Tonight | None:
@@ -455,16 +447,6 @@ _IN_EVERY_CYCLE = (
     EpisodeStage.CULTURE,
 )
 _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
-
-
-def _dates_of(alert: Alert) -> str:
-    """`Written Mon 23 Nov · until Fri 27 Nov, 09:30`, as far as given: an alert may say "tomorrow"."""
-    written, until = alert.creation_time, alert.until
-    dates = (
-        _("written %(day)s", day=write_day(written)) if written else "",
-        _("until %(moment)s", moment=write_moment(until)) if until else "",
-    )
-    return in_a_row(filter(None, dates), " · ")
 
 
 def named(visit: Appointment) -> Appointment:

@@ -13,6 +13,7 @@ from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.episodes import Episode
+from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient, update_patient
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_opened
@@ -42,6 +43,11 @@ class EditPage(Page, template="patients/edit.html"):
     episode: Episode
     patient: Patient
     edit: Edit
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The person whose record it is, patient or partner."""
+        return PatientRef(self.patient.id, self.patient.full_name, self.episode.id)
 
 
 @bp.get("/<record:patient_id>/edit")

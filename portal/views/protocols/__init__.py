@@ -55,7 +55,7 @@ class ListPage(Page, template="protocols/list.html"):
     may_create: bool
 
 
-class ShowPage(Page, template="protocols/show.html"):
+class ShowPage(Page, template="protocols/show.html", about="protocol"):
     """A protocol; `note` says why its status wasn't changed."""
 
     view: ProtocolView
@@ -63,7 +63,7 @@ class ShowPage(Page, template="protocols/show.html"):
     note: str
 
 
-class EndPage(Page, template="protocols/end.html"):
+class EndPage(Page, template="protocols/end.html", about="protocol", is_pinned=True):
     """Asks for confirmation before completing or cancelling it."""
 
     protocol: Protocol

@@ -16,6 +16,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
 from portal.services.errors import CareError
+from portal.services.patient_ref import PatientRef
 from portal.services.protocols import (
     Protocol,
     ProtocolDraft,
@@ -60,6 +61,11 @@ class NewProtocol(msgspec.Struct, frozen=True):
     collection: Appointment | None = None
     known_ids: tuple[str, ...] = ()
 
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """Whose plan it will be; None for a template of the clinic."""
+        return PatientRef(self.patient_id, self.patient_name, self.episode_id) if self.patient_id else None
+
     def draft(self) -> ProtocolDraft:
         """The protocol to send."""
         return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
@@ -74,7 +80,7 @@ _drafts = Drafts(
 )
 
 
-class PreviewPage(Page, template="protocols/preview.html"):
+class PreviewPage(Page, template="protocols/preview.html", about="new_protocol", is_pinned=True):
     """The preview."""
 
     new_protocol: NewProtocol

@@ -43,7 +43,7 @@ _AFTER_FORM = ("choose", "back", "save")
 """The endpoints that those pages post to."""
 
 
-class ReviewPage(Page, template="protocols/review.html"):
+class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
     """The changes to review; `doses` are those of single days, `stops` the questions to answer, `carried` hidden fields."""
 
     protocol: Protocol
@@ -56,7 +56,7 @@ class ReviewPage(Page, template="protocols/review.html"):
     carried: list[tuple[str, str]]
 
 
-class ComparePage(Page, template="protocols/compare.html"):
+class ComparePage(Page, template="protocols/compare.html", about="protocol", is_pinned=True):
     """The conflicting versions of two people."""
 
     protocol: Protocol

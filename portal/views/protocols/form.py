@@ -61,7 +61,7 @@ class PlanDays:
         )
 
 
-class EditPage(Page, template="protocols/edit.html"):
+class EditPage(Page, template="protocols/edit.html", about="protocol", is_pinned=True):
     """The form for a protocol or, if `protocol` is None, for a new one, which `operation` stores.
 
     `opened` is the protocol when the form was opened, as JSON; `focus` the id of the field or button to focus; `summary`

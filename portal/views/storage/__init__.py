@@ -39,7 +39,7 @@ class StoragePage(Page, template="storage/index.html"):
     next_date: str
 
 
-class EmbryoPage(Page, template="storage/show.html"):
+class EmbryoPage(Page, template="storage/show.html", about="view"):
     """One embryo, and what its patient may decide."""
 
     view: EmbryoView

@@ -19,7 +19,7 @@ from portal.web.pages import Page
 _LONGEST_CODE = 100
 
 
-class FinalStatusPage(Page, template="storage/final.html"):
+class FinalStatusPage(Page, template="storage/final.html", about="view", is_pinned=True, hides_mrn=True):
     """Asks for what is on the embryo's straw before an irreversible move, and shows what allows the move.
 
     The page doesn't contain what is to be typed. `form` is the one that allows the move and `second` the signatures of a

@@ -33,7 +33,7 @@ _BOTH_NAMES = 500
 """How much of the notes is left for who made a move of two people."""
 
 
-class InventoryPage(Page, template="storage/inventory.html"):
+class InventoryPage(Page, template="storage/inventory.html", about="view"):
     """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered.
 
     `step` is a move that waits for a second person, `move` what it is in words.

@@ -30,7 +30,7 @@ from portal.web.refusals import refusal_message
 bp = Blueprint("second_person", __name__)
 
 
-class WaitingPage(Page, template="storage/second_person.html"):
+class WaitingPage(Page, template="storage/second_person.html", about="view", hides_mrn=True):
     """Tells the first person that the move waits for a second one."""
 
     view: EmbryoView

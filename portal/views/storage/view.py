@@ -14,6 +14,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import Episode
+from portal.services.patient_ref import PatientRef
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
@@ -49,6 +50,11 @@ class EmbryoView:
 
     embryo: EmbryoStorage
     episode: Episode
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """Whose it is; an embryo that doesn't say is the episode's patient's."""
+        return PatientRef(self.embryo.patient_id, "", self.episode.id)
 
     @property
     def is_stored(self) -> bool:

@@ -19,8 +19,8 @@ from portal.services.notifications import Notification, Severity
 from portal.services.patients import Patient
 from portal.views import home
 from portal.views.episodes.ending import ending_of
-from portal.views.episodes.tonight import ClinicAlert
 from portal.views.episodes.view import EpisodeView
+from portal.web.alerts import ClinicAlert
 from portal.web.filters import day, today
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.builders import person
@@ -219,6 +219,8 @@ def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareSe
         visitor = portal.sign_in(name)
         for address in addresses:
             notice = next(
-                one for one in visitor.get(address).select(".notice") if "empty bladder" in one.get_text()
+                one
+                for one in visitor.get(address).select(".notice, .patient-alerts > li")
+                if "empty bladder" in one.get_text()
             )
             assert f"written {yesterday} · until" in notice.get_text(" "), address
