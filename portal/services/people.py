@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from typing import TypeVar
 
 from portal.config.modules import Module
@@ -35,6 +36,11 @@ _TALKS = 20
 _MOST = 8
 _MOST_EPISODES = 4
 """For how many people the episode is read, for the record number and date of birth."""
+_APOSTROPHES = "'’‘ʼ`´"
+_NO_APOSTROPHES = str.maketrans(dict.fromkeys(_APOSTROPHES, ""))
+_APOSTROPHES_AND_HYPHENS = str.maketrans(dict.fromkeys(f"{_APOSTROPHES}-", " "))
+_NO_MATCH = 2
+_SHORTEST_NEAR = 4
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -69,16 +75,21 @@ class FoundPerson:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched."""
+    """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched.
+
+    `among` is 0, or how many records were looked through for names like the one typed, because nobody was found by it.
+    """
 
     people: tuple[FoundPerson, ...]
     is_partial: bool
+    among: int = 0
 
 
 def find_people(care: Care, text: str) -> People:
     """Find people by part of a name, a record number, or words in their messages.
 
-    Raises CareError if no list could be read.
+    An API may compare letter by letter: if it finds nobody, the newest forms and protocols are looked through for names that
+    are alike without accents and apostrophes, or but for one letter. Raises CareError if no list could be read.
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc", text=text),
@@ -91,11 +102,50 @@ def find_people(care: Care, text: str) -> People:
         raise failures[0]
     forms, talks, protocols, news = answers
     found = group_people(_items(forms), _items(talks), _items(protocols), _items(news))
+    if not found and not failures:
+        return _alike(care, text)
     ranked = sorted(found, key=lambda one: (_rank(one.name, text), -happened_at(one.latest).timestamp()))
     best = ranked[:_MOST]
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
     return People(tuple(best), is_partial=bool(failures) or was_cut)
+
+
+def _alike(care: Care, text: str) -> People:
+    """People with a name like this, among the newest records."""
+    forms, protocols = gather(
+        lambda: list_consents(care, limit=_READ, sorting="sentAt desc"),
+        lambda: list_protocols(care, limit=_READ),
+    )
+    known_forms, known_protocols = _items(forms), _items(protocols)
+    everyone = group_people(known_forms, (), known_protocols, ())
+    alike = [one for one in everyone if _rank(one.name, text) < _NO_MATCH or _is_near(one.name, text)][:_MOST]
+    _read_episodes(care, alike)
+    return People(tuple(alike), is_partial=True, among=len(known_forms) + len(known_protocols))
+
+
+def _is_near(name: str, text: str) -> bool:
+    """Whether each word of `text`, of four letters or more, is a word of the name but for one letter."""
+    words = _joined(name).replace("-", " ").split()
+    return all(
+        len(wanted) >= _SHORTEST_NEAR and any(_differ_by_one(word, wanted) for word in words)
+        for wanted in _joined(text).split()
+    )
+
+
+def _differ_by_one(one: str, other: str) -> bool:
+    """Whether the words are equal but for one letter more, less or different, or two neighbours swapped."""
+    start = _alike_at_start(one, other)
+    one, other = one[start:], other[start:]
+    end = _alike_at_start(one[::-1], other[::-1])
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
+
+
+def _alike_at_start(one: str, other: str) -> int:
+    """How many letters they begin with are the same."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _is_switched_off(care: Care, error: CareError) -> bool:
@@ -126,6 +176,7 @@ def group_people(
     for protocol in protocols:
         if person := of(protocol.patient_id):
             person.protocols.append(protocol)
+            person.name = person.name or protocol.patient_name or ""
     for one in news:
         is_enquiry = one.is_about("Prospect")
         if person := of(one.datum("patientId"), one.entity_id if is_enquiry else None):
@@ -152,11 +203,16 @@ def happened_at(record: ConsentForm | Conversation | Protocol | Notification) ->
 
 def _rank(name: str, text: str) -> int:
     """The rank of a match: 0 if each word of `text` starts a word of the name, 1 if the name contains them, else 2."""
-    whole, wanted = folded(name), folded(text).split()
-    words = whole.replace("-", " ").replace("'", " ").replace("’", " ").split()
-    if all(any(word.startswith(one) for word in (*words, *whole.split())) for one in wanted):
+    apart = folded(name).translate(_APOSTROPHES_AND_HYPHENS)
+    whole, wanted = _joined(name), _joined(text).split()
+    if all(any(word.startswith(one) for word in (*apart.split(), *whole.split())) for one in wanted):
         return 0
-    return 1 if all(one in whole for one in wanted) else 2
+    return 1 if all(one in whole for one in wanted) else _NO_MATCH
+
+
+def _joined(text: str) -> str:
+    """The text folded, without apostrophes: `O’Sullivan` and `osullivan` are alike."""
+    return folded(text).translate(_NO_APOSTROPHES)
 
 
 def _read_episodes(care: Care, people: list[FoundPerson]) -> None:

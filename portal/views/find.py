@@ -73,12 +73,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more."""
+    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more.
+
+    `among` is 0, or among how many records these are the names like `text`, which nobody has.
+    """
 
     text: str
     hits: tuple[Hit, ...] = ()
     says: str = ""
     is_partial: bool = False
+    among: int = 0
 
     @property
     def count(self) -> Count:
@@ -87,7 +91,9 @@ class Hits:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the first two have the same name; then Enter doesn't open the first one."""
+        """Whether the first two have the same name, or only a name like it; then Enter doesn't open the first one."""
+        if self.among:
+            return True
         names = [folded(hit.name) for hit in self.hits[:2]]
         return len(names) == 2 and names[0] == names[1]
 
@@ -158,7 +164,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         return Hits(text, says=_("The clinic’s system isn’t answering, so nobody can be looked up."))
     _note(found.people)
     hits = tuple(_hit(one, person) for one in found.people if _can_open(one))
-    return Hits(text, hits, is_partial=found.is_partial)
+    return Hits(text, hits, is_partial=found.is_partial, among=found.among)
 
 
 def _record(care: Care, text: str) -> Hits:

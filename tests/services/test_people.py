@@ -70,6 +70,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: C
         ("eliz sm", "Elizabeth Smith"),
         ("o'su", "Anna O'Sullivan"),
         ("sull", "Anna O'Sullivan"),
+        ("osulli", "Anna O'Sullivan"),
         ("zolk", "Łucja Zółkiewska"),
         ("consent", "Blessing Ismail"),
     ],
@@ -111,3 +112,31 @@ def test_a_search_says_that_there_are_more_hits(monkeypatch: pytest.MonkeyPatch)
     found = find_people(Care.__new__(Care), "ana")
     assert len(found.people) == 8
     assert found.is_partial
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sian", ["Siân Llewellyn"]),
+        ("grossman", ["Eva Großmann"]),
+        ("osullivan", ["Anna O’Sullivan"]),
+        ("Llewelyn", ["Siân Llewellyn"]),
+        ("lelwellyn", ["Siân Llewellyn"]),
+        ("sain", ["Siân Llewellyn"]),
+        ("sin", []),
+        ("nobody", []),
+    ],
+)
+def test_names_that_are_alike_are_looked_for_where_the_api_finds_nobody(
+    monkeypatch: pytest.MonkeyPatch, text: str, found: list[str]
+) -> None:
+    answering(monkeypatch, form("Siân Llewellyn"), form("Eva Großmann"), form("Anna O’Sullivan"))
+    read = people.list_consents
+
+    def as_written(*args: Any, text: str | None = None, **more: Any) -> Page[Any]:
+        return Page(items=(), total_count=0) if text else read(*args, **more)
+
+    monkeypatch.setattr(people, "list_consents", as_written)
+    answer = find_people(Care.__new__(Care), text)
+    assert [one.name for one in answer.people] == found
+    assert answer.among == 3 and answer.is_partial

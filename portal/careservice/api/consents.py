@@ -156,10 +156,10 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
         chosen = chosen.where(ConsentForm.procedure_date >= due_from)
     if due_to is not None:
         chosen = chosen.where(ConsentForm.procedure_date <= due_to)
-    searched = (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name)
+    searched = (ConsentForm.title, ConsentForm.kind)
     if caller.is_staff:
         searched = (*searched, Patient.mrn)  # a match would reveal it
-    chosen = filtered(chosen, query, searched)
+    chosen = filtered(chosen, query, searched, names=(Patient.folded_name,))
     total, found = paginate(
         database.session(),
         query,

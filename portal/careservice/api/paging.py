@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql import ColumnElement, Select
 
 from portal.careservice.api.payload import Query
+from portal.careservice.domain.folding import folded
 from portal.careservice.domain.rules import Invalid
 
 T = TypeVar("T")
@@ -62,9 +63,15 @@ def _sorting(query: Query, sortable: Sortable) -> list[ColumnElement[Any]]:
 
 
 def filtered(
-    chosen: Select[T], query: Query, columns: Sequence[InstrumentedAttribute[Any] | ColumnElement[Any]]
+    chosen: Select[T],
+    query: Query,
+    columns: Sequence[InstrumentedAttribute[Any] | ColumnElement[Any]],
+    *,
+    names: Sequence[InstrumentedAttribute[str]] = (),
 ) -> Select[T]:
-    """The rows of `chosen` in which every word of Filter occurs in any of `columns`."""
+    """The rows of `chosen` in which every word of Filter occurs in any of `columns` or, folded, of `names`."""
     for word in (query.text("Filter") or "").split()[:10]:
-        chosen = chosen.where(or_(*(column.icontains(word, autoescape=True) for column in columns)))
+        as_written = [column.icontains(word, autoescape=True) for column in columns]
+        as_folded = [column.contains(folded(word), autoescape=True) for column in names]
+        chosen = chosen.where(or_(*as_written, *as_folded))
     return chosen

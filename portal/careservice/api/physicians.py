@@ -68,7 +68,8 @@ def list_physicians(caller: Caller) -> Page[PhysicianRecord]:
     location = query.identifier("LocationId")
     if location is not None:
         chosen = chosen.where(Physician.location_id == location)
-    chosen = filtered(chosen, query, (Physician.name, Physician.specialty, Physician.location_name))
+    searched = (Physician.specialty, Physician.location_name)
+    chosen = filtered(chosen, query, searched, names=(Physician.folded_name,))
     taken = selectinload(Physician.busy.and_(and_(BusyTime.start < until, BusyTime.end > since)))
     total, found = paginate(
         database.session(),

@@ -70,13 +70,15 @@ def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
         chosen = chosen.where(FertilityProtocol.status == status)
     if kind is not None:
         chosen = chosen.where(FertilityProtocol.type == kind)
-    searched = (FertilityProtocol.name, FertilityProtocol.description, Patient.first_name, Patient.last_name)
+    searched = (FertilityProtocol.name, FertilityProtocol.description)
     if caller.is_staff:
         searched = (*searched, Patient.mrn)  # a match would reveal it
     total, found = paginate(
         session,
         query,
-        filtered(chosen, query, searched).options(contains_eager(FertilityProtocol.patient)),
+        filtered(chosen, query, searched, names=(Patient.folded_name,)).options(
+            contains_eager(FertilityProtocol.patient)
+        ),
         sortable=SORTABLE,
         default=(FertilityProtocol.creation_time.desc(), FertilityProtocol.id),
     )

@@ -16,6 +16,7 @@ from portal.careservice.domain import sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import one_of
 from portal.careservice.domain.enumerations import Channel, MessageSide
+from portal.careservice.domain.folding import folded, folded_from
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import NotThere
 from portal.careservice.ids import new_id
@@ -79,6 +80,7 @@ class Message(Base):
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     sender_id: Mapped[str | None] = mapped_column(String(36))
     sender_name: Mapped[str]
+    folded_sender: Mapped[str] = folded_from("sender_name")
     side: Mapped[MessageSide] = mapped_column(one_of(MessageSide))
     channel: Mapped[Channel] = mapped_column(one_of(Channel))
     body: Mapped[str]
@@ -157,15 +159,22 @@ def is_archived(actor: Actor) -> ColumnElement[bool]:
 
 
 def mentions(tenant_id: str, word: str) -> ColumnElement[bool]:
-    """The condition that selects a clinic's conversations whose subject, messages or senders contain `word`."""
+    """The condition that selects a clinic's conversations whose subject, messages, senders or patient contain `word`."""
     said = select(Message.conversation_id).where(
         Message.tenant_id == tenant_id,
         or_(
             Message.body.icontains(word, autoescape=True),
-            Message.sender_name.icontains(word, autoescape=True),
+            Message.folded_sender.contains(folded(word), autoescape=True),
         ),
     )
-    return or_(Conversation.subject.icontains(word, autoescape=True), Conversation.id.in_(said))
+    called = select(Patient.id).where(
+        Patient.tenant_id == tenant_id, Patient.folded_name.contains(folded(word), autoescape=True)
+    )
+    return or_(
+        Conversation.subject.icontains(word, autoescape=True),
+        Conversation.id.in_(said),
+        Conversation.patient_id.in_(called),
+    )
 
 
 def find_message(session: Session, actor: Actor, message_id: str) -> Message:

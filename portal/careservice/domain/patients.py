@@ -15,6 +15,7 @@ from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Channel, RelationshipType
+from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule, require_stamp
 from portal.careservice.domain.texts import ONE_LINE
 
@@ -58,6 +59,7 @@ class Patient(Audited, Base):
     first_name: Mapped[str]
     last_name: Mapped[str]
     preferred_name: Mapped[str | None]
+    folded_name: Mapped[str] = folded_from("first_name", "last_name", "preferred_name")
     date_of_birth: Mapped[date]
     email: Mapped[str | None]
     email_changed_by_id: Mapped[str | None] = mapped_column(String(36))

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from portal.careservice.database import Base, Id
 from portal.careservice.domain.columns import Structs
 from portal.careservice.domain.enumerations import DayOfWeek
+from portal.careservice.domain.folding import folded_from
 
 
 class WorkingHours(msgspec.Struct, rename="camel", kw_only=True):
@@ -30,6 +31,7 @@ class Physician(Base):
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     person_id: Mapped[str | None] = mapped_column(String(36))
     name: Mapped[str]
+    folded_name: Mapped[str] = folded_from("name")
     title: Mapped[str]
     specialty: Mapped[str]
     location_id: Mapped[str | None] = mapped_column(String(36))

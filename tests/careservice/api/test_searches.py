@@ -10,6 +10,7 @@ from sqlalchemy import event, func, select
 
 from portal.careservice import database
 from portal.careservice.domain.conversations import Conversation, Message
+from portal.careservice.domain.patients import Patient
 from tests.careservice.api.calls import CONSENTS
 from tests.careservice.api.clinic import Clinic
 
@@ -82,3 +83,33 @@ def test_a_protocol_is_found_by_its_patient_and_names_them(clinic: Clinic, words
     path = f"/api/care/fertility-protocols?Filter={words}"
     found = clinic.call(clinic.token("victor"), "GET", path).json["items"]
     assert {one["patientName"] for one in found} == {"Amelia Hart"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("sian", "Siân Llewellyn"),
+        ("SIÂN llew", "Siân Llewellyn"),
+        ("llewellyn si", "Siân Llewellyn"),
+        ("yildiz", "Ayşe Yıldız"),
+        ("grossmann", "Großmann"),
+        ("osullivan", "Anna O'Sullivan"),
+        ("o’sullivan", "Anna O'Sullivan"),
+        ("sorensen", "Ingrid Sørensen"),
+        ("wisniew", "Zofia Wiśniewska-Grzegorzewska"),
+        ("conceicao", "Beatriz Conceição"),
+    ],
+)
+def test_a_name_is_found_as_any_keyboard_writes_it(clinic: Clinic, typed: str, name: str) -> None:
+    for word in (typed, typed.upper()):
+        found = clinic.get("nora", f"{CONSENTS}?Filter={word}&MaxResultCount=100")["items"]
+        assert found and all(name in one["patientName"] for one in found), word
+
+
+def test_a_changed_name_is_found_at_once(clinic: Clinic) -> None:
+    with clinic.app.app_context(), database.new_session(database.engine()) as session:
+        (patient,) = session.scalars(select(Patient).where(Patient.mrn == "RF-10482"))
+        patient.last_name = "Łukasiewicz"
+        session.flush()
+        assert patient.folded_name.startswith("amelia lukasiewicz")
+        session.rollback()

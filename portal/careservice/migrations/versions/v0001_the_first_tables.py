@@ -133,6 +133,7 @@ def upgrade() -> None:
         sa.Column("first_name", sa.String(), nullable=False),
         sa.Column("last_name", sa.String(), nullable=False),
         sa.Column("preferred_name", sa.String(), nullable=True),
+        sa.Column("folded_name", sa.String(), nullable=False),
         sa.Column("date_of_birth", sa.Date(), nullable=False),
         sa.Column("email", sa.String(), nullable=True),
         sa.Column("email_changed_by_id", sa.String(length=36), nullable=True),
@@ -176,6 +177,7 @@ def upgrade() -> None:
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("person_id", sa.String(length=36), nullable=True),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("folded_name", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("specialty", sa.String(), nullable=False),
         sa.Column("location_id", sa.String(length=36), nullable=True),
@@ -1058,6 +1060,7 @@ def upgrade() -> None:
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("sender_id", sa.String(length=36), nullable=True),
         sa.Column("sender_name", sa.String(), nullable=False),
+        sa.Column("folded_sender", sa.String(), nullable=False),
         sa.Column(
             "side",
             sa.Enum("Inbound", "Outbound", name="messageside", native_enum=False, length=32),
