@@ -244,6 +244,13 @@ def get_conversation_and_others(
     care: Care, conversation_id: str
 ) -> tuple[Conversation, tuple[Conversation, ...]]:
     """The same, with all conversations that were read, including this one, newest first."""
+    found, seen = _look_for(care, conversation_id)
+    if found is None:
+        raise NotFound
+    return found, seen
+
+
+def _look_for(care: Care, conversation_id: str) -> tuple[Conversation | None, tuple[Conversation, ...]]:
     seen: tuple[Conversation, ...] = ()
     while len(seen) < CAP:
         page = list_conversations(care, skip=len(seen), limit=_PIECE, include_archived=True)
@@ -253,14 +260,13 @@ def get_conversation_and_others(
                 return conversation, seen
         if not page.items or len(seen) >= page.total:
             break
-    raise NotFound
+    return None, seen
 
 
 def _is_archived(care: Care, conversation_id: str) -> bool:
-    try:
-        return get_conversation(care, conversation_id).is_archived
-    except NotFound:  # some APIs list no archived ones
-        return True
+    """Whether it is archived, or listed no more: some APIs list no archived ones."""
+    found, _seen = _look_for(care, conversation_id)
+    return found is None or found.is_archived
 
 
 def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from portal import services
-from portal.services import consents, notifications, protocols
+from portal.services import consents, conversations, notifications, protocols
 from portal.services.consents.forms import ConsentDraft, ConsentKind, SignerRole, SigningOrder
 from portal.services.errors import (
     BadResponse,
@@ -54,6 +54,7 @@ ACTS: dict[str, Callable[[Any], object]] = {
     "update_protocol": lambda care: protocols.update_protocol(
         care, "p", protocol=Protocol(id="p", name="Long", status=ProtocolStatus.DRAFT)
     ),
+    "archive_conversations": lambda care: conversations.archive_conversations(care, ["c"]),
     "update_settings": lambda care: notifications.update_settings(care, NotificationSettings()),
 }
 ERRORS = [

@@ -332,7 +332,7 @@ def test_a_form_sent_after_the_session_ended_is_only_kept(
 def test_unreadable_records_are_counted_in_total(app: Flask) -> None:
     with app.test_request_context():
         for records in (2, 3):
-            guard._count_unreadable(records)
+            guard._count_unreadable(records, ())
         assert g.unreadable == 5
 
 
