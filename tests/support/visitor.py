@@ -26,7 +26,9 @@ _PYTHON_VALUE = re.compile(
 """How Python writes a record, a member of one, a date, or an object without a form of its own."""
 
 _QUOTED = re.compile(r"""=(?:"[^"]*"|'[^']*')""")
-_BY_SCRIPTS = re.compile(r"/notifications/bell|/conversations/(?:[^/]+/)?new|/protocols/[^/]+/change")
+_BY_SCRIPTS = re.compile(
+    r"/notifications/bell|/conversations/(?:[^/]+/)?new|/(?:protocols/[^/]+/change|episodes/[^/]+/doses)"
+)
 """What only a page's script asks for, and a browser says so."""
 _BETWEEN = re.compile(r">[^<>]+<")
 _ODD_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|nbsp|#39|#34);)")

@@ -75,6 +75,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ]
         for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
     },
+    "/episodes/<record:episode_id>/doses": [("amelia", f"{EPISODE}/doses?known=x", 1)],
     "/episodes/<record:episode_id>/consents": [("amelia", f"{EPISODE}/consents", 2)],
     "/episodes/<record:episode_id>/appointments.ics": [("amelia", f"{EPISODE}/appointments.ics", 1)],
     "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": [
