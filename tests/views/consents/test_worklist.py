@@ -208,6 +208,7 @@ class Clinic:
     def __init__(self, forms: list[ConsentForm], *, narrows: bool = True, strict: bool = False) -> None:
         self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
         self.narrows, self.strict = narrows, strict
+        self.largest_page: int | None = None
 
     def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> Records[ConsentForm]:
         found = [form for form in self.forms if str(form.status) == query.status]
