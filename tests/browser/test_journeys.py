@@ -103,8 +103,9 @@ def test_a_message_arriving_in_an_open_thread_is_announced_without_moving_the_pa
     newest, before, place = thread.in_thread.last, thread.in_thread.count(), thread.page.evaluate("scrollY")
     at = thread.in_thread.first.bounding_box()
     copy = (
-        "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, side, channel, body, sent_at)"
-        " SELECT ?, conversation_id, tenant_id, sender_id, sender_name, side, channel, 'One more thing.', ?"
+        "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, folded_sender, side, channel,"
+        " body, sent_at)"
+        " SELECT ?, conversation_id, tenant_id, sender_id, sender_name, folded_sender, side, channel, 'One more thing.', ?"
         " FROM messages WHERE id = ?"
     )
     values = (

@@ -21,8 +21,9 @@ def arrive(service: CareService) -> Iterator[Callable[[str, str], str]]:
         came.append(str(uuid.uuid4()))
         with in_records(service) as records:
             records.execute(
-                "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, side, channel, body, sent_at)"
-                " SELECT ?, ?, tenant_id, sender_id, sender_name, side, channel, ?, ? FROM messages WHERE id = ?",
+                "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, folded_sender, side, channel,"
+                " body, sent_at)"
+                " SELECT ?, ?, tenant_id, sender_id, sender_name, folded_sender, side, channel, ?, ? FROM messages WHERE id = ?",
                 (
                     came[-1],
                     thread,
