@@ -188,7 +188,7 @@ PLACES_FOR_ALL = (
     "consent_forms.body.heading consent_forms.body.id consent_forms.body.summary "
     "consent_forms.body.text consent_forms.content_hash consent_forms.embryo_storage_ids consent_forms.kind consent_forms.language "
     "consent_forms.revoked_by_name consent_forms.statements.id consent_forms.statements.text "
-    "consent_forms.title consent_forms.version consent_signatures.content_hash "
+    "consent_forms.title consent_forms.version consent_signatures.acr consent_signatures.amr consent_signatures.content_hash "
     "consent_signatures.language consent_signatures.name consent_signatures.screen_language consent_signers.name "
     "conversation_participants.name conversation_participants.role conversations.reply_email "
     "conversations.reply_sms conversations.subject directories.name embryo_storage.embryo_code "
