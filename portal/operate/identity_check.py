@@ -292,6 +292,8 @@ def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts, prov
     what = f"service client {client.client_id}"
     try:
         answer = request_token(client, metadata, timeouts, prover)
+        if not answer.get("access_token"):
+            raise ValueError("no access_token")
         read_tokens(answer, time.time(), keep_id_token=False, prover=prover)
     except OAuthError as error:
         if error.error == _REFUSED:

@@ -37,7 +37,7 @@ MEMBERS = {
     "id",
     "ids",
     "count",
-    *("key", "mac"),
+    *("acr", "amr", "key", "mac"),
     "request",
     "chain",
     "line",
