@@ -262,4 +262,5 @@ def _of_babel() -> frozenset[str]:
         for seconds in (1, 30, 60, 300, 3600, 9000, 86_400, 300_000, 700_000, 2_000_000, 3e6, 9e6, 4e7, 9e7)
     ]
     zones = [name for zone in spoken.meta_zones.values() for kind in zone.values() for name in kind.values()]
-    return frozenset(word for name in (*names, *ago, *zones) for word in _WORD.findall(name))
+    countdowns = [one.capitalize() for one in ago]
+    return frozenset(word for name in (*names, *ago, *countdowns, *zones) for word in _WORD.findall(name))
