@@ -17,7 +17,7 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
 from portal.printing import CannotPrint
-from portal.signin.errors import NotFresh
+from portal.signin.errors import NotFresh, NotStrong
 from portal.signin.flow import SignIn
 from portal.web import pdf
 from tests.browser.album import Album, Collector
@@ -120,6 +120,7 @@ def protocols(stage: Stage) -> None:
     _press(nora.get("/protocols/new"), "review")
     _press(_press(nora.get("/protocols/new"), "add-medication"), "review", **{"medication-0-dose": "much"})
     stage.person("amelia").get(f"/protocols/{sample_id('protocol', 'amelia')}/change")
+    stage.person("amelia").get(f"/episodes/{AMELIAS}/doses")
     shown = nora.get(made.path)
     for move in shown.select('main form[action$="/status"], main a[href*="/end"]'):
         if move.name == "a":
@@ -316,6 +317,7 @@ def errors(stage: Stage) -> None:
                 visitor.get(path, status=None)
     _hurried(stage)
     _not_fresh(stage)
+    _not_strong(stage)
 
 
 def _not_fresh(stage: Stage) -> None:
@@ -328,6 +330,18 @@ def _not_fresh(stage: Stage) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SignIn, "finish", finish)
             stage.person("amelia").get("/sign-in/callback?state=x&code=y", status=400)
+
+
+def _not_strong(stage: Stage) -> None:
+    """An identity server that lets somebody in without the second factor that the clinic asks for: to come in, or for an act."""
+    for to_come_in in (True, False):
+
+        def finish(*_: Any, to_come_in: bool = to_come_in, **__: Any) -> None:
+            raise NotStrong("too weak", "/consents", to_come_in=to_come_in)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SignIn, "finish", finish)
+            stage.person("nora").get("/sign-in/callback?state=x&code=y", status=403)
 
 
 _PATIENTS = (
