@@ -15,6 +15,8 @@ from tests.support.stack import SECRETS, PortalProcess
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 _HEIGHT = "() => document.documentElement.scrollHeight"
+_TREATMENT = 1650
+"""A treatment on a desktop: two doses, with the advice for a missed one open, a warning, and then day by day."""
 
 
 def test_the_booking_page_fits_in_one_and_a_half_windows(chrome: Browser, stack: PortalProcess) -> None:
@@ -74,7 +76,7 @@ def test_pages_in_other_languages_have_the_same_maximum_height(visit: SignIn, la
     assert page.evaluate(_HEIGHT) <= 2200
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{home.origin}/episodes/{sample_id('episode', 'amelia-1')}")
-    assert page.evaluate(_HEIGHT) <= 1150
+    assert page.evaluate(_HEIGHT) <= _TREATMENT
 
 
 def test_a_heading_is_closer_to_its_own_text_than_to_the_text_above(visit: SignIn) -> None:
@@ -105,12 +107,16 @@ def test_a_treatments_embryos_are_rows_that_expand_to_their_details(visit: SignI
     expect(rows.first.get_by_text("Frozen on")).to_be_visible()
 
 
-def test_the_treatment_page_puts_the_next_visit_beside_today_on_a_desktop(visit: SignIn) -> None:
+def test_the_treatment_page_puts_the_next_visit_beside_the_doses_on_a_desktop(visit: SignIn) -> None:
     page = visit("amelia", width=1280, height=900).go(f"/episodes/{sample_id('episode', 'amelia-1')}").page
-    assert page.evaluate(_HEIGHT) <= 1150
-    today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
-    assert today and beside
-    assert beside["x"] > today["x"] + today["width"], "the next visit is beside today"
+    assert page.evaluate(_HEIGHT) <= _TREATMENT
+    doses, beside = (
+        page.locator(".tonight").bounding_box(),
+        page.locator(".next-visit:visible").bounding_box(),
+    )
+    assert doses and beside
+    assert beside["x"] > doses["x"] + doses["width"], "the next visit is beside the doses"
+    assert beside["y"] == doses["y"], "both begin where the page begins"
     page.set_viewport_size(PHONE)
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
     assert today and beside
