@@ -20,7 +20,7 @@ EPISODE = sample_id("episode", "amelia-1")
 MAIN_PAGES = ("/", f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications")
 """The five that patients open most."""
 
-FIRST_VISIT, REQUESTS, NEXT_PAGE, PARTIAL = 40_000, 6, 8_000, 4_000
+FIRST_VISIT, REQUESTS, NEXT_PAGE, PARTIAL = 42_000, 6, 8_000, 5_500
 
 
 @pytest.fixture(scope="module", autouse=True)
