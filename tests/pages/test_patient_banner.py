@@ -193,7 +193,9 @@ def test_nobody_elses_details_stand_by_a_name(victor: Visitor, fake_api: FakeApi
 
 def test_what_cannot_be_read_is_said_beside_the_name(victor: Visitor, fake_api: FakeApi) -> None:
     fake_api.refuses(READ_EPISODE, 500)
-    assert of(victor, fake_api) == "Amelia Hart Birth date, record number and warnings can’t be read right now."
+    assert (
+        of(victor, fake_api) == "Amelia Hart Birth date, record number and warnings can’t be read right now."
+    )
     fake_api.refuses(READ_EPISODE, 404)
     assert of(victor, fake_api) == f"Amelia Hart {UNKNOWN}"
 
