@@ -42,7 +42,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
     portal.stop()
     largest = max(_bytes(one) for one in following)
     return [
-        _row("First visit, all bytes and requests", 40, _bytes(first), f", {len(first)} requests", len(first) <= 6),
+        _row("First visit, all bytes and requests", 42, _bytes(first), f", {len(first)} requests", len(first) <= 6),
         _row("Next page, the largest of five", 8, largest),
         _row("Part of a page", 4, _bytes(part)),
     ]  # fmt: skip
