@@ -113,7 +113,7 @@ WHO = (
 )
 
 
-UNKNOWN = "Birth date and record number aren’t known here."
+UNKNOWN = "Birth date, record number and warnings aren’t known here."
 
 
 @pytest.fixture

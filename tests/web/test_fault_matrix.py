@@ -66,7 +66,7 @@ FOLDER_MOVE = f"/directories/{sample_id('directory', 'amelia-letters')}/move?epi
 CONTACT = f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}"
 _COUNT = itertools.count(20)
 SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"], [data-state="gone"]'
-SAYINGS = ("can’t be listed right now", "Birth date and record number aren’t known here")
+SAYINGS = ("can’t be listed right now", "Birth date, record number and warnings aren’t known here")
 """The second when the patient's treatment is nothing for this person, or not there: the banner has only the record's name."""
 FAILURES = '[data-state="failed"], [data-tone="attention"], [data-tone="urgent"], .error-summary'
 
