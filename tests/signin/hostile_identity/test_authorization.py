@@ -106,7 +106,7 @@ def test_repeated_immediate_sign_ins_end_on_an_error_page(
         pytest.param(Answer(DEEP, 201), id="deep"),
         pytest.param(Answer('{"request_uri": 5}', 201), id="number"),
         pytest.param(Answer(status=307, headers={"Location": "/elsewhere"}), id="redirect"),
-        pytest.param(Answer(wait=1.5), id="slow"),
+        pytest.param(Answer(wait=3), id="slow"),
     ],
 )
 def test_a_failed_pushed_request_is_reported_as_a_server_fault(

@@ -57,7 +57,7 @@ def test_metadata_of_another_issuer_is_refused(
         pytest.param(Answer('{"x": ' + DEEP), id="deep member"),
         pytest.param(Answer(b"\xff\xfe"), id="bytes"),
         pytest.param(Answer(b"x" * 2_000_000), id="oversize"),
-        pytest.param(Answer(wait=1.5), id="slow"),
+        pytest.param(Answer(wait=3), id="slow"),
         pytest.param(Answer(status=302, headers={"Location": "/elsewhere"}), id="redirect"),
     ],
 )

@@ -26,7 +26,7 @@ from tests.support.stack import PortalThread
         pytest.param(Answer("<h1>Bad request</h1>", 400, "text/html"), id="a proxy's 400"),
         pytest.param(Answer('{"error": "slow_down"}', 400), id="slow down"),
         pytest.param(Answer(status=307, headers={"Location": "/elsewhere"}), id="redirect"),
-        pytest.param(Answer(wait=1.5), id="slow"),
+        pytest.param(Answer(wait=3), id="slow"),
     ],
 )
 def test_a_temporary_refresh_failure_ends_no_session(
@@ -60,7 +60,7 @@ def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
     before, began = identity.count("/token"), time.monotonic()
     identity.answers["/token"] = Answer(wait=4)
     page = visitor.get("/", status=None)
-    assert time.monotonic() - began < 3, "this portal waits at most half a second for one call"
+    assert time.monotonic() - began < 3.5, "this portal waits at most a second and a half for one call"
     assert identity.count("/token") == before + 1
     assert "Your consent forms can’t be shown right now" in page.words
 
@@ -213,7 +213,7 @@ def test_a_refresh_is_kept_even_if_roles_cannot_be_read(
     assert signed_in(sign_in(visitor), visitor)
     before = tokens_of(visitor)
     portal.clock.advance(61)
-    identity.answers["/userinfo"] = Answer(wait=1.5)
+    identity.answers["/userinfo"] = Answer(wait=3)
     visitor.get("/conversations", status=None)
     assert tokens_of(visitor).refresh_token != before.refresh_token
     assert person_of(visitor).roles == {"patient"}

@@ -27,7 +27,7 @@ from tests.support.stack import PortalThread
         Answer("{}", 500),
         Answer(DEEP),
         Answer(status=302, headers={"Location": "/elsewhere"}),
-        Answer(wait=1.5),
+        Answer(wait=3),
     ],
 )
 @pytest.mark.asvs("14.3.1")

@@ -67,7 +67,7 @@ def test_a_code_refused_by_the_server_fails_the_sign_in(
         pytest.param(Answer(DEEP), id="deep"),
         pytest.param(Answer(b"\xff\xfe"), id="bytes"),
         pytest.param(Answer(b'{"a": "' + b"x" * 2_000_000 + b'"}'), id="oversize"),
-        pytest.param(Answer(wait=1.5), id="slow"),
+        pytest.param(Answer(wait=3), id="slow"),
     ],
 )
 def test_a_broken_token_endpoint_is_reported_as_a_server_fault(
