@@ -200,7 +200,7 @@ def doomed(tmp_path: Path) -> Iterator[tuple[CareService, PortalThread]]:
     """A care service that a test may stop, with a portal in front of it."""
     service = CareService(plan(tmp_path))
     running = PortalThread(
-        service.plan, PORTAL_TIMEOUT_CONNECT="0.5", PORTAL_TIMEOUT_READ="1", PORTAL_TIMEOUT_PAGE="3"
+        service.plan, PORTAL_TIMEOUT_CONNECT="2", PORTAL_TIMEOUT_READ="4", PORTAL_TIMEOUT_PAGE="6"
     )
     yield service, running
     running.stop()
