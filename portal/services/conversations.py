@@ -14,6 +14,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
+from portal.services.listed import Listed
 from portal.services.paging import CAP, read_page
 from portal.services.patient_ref import PatientRef
 from portal.services.read_back import read_back
@@ -247,26 +248,30 @@ def get_conversation_and_others(
     found, seen = _look_for(care, conversation_id)
     if found is None:
         raise NotFound
-    return found, seen
+    return found, seen.items
 
 
-def _look_for(care: Care, conversation_id: str) -> tuple[Conversation | None, tuple[Conversation, ...]]:
+def _look_for(care: Care, conversation_id: str) -> tuple[Conversation | None, Listed[Conversation]]:
+    """The conversation, if it is listed, and what was read until it came, or else the list."""
     seen: tuple[Conversation, ...] = ()
-    while len(seen) < CAP:
-        page = list_conversations(care, skip=len(seen), limit=_PIECE, include_archived=True)
+    received, is_readable = 0, True
+    while received < CAP:
+        page = list_conversations(care, skip=received, limit=_PIECE, include_archived=True)
         seen += page.items
+        received += page.received
+        is_readable = is_readable and not page.unreadable
         for conversation in page.items:
             if conversation.id == conversation_id:
-                return conversation, seen
-        if not page.items or len(seen) >= page.total:
-            break
-    return None, seen
+                return conversation, Listed(seen, is_whole=False)
+        if not page.received or received >= page.total:
+            return None, Listed(seen, is_readable and page.is_counted)
+    return None, Listed(seen, is_whole=False)
 
 
 def _is_archived(care: Care, conversation_id: str) -> bool:
-    """Whether it is archived, or listed no more: some APIs list no archived ones."""
-    found, _seen = _look_for(care, conversation_id)
-    return found is None or found.is_archived
+    """Whether it is archived, or stands no more in the whole list: some APIs list no archived ones."""
+    found, seen = _look_for(care, conversation_id)
+    return found.is_archived if found else seen.is_whole
 
 
 def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:

@@ -75,6 +75,25 @@ def test_conversations_that_are_still_there_are_not_archived(care, answer):
     assert not caught.value.outcome_known
 
 
+def test_a_conversation_that_stands_no_more_in_the_whole_list_is_archived(care):
+    care.answers.extend([None, {"totalCount": 1, "items": [{"id": "2"}]}])
+    assert conversations.archive_conversations(care, ["1"]) is None
+
+
+def test_a_conversation_that_may_be_an_unreadable_one_is_not_said_to_be_archived(care):
+    care.answers.extend([None, {"totalCount": 2, "items": [{"id": "2"}, {"messages": 5}]}])
+    with pytest.raises(Unavailable) as caught:
+        conversations.archive_conversations(care, ["1"])
+    assert not caught.value.outcome_known
+
+
+def test_an_unreadable_conversation_makes_no_other_be_read_twice(care):
+    first = [{"id": f"a{n}"} for n in range(49)] + [{"messages": 5}]
+    care.answers.extend({"totalCount": 51, "items": items} for items in (first, [{"id": "b"}]))
+    assert conversations.get_conversation(care, "b").id == "b"
+    assert [call.query["SkipCount"] for call in care.calls] == [0, 50]
+
+
 # notifications
 
 
