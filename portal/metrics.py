@@ -514,25 +514,28 @@ class _Sampled(Collector):
             value = measure()
             if value is not None:
                 yield GaugeMetricFamily(name, help_, value)
-        at_fault = GaugeMetricFamily(
+        yield _facts(
             "portal_tenants_files_at_fault",
             "Tenants files with a fault: left-out with their clinics, or kept as they were before the reload.",
-            labels=("file", "state"),
+            ("file", "state"),
+            _at_fault,
         )
-        for file, state in _at_fault.items():
-            at_fault.add_metric((file, state), 1)
-        yield at_fault
-        configured = GaugeMetricFamily(
+        yield _facts(
             "portal_config_info",
             "Fingerprints of the secret keys, tenants and settings: the same on all machines.",
-            labels=("of", "fingerprint"),
+            ("of", "fingerprint"),
+            _fingerprints,
         )
-        for of, fingerprint in _fingerprints.items():
-            configured.add_metric((of, fingerprint), 1)
-        yield configured
-        build = GaugeMetricFamily("portal_build_info", "What runs here.", labels=("version", "code"))
-        build.add_metric((os.environ.get("PORTAL_VERSION") or "unknown", code()), 1)
-        yield build
+        version = os.environ.get("PORTAL_VERSION") or "unknown"
+        yield _facts("portal_build_info", "What runs here.", ("version", "code"), {version: code()})
+
+
+def _facts(name: str, help_: str, labels: tuple[str, str], values: Mapping[str, str]) -> GaugeMetricFamily:
+    """A gauge that is 1 for each pair of labels."""
+    gauge = GaugeMetricFamily(name, help_, labels=labels)
+    for pair in values.items():
+        gauge.add_metric(pair, 1)
+    return gauge
 
 
 @lru_cache(1)

@@ -29,9 +29,7 @@ class Frame:
 
     `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
     of records left out of the page's lists because they couldn't be decoded; `lacks_details` says that values were left out
-    of those that are shown.
-    of records left out of the page's lists because they couldn't be decoded. `banner` says to staff whom the page is about, and stays in sight if it
-    is pinned.
+    of those that are shown. `banner` says to staff whom the page is about, and stays in sight if it is pinned.
     """
 
     tenant: Tenant | None
@@ -58,9 +56,9 @@ FRAME = frozenset(field.name for field in dataclasses.fields(Frame))
 class Page:
     """A page's template context; `template` is its file below templates/.
 
-    `record_field`, given as `about`, names the field with the record that the page is about: the record's patient stands above the page for staff, and
-    stays in sight while it is scrolled if `is_pinned`, as where one signs or changes a dose. `hides_mrn` where the record number
-    is to be read from a straw.
+    `record_field`, given as `about`, names the field with the record that the page is about: the record's patient stands above
+    the page for staff, and stays in sight while it is scrolled if `is_pinned`, as where one signs or changes a dose.
+    `hides_mrn` leaves the record number out, where it is to be read from a straw and typed.
     """
 
     template: ClassVar[str]

@@ -27,7 +27,8 @@ from portal.web.filters import long_date, number, today
 class PatientBanner:
     """Who it is; `born` and `age` (years) in words; `partner` is the other person of the treatment.
 
-    `episode_id` is None if no treatment is known; `is_unread` says that the treatment couldn't be read, so that only the name that the record gives is known.
+    `episode_id` is None if no treatment is known; `is_unread` says that the treatment couldn't be read, so that only the name
+    that the record gives is known.
     """
 
     name: str
