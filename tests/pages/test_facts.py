@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from jinja2 import nodes
@@ -30,12 +29,11 @@ from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL
 from portal.web import templates
 from tests.support.clock import Clock
 from tests.support.facts import Answers, calendar_lines, document_lines, lines
-from tests.support.fake_api import NOW, FakeApi, samples
+from tests.support.fake_api import NOW, ZONE, FakeApi, samples
 from tests.support.in_process import InProcess
 from tests.web.test_template_rules import parsed
 
 FOLDER = Path(__file__).parent / "facts"
-LONDON = ZoneInfo("Europe/London")
 ROLES = {
     "nora": "nurse",
     "victor": "physician",
@@ -266,7 +264,7 @@ def read(portal: InProcess, fake_api: FakeApi, case: Case) -> Iterator[str]:
     for row, answer in case.answers.items():
         fake_api.gives(row, answer)
     page = portal.visitor(case.who, ROLES.get(case.who, "patient")).get(case.path)
-    answers = Answers(fake_api.told, LONDON)
+    answers = Answers(fake_api.told, ZONE)
     yield f"== {case.who} {answers.named(case.path)}{case.note and f' ({case.note})'}"
     match page.headers["Content-Type"].partition(";")[0]:
         case "application/pdf":

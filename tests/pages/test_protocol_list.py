@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
 from portal.services.protocols import LIST_PROTOCOLS, Protocol, ProtocolStatus
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
 
 
 def test_each_row_begins_with_the_patient_and_the_day_of_the_plan(visitor: SignIn, fake_api: FakeApi) -> None:
-    today = datetime.now(ZoneInfo("Europe/London")).date()
+    today = datetime.now(ZONE).date()
     plan = Protocol(id="b", name="Standard, 225 IU", status=ProtocolStatus.ACTIVE, patient_id="p-2")
     hers = replace(plan, id="a", patient_name="Amelia Hart", start_date=today - timedelta(days=7))
     fake_api.gives(LIST_PROTOCOLS, [hers, plan, replace(plan, id="c", patient_id=None)])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -19,7 +18,7 @@ SignIn = Callable[..., Visitor]
 
 def form(days: int) -> ConsentForm:
     """A form that waits for its patient, for a procedure in so many days at the clinic."""
-    day = datetime.now(ZoneInfo("Europe/London")).date()
+    day = datetime.now(ZONE).date()
     return ConsentForm(
         id=f"c-{days}",
         title="Consent to IVF",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS, Severity
 from portal.services.patients import Patient
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.web import taken_doses
-from tests.support.fake_api import FakeApi, sample
+from tests.support.fake_api import ZONE, FakeApi, sample
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
@@ -43,7 +43,7 @@ PLAN = Protocol(
         ),
     ),
 )
-COLLECTION = Appointment(id="a-1", kind="Egg collection", start=datetime(2026, 11, 29, 8, tzinfo=UTC))
+COLLECTION = Appointment(id="a-1", kind="Egg collection", start=datetime(2026, 11, 29, 8, tzinfo=ZONE))
 
 
 def episode(plan: Protocol | None = PLAN, own: str = "amelia", **members: object) -> Episode:
@@ -53,11 +53,11 @@ def episode(plan: Protocol | None = PLAN, own: str = "amelia", **members: object
 
 @pytest.fixture
 def at(in_process: InProcess) -> Iterator[Callable[[str], None]]:
-    """Set the clinic's clock to a time in November 2026, when London keeps UTC."""
+    """Set the clinic’s clock to a time in November 2026."""
     before = in_process.clock.ahead
 
     def move(moment: str) -> None:
-        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=UTC).timestamp()
+        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=ZONE).timestamp()
 
     yield move
     in_process.clock.ahead = before

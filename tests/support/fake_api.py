@@ -20,6 +20,7 @@ from functools import cache
 from itertools import count
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qs, unquote, urlsplit
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -33,8 +34,11 @@ from portal.services.decoding import Page
 from portal.services.endpoints import ALL
 from portal.services.notifications import LIST_NOTIFICATIONS
 
-NOW = datetime(2026, 11, 24, 20, tzinfo=UTC)
-"""The moment from which sample instants are counted."""
+ZONE = ZoneInfo("America/Los_Angeles")
+"""The clinics', seven or eight hours behind UTC: by UTC, what happens there in the evening would be a day late."""
+
+NOW = datetime(2026, 11, 24, 20, tzinfo=ZONE).astimezone(UTC)
+"""The moment from which sample instants are counted, an evening at the clinics."""
 
 _TEXTS = {
     "time": "1{hour}:{minute:02}",
@@ -43,7 +47,7 @@ _TEXTS = {
     "email": "person{n}@mail.example",
     "phoneNumber": "+44207946{n:04}",
     "language": "en",
-    "timeZone": "Europe/London",
+    "timeZone": ZONE.key,
     "country": "GB",
     "color": "#0b6e4f",
     "mediaType": "application/pdf",

@@ -22,6 +22,7 @@ from portal.config.tenants import Side
 from portal.state.session_records import Person, SessionRecord, Tokens
 from portal.state.sessions import COOKIE
 from tests.support.clock import Clock
+from tests.support.fake_api import ZONE
 from tests.support.visitor import LocalSession, Visitor
 
 ISSUER = "http://id.localhost"
@@ -36,7 +37,7 @@ client_id = "{key}"
 client_secret_env = "CLIENT_SECRET"
 tenant_claim = "tenantid"
 tenant_id = "{key}-id"
-time_zone = "Europe/London"
+time_zone = "{zone}"
 country = "GB"
 languages = ["en", "es", "ar"]
 accent = "#0b6e4f"
@@ -73,7 +74,7 @@ class InProcess:
 
     def __init__(self, folder: Path, clock: Clock, *, dialect: str = "", **environment: str) -> None:
         tenants = folder / "tenants.toml"
-        tables = [_CLINIC.format(key=key, name=key.capitalize()) for key in CLINICS]
+        tables = [_CLINIC.format(key=key, name=key.capitalize(), zone=ZONE) for key in CLINICS]
         care = f'[care]\nbase_url = "http://api.localhost"\nauth_url = "{ISSUER}"\nidempotency = true\n'
         if dialect:
             (folder / "api.dialect.toml").write_text(dialect, encoding="utf-8")
