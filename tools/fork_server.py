@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import json
 import os
 import select
 import signal
 import socket
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 _ROOT = Path(__file__).parents[1]
 _LIBRARIES = (
@@ -41,17 +43,17 @@ _LIBRARIES = (
     *("whitenoise", "icalendar", "rcssmin", "rjsmin", "rfc8785", "alembic.command", "jsonschema_rs", "pypdf"),
 )
 _CLIENT = """
-import socket, sys
+import json, socket, sys
 asked = socket.socket(socket.AF_UNIX)
 asked.connect(sys.argv[1])
-asked.sendall(" ".join(sys.argv[2:]).encode() + b"\\n")
+asked.sendall(json.dumps(sys.argv[2:]).encode() + b"\\n")
 sys.exit(asked.recv(1)[0])
 """
 _SUBREAPER = 36
 """prctl(2): whoever loses its parent becomes a child of this process."""
 
 
-def command_for(folder: Path, tests: tuple[str, ...]) -> list[str]:
+def command_for(folder: Path, tests: Sequence[str]) -> list[str]:
     """Return the command that has the server at `folder` run these tests; its exit status is pytest's."""
     return [sys.executable, "-S", "-E", str(folder / "client.py"), str(folder / "socket"), *tests]
 
@@ -94,7 +96,7 @@ def _serve(listener: socket.socket, tree: Path, folder: Path) -> None:
     while True:
         asking, _ = listener.accept()
         with asking:
-            arguments = asking.makefile().readline().split()
+            arguments = json.loads(asking.makefile().readline())
             child = os.fork()
             if child == 0:
                 _test(arguments, folder)
@@ -103,17 +105,39 @@ def _serve(listener: socket.socket, tree: Path, folder: Path) -> None:
                 asking.sendall(bytes([status]))
 
 
+def failed_test(folder: Path) -> str:
+    """Return the test that failed in the last run, or the file that couldn't be read; empty if the run ended otherwise."""
+    file = folder / "failed"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+class _Failed:
+    """Notes which test failed."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        file.unlink(missing_ok=True)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._file.write_text(report.nodeid, encoding="utf-8")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._file.write_text(report.nodeid, encoding="utf-8")
+
+
 def _test(arguments: list[str], folder: Path) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
     output = os.open(folder / "last-run.log", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     for one in (1, 2):
         os.dup2(output, one)
+    failed = _Failed(folder / "failed")
     status = 1
     try:
-        status = int(
-            importlib.import_module("pytest").main(["-q", "-x", "-p", "no:cacheprovider", *arguments])
-        )
+        options = ["-q", "-x", "-p", "no:cacheprovider"]
+        status = int(importlib.import_module("pytest").main([*options, *arguments], plugins=[failed]))
     except Exception:  # noqa: BLE001 - whatever it is, the change broke it
         traceback.print_exc()
     finally:

@@ -5,8 +5,8 @@ three), then one of the small slips that can be made in a file: a comparison or 
 an argument, a call or a value left out, another member shown. The week seeds the draw, so that whoever runs it in one week
 tries the same mutants.
 
-Each is tried with the tests that name its file or stand at its place under tests/, then with their folder. The result, by
-area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
+Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: those nearest to its file first,
+then the pages' facts, then those that run least else, for a minute together. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -26,8 +27,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tools.fork_server import command_for, fork_server
+from tools.fork_server import command_for, failed_test, fork_server
 from tools.mutants import BY_CHANCE, ROOT, TABLE, copied
+from tools.reach import FOLDER, Reached, read
 
 _WORK = ROOT / "var" / "mutants"
 _COUNT = 200
@@ -47,11 +49,12 @@ AREAS = {
 """What a file belongs to: the first whose pattern is found in its path."""
 
 _MORE_TESTS = {
-    "templates/": ("tests/pages",),
-    "portal/views/": ("tests/pages",),
     "static/scripts/": ("tests/browser/test_journeys.py", "tests/browser/test_session_end.py"),
 }
 """Tests of a whole folder, beside those that name a file."""
+
+_SECONDS = 60.0
+"""How long the tests of one mutant may take together, by what they took when they were watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,24 +232,63 @@ def _in_script(text: str) -> Iterator[Change]:
             yield Change(found.start(), found.end(), new, what)
 
 
-def nearest_tests(path: str, root: Path = ROOT) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tests nearest to a file, and the folder to try when they notice nothing."""
+class Watched:
+    """Which tests to try a change with, by what they were seen to run (`tools/reach.py`)."""
+
+    def __init__(self, reached: list[Reached], root: Path = ROOT) -> None:
+        self._root = root
+        self._by_path: dict[str, list[Reached]] = {}
+        for test in reached:
+            for path in {path for path, _ in test.calls}:
+                self._by_path.setdefault(path, []).append(test)
+
+    def for_(self, mutant: Mutant) -> list[str]:
+        """Return the tests that run the function of a change, or its file where no function does; the likeliest first.
+
+        They are chosen so that together they take no longer than `_SECONDS`.
+        """
+        near = _nearest(mutant.path, self._root)
+        function = _function_at(mutant, self._root)
+        reaching = self._by_path.get(mutant.path, [])
+        inside = [test for test in reaching if (mutant.path, function) in test.calls] or reaching
+
+        def likelihood(test: Reached) -> tuple[bool, bool, int]:
+            file = test.test.partition("::")[0]
+            return file not in near, not file.startswith("tests/pages"), len(test.calls)
+
+        chosen: list[str] = []
+        seconds = 0.0
+        for test in sorted(inside, key=likelihood):
+            if (seconds := seconds + test.seconds) > _SECONDS and chosen:
+                break
+            chosen.append(test.test)
+        return chosen or near[:12]
+
+
+def _function_at(mutant: Mutant, root: Path) -> int:
+    """The first line of the innermost function around a change, with its decorators; 0 outside of any."""
+    if not mutant.path.endswith(".py"):
+        return 0
+    around = [
+        min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        for node in ast.walk(ast.parse((root / mutant.path).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.lineno <= mutant.line <= (node.end_lineno or 0)
+    ]
+    return max(around, default=0)
+
+
+def _nearest(path: str, root: Path = ROOT) -> list[str]:
+    """The test files that bear a file's name or speak of it, and those that hold all of its kind."""
     file = Path(path)
     names = (path, file.with_suffix("").as_posix().replace("/", "."))
-    mirrored = root / "tests" / Path(*file.parts[1:]).parent
-    if file.parts[0] == "templates":
-        mirrored = root / "tests" / "views" / Path(*file.parts[1:]).parent
-    while not mirrored.is_dir() or mirrored == root / "tests":
-        mirrored = mirrored.parent if mirrored != root / "tests" else root / "tests" / "pages"
     named = [
         test.relative_to(root).as_posix()
         for test in sorted((root / "tests").rglob("test_*.py"))
         if test.stem.removeprefix("test_").startswith(file.stem.strip("_"))
         or any(name in test.read_text(encoding="utf-8") for name in names)
     ]
-    more = [tests for folder, group in _MORE_TESTS.items() if path.startswith(folder) for tests in group]
-    near = tuple(dict.fromkeys((*more, *named[:12])))
-    return near, (mirrored.relative_to(root).as_posix(),)
+    more = [test for folder, group in _MORE_TESTS.items() if path.startswith(folder) for test in group]
+    return list(dict.fromkeys((*more, *named)))
 
 
 def main() -> int:
@@ -258,6 +300,7 @@ def main() -> int:
     os.nice(10)
     mutants = drawn(given.week)
     tree = copied()
+    tests = Watched(_watched(tree, given.week))
     kept = _WORK / f"chance-{given.week}.json"
     outcomes: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
     with fork_server(tree, _WORK):
@@ -265,7 +308,7 @@ def main() -> int:
             if until <= time.monotonic():
                 break
             if (key := json.dumps(asdict(mutant))) not in outcomes:
-                outcomes[key] = _tried(tree, mutant)
+                outcomes[key] = _tried(tree, mutant, tests.for_(mutant))
                 kept.write_text(json.dumps(outcomes, indent=1))
                 print(outcomes[key], mutant.path, mutant.line, mutant.change.what, flush=True)
     found = [(mutant, outcomes.get(json.dumps(asdict(mutant)), "")) for mutant in mutants]
@@ -274,24 +317,43 @@ def main() -> int:
     return 0
 
 
-def _tried(tree: Path, mutant: Mutant) -> str:
+def _watched(tree: Path, week: str) -> list[Reached]:
+    """What the tests run: watched once in a week, all of them but the browser's."""
+    kept = _WORK / f"reach-{week}"
+    if not kept.exists():
+        command = (
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "tools.reach",
+            "-n",
+            "auto",
+            "--dist",
+            "loadfile",
+        )
+        subprocess.run([*command, "--ignore", "tests/browser"], cwd=tree, check=False)
+        shutil.move(tree / FOLDER.relative_to(ROOT), kept)
+    return read(kept)
+
+
+def _tried(tree: Path, mutant: Mutant, tests: list[str]) -> str:
     """Whether the tests notice this: "noticed", "survived"; "none" if it can't be told, as its tests fail anyway."""
+    if not tests:
+        return "survived"
     file = tree / mutant.path
     text = file.read_text(encoding="utf-8")
-    for tests in nearest_tests(mutant.path):
-        if not tests:
-            continue
-        try:
-            file.write_text(mutant.change.made_in(text), encoding="utf-8")
-            if not _pass(tree, tests):
-                file.write_text(text, encoding="utf-8")
-                return "noticed" if _pass(tree, tests) else "none"
-        finally:
-            file.write_text(text, encoding="utf-8")
-    return "survived"
+    try:
+        file.write_text(mutant.change.made_in(text), encoding="utf-8")
+        if _pass(tree, tests):
+            return "survived"
+    finally:
+        file.write_text(text, encoding="utf-8")
+    return "noticed" if _pass(tree, [failed_test(_WORK)] if failed_test(_WORK) else tests) else "none"
 
 
-def _pass(tree: Path, tests: tuple[str, ...]) -> bool:
+def _pass(tree: Path, tests: list[str]) -> bool:
     try:
         return (
             subprocess.run(command_for(_WORK, tests), cwd=tree, check=False, timeout=_TIMEOUT).returncode == 0

@@ -9,6 +9,8 @@ import sys
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from tools import reach
+
 _MAIN = "portal.careservice.__main__"
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload([__name__, _MAIN, "portal.server.worker"])
@@ -28,5 +30,6 @@ def _run(arguments: list[str], environment: dict[str, str], log: Path) -> None:
     with log.open("ab") as output:
         for standard in (1, 2):
             os.dup2(output.fileno(), standard)
+    reach.begin()
     # Imported here, so that this process has what the forking one has and nothing of the tests.
     sys.exit(importlib.import_module(_MAIN).main(arguments))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from tools.mutants import ROOT
-from tools.random_mutants import Change, Mutant, area_of, changes_of, drawn, nearest_tests, section
+from tools.random_mutants import Change, Mutant, Watched, area_of, changes_of, drawn, section
+from tools.reach import Reached
 
 WEEK = "2026-W48"
 
@@ -54,13 +56,32 @@ def test_notes_and_types_are_left_alone() -> None:
     assert not [*changes_of(".js", "// a === b")]
 
 
-def test_the_nearest_tests_are_tried_first_then_their_folder() -> None:
-    near, wide = nearest_tests("portal/web/act_once.py")
-    assert "tests/web/test_act_once.py" in near
-    assert wide == ("tests/web",)
-    near, wide = nearest_tests("templates/storage/show.html")
-    assert near[0] == "tests/pages"
-    assert wide == ("tests/views/storage",)
+def test_a_change_is_tried_with_the_tests_that_run_its_function(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "portal").mkdir()
+    (tmp_path / "portal/a.py").write_text(
+        "LIMIT = 1\n\n\n@cache\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n"
+    )
+    of_f, of_g, template = ("portal/a.py", 4), ("portal/a.py", 9), ("templates/b.html", 1)
+    reached = [
+        Reached("tests/web/test_b.py::wide", 1.0, frozenset({of_f, of_g})),
+        Reached("tests/web/test_b.py::narrow", 1.0, frozenset({of_f})),
+        Reached("tests/web/test_a.py::test", 1.0, frozenset({of_f, of_g, template})),
+        Reached("tests/pages/test_facts.py::test", 100.0, frozenset({of_f, template})),
+    ]
+    tests = Watched(reached, tmp_path)
+
+    def tried(path: str, line: int) -> list[str]:
+        return tests.for_(Mutant(path, line, "", Change(0, 1, "", "")))
+
+    assert tried("portal/a.py", 6) == ["tests/pages/test_facts.py::test"], "the first, however long it takes"
+    assert tried("portal/a.py", 10) == ["tests/web/test_b.py::wide", "tests/web/test_a.py::test"]
+    (tmp_path / "tests/test_a.py").touch()
+    assert tried("templates/a.html", 1) == ["tests/test_a.py"]
+    (tmp_path / "tests/web").mkdir(exist_ok=True)
+    (tmp_path / "tests/web/test_b.py").write_text("portal/a.py")
+    assert tried("portal/a.py", 6)[:2] == ["tests/web/test_b.py::narrow", "tests/web/test_b.py::wide"]
+    assert tried("templates/b.html", 7) == ["tests/pages/test_facts.py::test"]
 
 
 def test_the_result_is_told_by_area_with_what_survived() -> None:
