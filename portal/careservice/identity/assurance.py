@@ -1,24 +1,33 @@
-"""How somebody signed in: methods (`amr`, RFC 8176), their class (`acr`, OpenID Connect Core §2), and one-time codes."""
+"""How somebody signed in: methods (`amr`, RFC 8176), their class (`acr`, OpenID Connect Core §2), one-time and recovery codes."""
 
 from __future__ import annotations
 
 import base64
 import hmac
+import secrets
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
 
-from portal.careservice.identity.tables import Person
+from portal.careservice.identity.tables import Passkey, Person, RecoveryCode, digest
 
 ONE_FACTOR = "https://refeds.org/profile/sfa"
 TWO_FACTORS = "https://refeds.org/profile/mfa"
-CLASSES = (ONE_FACTOR, TWO_FACTORS)
-"""The classes that this server can tell, the weakest first (REFEDS SFA and MFA profiles)."""
+UNPHISHABLE = "phr"
+UNPHISHABLE_HARDWARE = "phrh"
+CLASSES = (ONE_FACTOR, TWO_FACTORS, UNPHISHABLE, UNPHISHABLE_HARDWARE)
+"""The classes that this server can tell, the weakest first (REFEDS SFA and MFA profiles, OpenID Connect EAP ACR Values 1.0)."""
 
 PASSWORD = ("pwd",)
 PASSWORD_AND_CODE = ("pwd", "otp", "mfa")
+PASSWORD_AND_RECOVERY = ("pwd", "recovery", "mfa")
+"""RFC 8176 has no word for a recovery code."""
+
+RECOVERY_CODES = 10
 
 _STEP_SECONDS = 30
 _STEPS = (0, -1, 1)
@@ -26,8 +35,39 @@ _STEPS = (0, -1, 1)
 
 
 def class_of(amr: Sequence[str]) -> str:
-    """The class of a sign-in by these methods."""
+    """The strongest class of a sign-in by these methods."""
+    if "hwk" in amr or "swk" in amr:
+        return UNPHISHABLE_HARDWARE if "hwk" in amr else UNPHISHABLE
     return TWO_FACTORS if "mfa" in amr else ONE_FACTOR
+
+
+def class_told(acr_values: Iterable[str], amr: Sequence[str]) -> str:
+    """The class to tell a client: the first that it asked for and that a sign-in by these methods is of, else the strongest."""
+    reached = CLASSES[: CLASSES.index(class_of(amr)) + 1]
+    return next((value for value in acr_values if value in reached), reached[-1])
+
+
+def methods_of(passkey: Passkey) -> tuple[str, ...]:
+    """The methods of a sign-in by this passkey, whose device checked who holds it."""
+    return ("swk" if passkey.is_synced else "hwk", "user", "mfa")
+
+
+def has_second_step(person: Person) -> bool:
+    """Whether the person has more than a password."""
+    return person.totp_secret is not None or bool(person.passkeys)
+
+
+def can_do_more(person: Person, acr_values: Iterable[str], amr: Sequence[str]) -> bool:
+    """Whether a client asks for more than a sign-in by these methods, and the person has more.
+
+    Who has no more is let in by what they have, as for any voluntary claim (OpenID Connect Core §5.5.1.1): the tokens say so.
+    """
+    if is_met(acr_values, amr):
+        return False
+    ways = [methods_of(passkey) for passkey in person.passkeys]
+    if person.totp_secret:
+        ways.append(PASSWORD_AND_CODE)
+    return any(CLASSES.index(class_of(way)) > CLASSES.index(class_of(amr)) for way in ways)
 
 
 def is_met(acr_values: Iterable[str], amr: Sequence[str]) -> bool:
@@ -52,6 +92,32 @@ def take_code(person: Person, code: str, moment: datetime) -> bool:
             person.totp_used_step = step
             return True
     return False
+
+
+def new_recovery_codes(session: Session, person: Person) -> list[str]:
+    """Replace the person's recovery codes and return the new ones; only their digests are kept.
+
+    They are 20 digits each (66 bits), so that every keyboard has them.
+    """
+    session.execute(delete(RecoveryCode).where(RecoveryCode.person_id == person.id))
+    codes = [f"{secrets.randbelow(10**20):020}" for _ in range(RECOVERY_CODES)]
+    session.add_all(RecoveryCode(code_hash=digest(code), person_id=person.id) for code in codes)
+    return ["-".join(code[at : at + 5] for at in range(0, len(code), 5)) for code in codes]
+
+
+def take_recovery_code(session: Session, person: Person, code: str) -> bool:
+    """Whether it is one of the person's recovery codes that is left. Each is taken once."""
+    plain = code.replace("-", "")
+    used = delete(RecoveryCode).where(
+        RecoveryCode.person_id == person.id, RecoveryCode.code_hash == digest(plain)
+    )
+    return session.execute(used.returning(RecoveryCode.code_hash)).first() is not None
+
+
+def recovery_codes_left(session: Session, person: Person) -> int:
+    """How many of the person's recovery codes are left."""
+    counted = select(func.count()).select_from(RecoveryCode).where(RecoveryCode.person_id == person.id)
+    return session.scalar(counted) or 0
 
 
 def _totp(person: Person) -> TOTP:

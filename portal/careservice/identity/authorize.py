@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import is_recent, now, recent
-from portal.careservice.identity import dpop, sessions, throttle
-from portal.careservice.identity.assurance import is_met
+from portal.careservice.identity import dpop, passkeys, sessions, throttle
+from portal.careservice.identity.assurance import can_do_more
 from portal.careservice.identity.authorization_request import (
     SUPPORTED,
     RefusedRequest,
@@ -27,10 +27,11 @@ from portal.careservice.identity.authorization_request import (
     repeated,
     single_values,
     validate,
+    with_parameters,
 )
 from portal.careservice.identity.pages import bp, page, see_other, set_cookie
 from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
-from portal.careservice.identity.tables import AuthorizationRequest, Person, SignIn, digest
+from portal.careservice.identity.tables import AuthorizationRequest, SignIn, digest
 from portal.careservice.settings import current_settings
 
 BROWSER_COOKIE = "idsrv_browser"
@@ -155,17 +156,17 @@ def _supported(given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name in SUPPORTED}
 
 
-def can_do_more(person: Person, asked: ValidatedRequest, amr: Sequence[str]) -> bool:
-    """Whether the request asks for more than a sign-in by these methods, and the person has a one-time code.
-
-    Who has none is let in by what they have, as for any voluntary claim (OpenID Connect Core §5.5.1.1): the tokens say so.
-    """
-    return person.totp_secret is not None and not is_met(asked.acr_values, amr)
+def asked_again_elsewhere(session: Session, asked: ValidatedRequest) -> str:
+    """The address, at the name that passkeys are made for, where the same request asks for a sign-in again."""
+    parameters = {**_supported(dict(asked.parameters)), "prompt": "login"}
+    handle = _store(session, parameters, current_settings().lifetimes.pushed_request, is_pushed=True)
+    query = {"client_id": asked.client.client_id, "request_uri": _URN + handle}
+    return with_parameters(f"{passkeys.origin()}/connect/authorize", query)
 
 
 def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest, *, at_any_strength: bool = False) -> bool:
     """Whether this browser's sign-in satisfies the request, so that the password isn't needed again."""
-    if not at_any_strength and can_do_more(sign_in.person, asked, sign_in.amr):
+    if not at_any_strength and can_do_more(sign_in.person, asked.acr_values, sign_in.amr):
         return False
     if sign_in.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
         return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from flask import Response, jsonify, make_response, request
 
 from portal.careservice import database
-from portal.careservice.identity import authorize, discovery, dpop, sign_in, sign_out
+from portal.careservice.identity import account, authorize, discovery, dpop, sign_in, sign_out
 from portal.careservice.identity.pages import bp
 from portal.careservice.identity.server import server
 from portal.careservice.identity.tables import Person
 from portal.careservice.identity.tokens import InvalidToken, NoToken, claims_of, verify_presented
 
-PAGES = (discovery, authorize, sign_in, sign_out)
+PAGES = (discovery, authorize, sign_in, account, sign_out)
 """The other modules with views on `bp`."""
 
 

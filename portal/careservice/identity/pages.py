@@ -18,7 +18,10 @@ bp = Blueprint("identity", __name__)
 
 _FOR_BROWSERS = frozenset(
     f"{bp.name}.{view}"
-    for view in ("authorize", "show_sign_in", "sign_in", "show_code", "sign_in_with_code", "end_session")
+    for view in (
+        *("authorize", "show_sign_in", "sign_in", "show_code", "sign_in_with_code", "show_passkey"),
+        *("sign_in_with_passkey", "show_account", "sign_in_to_account", "change_account", "end_session"),
+    )
 )
 _LARGEST_FORM = 128 * 1024
 _ACCENT = "#3f5a63"
@@ -97,7 +100,7 @@ def page(
     response = make_response(body, status)
     targets = f"'self' {origin(leads_to)}" if leads_to else "'self'"
     response.headers["Content-Security-Policy"] = (
-        "default-src 'none'; style-src 'self'; img-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         f"form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
     )
     return response

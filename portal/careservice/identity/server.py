@@ -28,6 +28,7 @@ from sqlalchemy.orm import Session
 from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.identity import client_assertions, dpop, refresh_answers
+from portal.careservice.identity.assurance import class_told
 from portal.careservice.identity.authorization_request import OAuthRequest, ValidatedRequest, posted_request
 from portal.careservice.identity.tables import (
     AuthorizationCode,
@@ -166,6 +167,7 @@ class CodeGrant(AuthorizationCodeGrant):
                 sid=sign_in.sid,
                 auth_time=sign_in.auth_time,
                 amr=sign_in.amr,
+                acr=class_told(str(request.payload.data.get("acr_values", "")).split(), sign_in.amr),
                 dpop_jkt=request.payload.data.get("dpop_jkt"),
                 expires_at=now() + current_settings().lifetimes.code,
             )
@@ -201,6 +203,7 @@ class CodeGrant(AuthorizationCodeGrant):
             scope=code.scope,
             auth_time=code.auth_time,
             amr=code.amr,
+            acr=code.acr,
             dpop_jkt=_key_for(code.dpop_jkt),
             ends_at=now() + current_settings().lifetimes.refresh_token,
         )

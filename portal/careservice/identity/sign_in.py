@@ -1,4 +1,4 @@
-"""The sign-in page: user name and password for a waiting authorization request, and a one-time code if it asks for one."""
+"""The sign-in page: user name and password or a passkey for a waiting authorization request, and a second step if it asks for one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,22 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
-from portal.careservice.identity import passwords, sessions, throttle
-from portal.careservice.identity.assurance import PASSWORD, PASSWORD_AND_CODE, code_at, take_code
+from portal.careservice.identity import passkeys, passwords, sessions, throttle
+from portal.careservice.identity.assurance import (
+    PASSWORD,
+    PASSWORD_AND_CODE,
+    PASSWORD_AND_RECOVERY,
+    can_do_more,
+    code_at,
+    has_second_step,
+    methods_of,
+    take_code,
+    take_recovery_code,
+)
 from portal.careservice.identity.authorization_request import RefusedRequest, ValidatedRequest
 from portal.careservice.identity.authorize import (
     CHECKED,
-    can_do_more,
+    asked_again_elsewhere,
     checked,
     grant,
     refuse,
@@ -59,8 +69,8 @@ def sign_in() -> Response:
         asked = checked(session, _parameters(waiting))
     except RefusedRequest as refused:
         return refuse(refused)
-    username = _printable(request.form.get("username", "")).strip()[:64].casefold()
-    person = _account(session, asked, username)
+    username = typed_username()
+    person = account(session, asked.tenant.id, username)
     attempt = throttle.begin_attempt(session, asked.tenant.id, username)
     if isinstance(attempt, throttle.Wait):
         response = _page(session, asked, handle, username, status=429, error="wait", seconds=attempt.seconds)
@@ -70,16 +80,51 @@ def sign_in() -> Response:
     # No transaction is open while hashing: on SQLite it would block all other writers.
     if not passwords.matches(request.form.get("password", ""), kept) or person is None:
         return _page(session, asked, handle, username, status=401, error="wrong")
-    if can_do_more(person, asked, PASSWORD):  # the attempt counts until the code is right too
+    if can_do_more(person, asked.acr_values, PASSWORD):  # the attempt counts until the code is right too
         waiting.parameters = {**waiting.parameters, CHECKED: person.id}
         session.commit()
         return see_other(url_for(".show_code", request=handle))
     return _finish(session, asked, waiting, person, PASSWORD, attempt)
 
 
+@bp.get("/sign-in/passkey")
+def show_passkey() -> Response:
+    """To the same sign-in at the name that passkeys are made for, where this page has another."""
+    session = database.session_for_writing()
+    waiting = waiting_request(session, request.args.get("request", ""))
+    if waiting is None or not _is_open(waiting) or passkeys.name() is None:
+        return _too_late(waiting)
+    try:
+        asked = checked(session, _parameters(waiting))
+    except RefusedRequest as refused:
+        return refuse(refused)
+    return see_other(asked_again_elsewhere(session, asked))
+
+
+@bp.post("/sign-in/passkey")
+def sign_in_with_passkey() -> Response:
+    """Check what the browser's passkey signed and redirect back to the client with a code."""
+    session = database.session()
+    handle = request.form.get("request", "")
+    waiting = waiting_request(session, handle)
+    if waiting is None or not _is_open(waiting):
+        return _too_late(waiting)
+    try:
+        asked = checked(session, _parameters(waiting))
+    except RefusedRequest as refused:
+        return refuse(refused)
+    try:
+        person, passkey = passkeys.owner(
+            session, request.form.get("credential", ""), _challenge(handle), asked.tenant.id
+        )
+    except passkeys.PasskeyRefused:
+        return _page(session, asked, handle, "", status=401, error="passkey")
+    return _finish(session, asked, waiting, person, methods_of(passkey))
+
+
 @bp.get("/sign-in/code")
 def show_code() -> Response:
-    """The form for the one-time code of the person whose password has been checked."""
+    """The form for the second step of the person whose password has been checked."""
     session = database.session()
     handle = request.args.get("request", "")
     waiting = waiting_request(session, handle)
@@ -91,7 +136,7 @@ def show_code() -> Response:
 
 @bp.post("/sign-in/code")
 def sign_in_with_code() -> Response:
-    """Check the one-time code and redirect back to the client with an authorization code."""
+    """Check the one-time or recovery code and redirect back to the client with an authorization code."""
     session = database.session()
     handle = request.form.get("request", "")
     waiting = waiting_request(session, handle)
@@ -108,10 +153,19 @@ def sign_in_with_code() -> Response:
         response.headers["Retry-After"] = str(attempt.seconds)
         return response
     session.refresh(person, with_for_update=True)
-    if not take_code(person, "".join(request.form.get("code", "")[:20].split()), now()):
+    amr = take_any_code(session, person, request.form.get("code", ""))
+    if amr is None:
         session.commit()
         return _code_page(session, waiting, handle, person, 401, error="wrong")
-    return _finish(session, asked, waiting, person, PASSWORD_AND_CODE, attempt)
+    return _finish(session, asked, waiting, person, amr, attempt)
+
+
+def take_any_code(session: Session, person: Person, typed: str) -> Sequence[str] | None:
+    """The methods of a sign-in with the person's password and this one-time or recovery code; None if it is neither."""
+    code = "".join(typed[:40].split())
+    if take_code(person, code, now()):
+        return PASSWORD_AND_CODE
+    return PASSWORD_AND_RECOVERY if take_recovery_code(session, person, code) else None
 
 
 def _finish(
@@ -120,10 +174,11 @@ def _finish(
     waiting: AuthorizationRequest,
     person: Person,
     amr: Sequence[str],
-    attempt: throttle.Attempt,
+    attempt: throttle.Attempt | None = None,
 ) -> Response:
     """Sign the person in by these methods and redirect back to the client."""
-    attempt.succeeded(session)
+    if attempt:
+        attempt.succeeded(session)
     session.refresh(waiting, with_for_update=True)
     if not _is_open(waiting):  # the same form, sent twice at once
         return _too_late(waiting)
@@ -139,19 +194,39 @@ def _finish(
     return response
 
 
-def _account(session: Session, asked: ValidatedRequest, username: str) -> Person | None:
-    """The active person of the client's clinic with this name."""
+def typed_username() -> str:
+    """The user name in the form, as accounts have it."""
+    return _printable(request.form.get("username", "")).strip()[:64].casefold()
+
+
+def account(session: Session, tenant_id: str, username: str) -> Person | None:
+    """The active person of the clinic with this name."""
     return session.scalar(
         select(Person).where(
-            Person.username == username, Person.tenant_id == asked.tenant.id, Person.is_active.is_(True)
+            Person.username == username, Person.tenant_id == tenant_id, Person.is_active.is_(True)
         )
     )
 
 
+def _challenge(handle: str) -> bytes:
+    """What a passkey signs for a waiting request, which is answered once."""
+    return passkeys.challenge("sign-in", handle)
+
+
+def _passkey_choice(handle: str) -> dict[str, object]:
+    """How a page offers passkeys: with the browser's own dialog, by a link to where they work, or not at all."""
+    is_here = passkeys.name() is not None and passkeys.is_here()
+    return {
+        "has_passkeys": passkeys.name() is not None,
+        "passkey_options": passkeys.asked_to_sign_in(_challenge(handle)) if is_here else None,
+        "account_origin": "" if is_here or passkeys.name() is None else passkeys.origin(),
+    }
+
+
 def _checked_person(session: Session, waiting: AuthorizationRequest | None) -> Person | None:
-    """The active person whose password has been checked for this request, and who has a one-time code."""
+    """The active person whose password has been checked for this request, and who has a second step."""
     person = session.get(Person, str(waiting.parameters.get(CHECKED, ""))) if waiting else None
-    return person if person and person.is_active and person.totp_secret else None
+    return person if person and person.is_active and has_second_step(person) else None
 
 
 def _is_open(waiting: AuthorizationRequest) -> bool:
@@ -185,6 +260,7 @@ def _page(
         seconds=seconds,
         again=again,
         people=_sample_people(session, asked),
+        **_passkey_choice(handle),
     )
 
 
@@ -207,7 +283,8 @@ def _code_page(
         handle=handle,
         error=error,
         seconds=seconds,
-        code=code_at(person, now()) if current_settings().demo else None,
+        code=code_at(person, now()) if current_settings().demo and person.totp_secret else None,
+        **(_passkey_choice(handle) if person.passkeys else {"has_passkeys": False}),
     )
 
 

@@ -61,11 +61,38 @@ class Person(Base):
     totp_used_step: Mapped[int] = mapped_column(default=0)
 
     tenant: Mapped[Tenant] = relationship(lazy="joined", innerjoin=True)
+    passkeys: Mapped[list[Passkey]] = relationship(order_by="Passkey.created_at")
 
     @property
     def name(self) -> str:
         """The full name, given name first."""
         return f"{self.given_name} {self.family_name}"
+
+
+class Passkey(Base):
+    """A person's key for signing in without a password (WebAuthn); `credential_id` and `public_key` (COSE) are base64url.
+
+    `is_synced`: its owner's devices share it, so that it isn't bound to one piece of hardware.
+    """
+
+    __tablename__ = "passkeys"
+
+    credential_id: Mapped[str] = mapped_column(String(1400), primary_key=True)
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id), index=True)
+    public_key: Mapped[str] = mapped_column(Text)
+    sign_count: Mapped[int]
+    is_synced: Mapped[bool]
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+
+class RecoveryCode(Base):
+    """A code that stands in once for a one-time code or a passkey that is lost."""
+
+    __tablename__ = "recovery_codes"
+
+    code_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id), index=True)
 
 
 class Client(Base):
@@ -193,7 +220,8 @@ class Grant(Base):
     """What a person's sign-in granted one client: the family of all tokens issued from one code.
 
     Revoking it, alone or with all others of its `sid`, revokes all its tokens. `auth_time` is when the person
-    entered their password, `amr` how they signed in, `dpop_jkt` the key that its tokens are bound to (RFC 9449), if any; `ends_at` is when its last token expires.
+    signed in, `amr` how, `acr` the class that the client is told, `dpop_jkt` the key that its tokens are bound to (RFC 9449),
+    if any; `ends_at` is when its last token expires.
     """
 
     __tablename__ = "grants"
@@ -205,6 +233,7 @@ class Grant(Base):
     scope: Mapped[str]
     auth_time: Mapped[datetime]
     amr: Mapped[list[str]]
+    acr: Mapped[str] = mapped_column(String(255))
     dpop_jkt: Mapped[str | None] = mapped_column(String(43))
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
@@ -225,6 +254,7 @@ class AuthorizationCode(Base):
     sid: Mapped[Id]
     auth_time: Mapped[datetime]
     amr: Mapped[list[str]]
+    acr: Mapped[str] = mapped_column(String(255))
     dpop_jkt: Mapped[str | None] = mapped_column(String(43))
     expires_at: Mapped[datetime] = mapped_column(index=True)
     grant_id: Mapped[Id | None]

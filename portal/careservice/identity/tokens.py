@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.identity import dpop
-from portal.careservice.identity.assurance import class_of
 from portal.careservice.identity.keys import ALGORITHM, signing_key, verification_keys
 from portal.careservice.identity.tables import Client, Grant, Person, RevokedToken
 from portal.careservice.ids import new_id
@@ -105,7 +104,7 @@ def id_token(
 
 def _how(grant: Grant) -> dict[str, Any]:
     """How the person signed in (OpenID Connect Core §2, RFC 9068 §2.2.1)."""
-    return {"acr": class_of(grant.amr), "amr": grant.amr}
+    return {"acr": grant.acr, "amr": grant.amr}
 
 
 def logout_token(session: Session, client: Client, sub: str, sid: str) -> str:

@@ -25,11 +25,73 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "أدخل كلمة المرور مرة أخرى لنتأكد من أنك أنت.",
     ),
     "One more step": ("Un paso más", "خطوة أخرى"),
-    "Your clinic asks for a code from your authenticator app.": (
-        "Tu clínica pide un código de tu aplicación de autenticación.",
-        "تطلب عيادتك رمزًا من تطبيق المصادقة لديك.",
+    "Your clinic asks for a code from your authenticator app, or one of your recovery codes.": (
+        "Tu clínica pide un código de tu aplicación de autenticación o uno de tus códigos de recuperación.",
+        "تطلب عيادتك رمزًا من تطبيق المصادقة لديك، أو أحد رموز الاسترداد الخاصة بك.",
     ),
-    "One-time code": ("Código de un solo uso", "رمز لمرة واحدة"),
+    "Code": ("Código", "الرمز"),
+    "Use a passkey": ("Usar una clave de acceso", "استخدام مفتاح مرور"),
+    "The passkey wasn’t used. Try again, or sign in another way.": (
+        "No se ha usado la clave de acceso. Inténtalo de nuevo o inicia sesión de otra manera.",
+        "لم يُستخدم مفتاح المرور. حاول مرة أخرى أو سجّل الدخول بطريقة أخرى.",
+    ),
+    "That passkey isn’t known here. Use another one, or your password.": (
+        "Esa clave de acceso no se conoce aquí. Usa otra, o tu contraseña.",
+        "مفتاح المرور هذا غير معروف هنا. استخدم مفتاحًا آخر أو كلمة المرور.",
+    ),
+    "Passkeys and recovery codes": (
+        "Claves de acceso y códigos de recuperación",
+        "مفاتيح المرور ورموز الاسترداد",
+    ),
+    "Passkeys": ("Claves de acceso", "مفاتيح المرور"),
+    "Recovery codes": ("Códigos de recuperación", "رموز الاسترداد"),
+    "User name, password and code don’t go together. Check all three.": (
+        "El nombre de usuario, la contraseña y el código no coinciden. Revisa los tres.",
+        "اسم المستخدم وكلمة المرور والرمز غير متطابقة. تحقّق من الثلاثة.",
+    ),
+    "Sign in to see and change them.": (
+        "Inicia sesión para verlos y cambiarlos.",
+        "سجّل الدخول لعرضها وتغييرها.",
+    ),
+    "From your authenticator app, or a recovery code. Leave it empty if you have neither.": (
+        "De tu aplicación de autenticación, o un código de recuperación. Déjalo vacío si no tienes ninguno.",
+        "من تطبيق المصادقة لديك، أو رمز استرداد. اتركه فارغًا إن لم يكن لديك أي منهما.",
+    ),
+    "You have a passkey and no code? Sign in to the portal with the passkey, then open this page again.": (
+        "¿Tienes una clave de acceso y ningún código? Inicia sesión en el portal con ella y vuelve a abrir esta página.",
+        "لديك مفتاح مرور وليس لديك رمز؟ سجّل الدخول إلى البوابة بمفتاح المرور، ثم افتح هذه الصفحة من جديد.",
+    ),
+    "This is a demo: their apps would show these codes now.": (
+        "Esto es una demostración: sus aplicaciones mostrarían ahora estos códigos.",
+        "هذا عرض تجريبي: تعرض تطبيقاتهم الآن هذه الرموز.",
+    ),
+    "Nothing was added": ("No se ha añadido nada", "لم يُضف شيء"),
+    "The passkey couldn’t be added. Try again.": (
+        "No se ha podido añadir la clave de acceso. Inténtalo de nuevo.",
+        "تعذّرت إضافة مفتاح المرور. حاول مرة أخرى.",
+    ),
+    "No passkey was added. Try again.": (
+        "No se ha añadido ninguna clave de acceso. Inténtalo de nuevo.",
+        "لم يُضف مفتاح مرور. حاول مرة أخرى.",
+    ),
+    "Your new recovery codes": ("Tus nuevos códigos de recuperación", "رموز الاسترداد الجديدة"),
+    "Write them down or print them now: they aren’t shown again. Each works once, in place of a code or a lost passkey.": (
+        "Anótalos o imprímelos ahora: no se volverán a mostrar. Cada uno sirve una vez, en lugar de un código o de una "
+        "clave de acceso perdida.",
+        "اكتبها أو اطبعها الآن: لن تُعرض مرة أخرى. يعمل كل منها مرة واحدة بدلًا من رمز أو من مفتاح مرور مفقود.",
+    ),
+    "On all your devices": ("En todos tus dispositivos", "على جميع أجهزتك"),
+    "On one device": ("En un dispositivo", "على جهاز واحد"),
+    "Remove": ("Quitar", "إزالة"),
+    "You have none. With a passkey you sign in with your finger, your face or your device’s PIN, without a password.": (
+        "No tienes ninguna. Con una clave de acceso entras con el dedo, la cara o el PIN de tu dispositivo, sin "
+        "contraseña.",
+        "ليس لديك أي منها. بمفتاح المرور تسجّل الدخول ببصمتك أو وجهك أو رمز جهازك، دون كلمة مرور.",
+    ),
+    "Add a passkey": ("Añadir una clave de acceso", "إضافة مفتاح مرور"),
+    "Left: %(left)s": ("Quedan: %(left)s", "المتبقي: %(left)s"),
+    "Make new recovery codes": ("Crear nuevos códigos de recuperación", "إنشاء رموز استرداد جديدة"),
+    "The old ones stop working.": ("Los anteriores dejan de funcionar.", "تتوقف الرموز القديمة عن العمل."),
     "That code isn’t right, or was used already. Type the one that the app shows now.": (
         "Ese código no es correcto o ya se ha usado. Escribe el que la aplicación muestra ahora.",
         "هذا الرمز غير صحيح أو سبق استخدامه. اكتب الرمز الذي يعرضه التطبيق الآن.",

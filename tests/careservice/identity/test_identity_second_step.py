@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from portal.careservice.identity.assurance import ONE_FACTOR, TWO_FACTORS
+from portal.careservice.identity.assurance import CLASSES, ONE_FACTOR, TWO_FACTORS
 from portal.careservice.sample import people
 from tests.careservice.identity.identity_server import Browser, IdentityServer, answer_in
 
@@ -158,5 +158,5 @@ def test_the_demo_shows_the_code_of_its_sample_people(demo_server: IdentityServe
 
 def test_the_metadata_name_the_classes(server: IdentityServer) -> None:
     metadata = server.app.test_client().get("/.well-known/openid-configuration").get_json()
-    assert metadata["acr_values_supported"] == [ONE_FACTOR, TWO_FACTORS]
+    assert metadata["acr_values_supported"] == list(CLASSES)
     assert {"acr", "amr"} <= set(metadata["claims_supported"])

@@ -731,6 +731,7 @@ def upgrade() -> None:
         sa.Column("sid", sa.String(length=36), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("amr", sa.JSON(), nullable=False),
+        sa.Column("acr", sa.String(length=255), nullable=False),
         sa.Column("dpop_jkt", sa.String(length=43), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("grant_id", sa.String(length=36), nullable=True),
@@ -1027,6 +1028,7 @@ def upgrade() -> None:
         sa.Column("scope", sa.String(), nullable=False),
         sa.Column("auth_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("amr", sa.JSON(), nullable=False),
+        sa.Column("acr", sa.String(length=255), nullable=False),
         sa.Column("dpop_jkt", sa.String(length=43), nullable=True),
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
@@ -1084,6 +1086,33 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_messages_external_id"), ["external_id"], unique=False)
         batch_op.create_index(batch_op.f("ix_messages_tenant_id"), ["tenant_id"], unique=False)
         batch_op.create_index("ix_messages_thread", ["conversation_id", "sent_at"], unique=False)
+
+    op.create_table(
+        "passkeys",
+        sa.Column("credential_id", sa.String(length=1400), nullable=False),
+        sa.Column("person_id", sa.String(length=36), nullable=False),
+        sa.Column("public_key", sa.Text(), nullable=False),
+        sa.Column("sign_count", sa.Integer(), nullable=False),
+        sa.Column("is_synced", sa.Boolean(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("used_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name=op.f("fk_passkeys_person_id_people")),
+        sa.PrimaryKeyConstraint("credential_id", name=op.f("pk_passkeys")),
+    )
+    with op.batch_alter_table("passkeys", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_passkeys_person_id"), ["person_id"], unique=False)
+
+    op.create_table(
+        "recovery_codes",
+        sa.Column("code_hash", sa.String(length=64), nullable=False),
+        sa.Column("person_id", sa.String(length=36), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["person_id"], ["people.id"], name=op.f("fk_recovery_codes_person_id_people")
+        ),
+        sa.PrimaryKeyConstraint("code_hash", name=op.f("pk_recovery_codes")),
+    )
+    with op.batch_alter_table("recovery_codes", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_recovery_codes_person_id"), ["person_id"], unique=False)
 
     op.create_table(
         "sign_ins",

@@ -1,0 +1,49 @@
+"""A passkey of Chromium's own virtual authenticator: added at the identity server, then used to sign in to the portal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.stack import PASSWORD, PortalProcess
+
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+@pytest.fixture
+def device(chrome: Browser) -> Iterator[Page]:
+    """A browser whose device keeps passkeys, and whose owner unlocks it."""
+    context = chrome.new_context(locale="en-GB")
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    yield page
+    context.close()
+
+
+def test_a_passkey_is_added_and_signs_in(device: Page, stack: PortalProcess) -> None:
+    device.goto(stack.origin("riverside") + "/")
+    device.get_by_role("link", name="Passkeys and recovery codes").click()
+    device.get_by_label("User name").fill("grace")
+    device.get_by_label("Password").fill(PASSWORD)
+    device.get_by_role("button", name="Sign in").click()
+    device.get_by_role("button", name="Add a passkey").click()
+    expect(device.get_by_role("heading", name="Your new recovery codes")).to_be_visible()
+    expect(device.get_by_role("button", name="Remove")).to_have_count(1)
+    device.context.clear_cookies()
+    device.goto(stack.origin("riverside") + "/")
+    device.get_by_role("link", name="Use a passkey").click()
+    device.get_by_role("button", name="Use a passkey").click()
+    expect(device.get_by_role("heading", level=1)).to_have_text(re.compile("^Hello, "))
