@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, request
+from flask import Flask, g, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import decoders, metrics
@@ -198,7 +198,7 @@ def _new_context(settings: Settings, dialects: Mapping[str, Dialect], clock: Clo
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
         answers=Answers(vault, clock, partial(_declared, dialects)),
-        operations=Operations(vault, clock),
+        operations=Operations(vault, clock, clinic=lambda: g.tenant.key),
         copies=Copies(vault, clock),
         readiness=Readiness(
             vault.store,

@@ -6,7 +6,7 @@ an argument, a call or a value left out, another member shown. The week seeds th
 tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: those nearest to its file first,
-then the pages' facts, then those that run least else, for a minute together. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
+then the pages' facts, then those that run least else, for at most 20 seconds together. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MORE_TESTS = {
 }
 """Tests of a whole folder, beside those that name a file."""
 
-_SECONDS = 60.0
+_SECONDS = 20.0
 """How long the tests of one mutant may take together, by what they took when they were watched."""
 
 

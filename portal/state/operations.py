@@ -12,6 +12,7 @@ most a hundred: the forms untouched for longest are dropped first, never submitt
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -46,11 +47,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operations:
-    """The operations of all owners."""
+    """The operations of all owners, who are known by a name at each clinic: `clinic` says which asks."""
 
-    def __init__(self, vault: Vault, clock: Clock) -> None:
+    def __init__(self, vault: Vault, clock: Clock, clinic: Callable[[], str] = lambda: "") -> None:
         self._vault = vault
         self._clock = clock
+        self._clinic = clinic
 
     def begin(
         self,
@@ -73,12 +75,12 @@ class Operations:
             data=data or {},
             changed_at=self._clock(),
         )
-        tags = [self._vault.tag("purpose", owner, purpose)]
+        tags = [self._vault.tag("purpose", self._clinic(), owner, purpose)]
         if id_ is None:
             self._make_room(owner)
-            tags.append(self._vault.tag("operations", owner))
+            tags.append(self._vault.tag("operations", self._clinic(), owner))
         is_new = self._vault.insert(
-            _name(owner, operation.id),
+            self._name(owner, operation.id),
             operation,
             expires_at=expires_at or self._clock() + _LIFETIME,
             tags=tags,
@@ -87,7 +89,7 @@ class Operations:
 
     def _make_room(self, owner: str) -> None:
         """Drop the forms untouched for longest if the owner has too many records."""
-        names = self._vault.tagged("operations", owner)
+        names = self._vault.tagged("operations", self._clinic(), owner)
         if len(names) < _MOST:
             return
         records = self._vault.get_many(names)
@@ -102,12 +104,12 @@ class Operations:
 
     def find(self, owner: str, id_: str, purpose: str) -> Operation | None:
         """Return the owner's operation of this id and purpose, or None."""
-        held = self._vault.get(_name(owner, id_), Operation)
+        held = self._vault.get(self._name(owner, id_), Operation)
         return held.value if held and held.value.purpose == purpose else None
 
     def newest(self, owner: str, purpose: str) -> Operation | None:
         """Return the owner's most recently changed operation for this purpose, or None."""
-        names = self._vault.tagged("purpose", owner, purpose)
+        names = self._vault.tagged("purpose", self._clinic(), owner, purpose)
         held = [one.value for name in names if (one := self._vault.get(name, Operation))]
         return max(held, key=lambda operation: operation.changed_at, default=None)
 
@@ -137,7 +139,7 @@ class Operations:
 
     def drop(self, owner: str, id_: str) -> None:
         """Delete the operation."""
-        self._vault.delete(_name(owner, id_))
+        self._vault.delete(self._name(owner, id_))
 
     def _move(
         self,
@@ -160,8 +162,7 @@ class Operations:
                 data=operation.data if data is None else data,
             )
 
-        return self._vault.update(_name(owner, id_), Operation, move) is not None
+        return self._vault.update(self._name(owner, id_), Operation, move) is not None
 
-
-def _name(owner: str, id_: str) -> str:
-    return hashed_name("operation", owner, id_)
+    def _name(self, owner: str, id_: str) -> str:
+        return hashed_name("operation", self._clinic(), owner, id_)

@@ -103,7 +103,7 @@ def newer_operation(sessions: Sessions, state: str, clock: Clock) -> str:
     record = NewerOperation(
         id="1", purpose="sign:1", state=state, data={}, changed_at=clock.now, witness="nora"
     )
-    name = hashed_name("operation", "amelia", "1")
+    name = hashed_name("operation", "", "amelia", "1")
     sessions._vault.insert(name, record, expires_at=clock.now + HOUR)
     return name
 

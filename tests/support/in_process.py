@@ -148,6 +148,7 @@ class _WsgiAdapter(HTTPAdapter):
             method=request.method or "GET",
             headers=dict(request.headers),
             data=body,
+            environ_base={"REMOTE_ADDR": "127.0.0.1"},
         )
         pieces, status, headers = run_wsgi_app(self._app, environ, buffered=True)
         message = HTTPMessage()
