@@ -3,7 +3,8 @@
 Calls whose result is always the same in one language are replaced by it at compile time: `_('Consents')`,
 `ui.icon('next')` and `static('styles.css')` become literal text, and `_('Day %(day)s', day=…)` a concatenation of text and
 `day`. Other calls of macros and of known global functions are compiled to direct Python calls
-(`portal.web.framework_internals`). The output is the same as with plain Jinja.
+(`portal.web.framework_internals`). The output is the same as with plain Jinja, without the line breaks beside block-level
+elements.
 
 docs/decisions/0005-template-compiler.md says why, and what it saves.
 """
@@ -22,6 +23,7 @@ from typing import Any, cast
 
 from flask import Flask, current_app
 from jinja2 import StrictUndefined, nodes
+from jinja2.ext import Extension
 from jinja2.filters import do_urlencode
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
@@ -40,6 +42,17 @@ _GETTEXT_NAMES = ("_", "gettext")
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _MACRO = re.compile(r"\{% macro (\w+)\(")
 _USE = re.compile(r"\bui\.(\w+)\(")
+_BLOCK_LEVEL = (
+    "html|head|body|title|meta|link|script|style|header|main|footer|nav|search|section|article|aside|div|p|h[1-6]"
+    "|ul|ol|li|dl|dt|dd|table|caption|colgroup|col|thead|tbody|tfoot|tr|th|td|form|fieldset|legend|figure|figcaption"
+    "|details|summary|dialog|blockquote|hr|br|select|optgroup|option|datalist|template|svg|g|path|rect|circle|line"
+    "|polyline|polygon"
+)
+_BLOCK_TAG = (
+    rf"</?(?:{_BLOCK_LEVEL})(?=[\s/>{{])"
+    r"(?:\{\{(?>.*?\}\})|\{%(?>.*?%\})|\{\#(?>.*?\#\})|[^<>{]++|\{(?![{%\#]))*+>"
+)
+_LINE_BREAK = re.compile(rf"({_BLOCK_TAG})\s*\n\s*|\s*\n\s*(?={_BLOCK_TAG})", re.DOTALL)
 _is_special = re.compile("[&<>'\"]").search
 _compiling = threading.Lock()
 
@@ -57,6 +70,16 @@ def _join_markup(values: Iterable[object]) -> str:
     if Markup in map(type, texts):
         return Markup("".join(map(_escape_output, texts)))  # noqa: S704 (each is markup or escaped)
     return "".join(texts)
+
+
+class _LineBreaks(Extension):
+    """Leaves out line breaks beside block-level elements, where browsers show none (CSS Text 3 §4.1.1).
+
+    So that a template needs Jinja's whitespace marks (`{%- … -%}`) only where a space would be seen.
+    """
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return _LINE_BREAK.sub(lambda found: found[1] or "", source)
 
 
 class PortalEnvironment(UiEnvironment):
@@ -85,6 +108,7 @@ def init_app(app: Flask) -> None:
     env.undefined = StrictUndefined
     env.trim_blocks = env.lstrip_blocks = True
     env.add_extension("jinja2.ext.do")
+    env.add_extension(_LineBreaks)
     env.globals.update(_=_translated, gettext=_translated, ngettext=_translated_plural)
     env.filters["urlencode"] = _quoted
     app.extensions[_EXTENSION] = {}

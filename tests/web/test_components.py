@@ -37,7 +37,7 @@ def components() -> list[Component]:
         Component(name, " ".join(signature.split()), comment or "")
         for file in FILES
         for comment, signature, name in re.findall(
-            r"(?:\{#((?:(?!#\}).)*)#\}\n)?\{% macro ((\w+)\(.*?\)) -%\}", file.read_text(), re.DOTALL
+            r"(?:\{#((?:(?!#\}).)*)#\}\n)?\{% macro ((\w+)\(.*?\)) -?%\}", file.read_text(), re.DOTALL
         )
     ]
     return [Component(*one) for one in found]

@@ -93,3 +93,20 @@ def test_output_and_joins_are_escaped_as_in_jinja(count: int) -> None:
         joined, theirs = PortalEnvironment.join_markup(some), markup_join(some)
         assert (joined, type(joined)) == (theirs, type(theirs))
         assert all(PortalEnvironment.escape_output(one) == escape(one) for one in (*some, joined))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<dl>\n  {% if True %}\n  <dt>a</dt>\n  {% endif %}\n</dl>", "<dl><dt>a</dt></dl>"),
+        (
+            "<p class=\"{{ 'x > y'|length }}{% if 2 > 1 %} z{% endif %}\">\n  a\n  b\n</p>",
+            '<p class="5 z">a\n  b</p>',
+        ),
+        ("<b>a</b>\n<i>b</i>", "<b>a</b>\n<i>b</i>"),
+        ("<pre>\n a\n</pre>", "<pre>\n a\n</pre>"),
+        ("<th> a </th>", "<th> a </th>"),
+    ],
+)
+def test_line_breaks_beside_block_level_elements_are_left_out(app: Flask, source: str, expected: str) -> None:
+    assert shown(source) == expected
