@@ -72,7 +72,7 @@ def _client_key(variable: Any, source: Source) -> ClientKey:
     found = read_client_key(pem) if pem else None
     if found is None:
         raise ValueError(
-            f"set {variable} (or {variable}_FILE) to a private key as PEM: RSA of 2048 bits or more, or EC on P-256"
+            f"set {variable} (or {variable}_FILE) to a private key as PEM: RSA of 2048 bits or more, EC on P-256, or Ed25519"
         )
     return found
 
@@ -99,7 +99,7 @@ class Client:
     key: ClientKey | None = setting(
         _client_key,
         "RIVERSIDE_KEY",
-        "or a private key (PEM) instead of the secret: private_key_jwt",
+        "or a private key (PEM) instead of the secret: private_key_jwt; published at /.well-known/jwks.json",
         None,
         secret=True,
         commented=True,
@@ -108,7 +108,7 @@ class Client:
     key_algorithm: str | None = setting(
         _key_algorithm,
         "PS256",
-        "what the key signs with, if not RS256 (RSA) or ES256 (EC)",
+        "what the key signs with, if not RS256 (RSA), ES256 (EC) or EdDSA",
         None,
         commented=True,
         name="client_key_alg",

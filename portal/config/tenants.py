@@ -30,6 +30,7 @@ from portal.config.identity import (
 )
 from portal.config.medicines import Medicine, folded
 from portal.config.modules import Module
+from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong import Strong, strong_table
 from portal.config.table import Source, flag, setting, table, tables, text, texts
@@ -227,6 +228,14 @@ class Tenant:
         "true: tokens are bound to a key of the sign-in (RFC 9449); identity server and API must know it",
         False,
         shared=True,
+    )
+    profile: Profile | None = setting(
+        choice(Profile),
+        "fapi2",
+        "optional: FAPI 2.0 (docs/identity-servers.md); implies par and dpop, and keys instead of secrets",
+        None,
+        shared=True,
+        commented=True,
     )
     logout_params: Mapping[str, str] = setting(
         logout_params,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from portal.config.profile import applied
 from portal.config.table import Source, read_table, settings_of
 from portal.config.tenants import Tenant, Tenants, TenantsError
 
@@ -87,7 +88,8 @@ def _read(document: dict[str, Any], source: Source, others: Tenants, faults: lis
             continue
         clinic = shared | cast("dict[str, Any]", table)
         try:
-            tenants[key] = read_table(Tenant, clinic, replace(source, clinic=clinic), "a tenant", key=key)
+            read = read_table(Tenant, clinic, replace(source, clinic=clinic), "a tenant", key=key)
+            tenants[key] = applied(read)
         except ValueError as error:
             faults += [f"{where}{fault}" for fault in error.args]
             continue

@@ -17,6 +17,7 @@ from authlib.integrations.base_client import OAuthError
 
 from portal.config.client_keys import ALGORITHMS
 from portal.config.identity import Client, ClientAuth, KeyAudience
+from portal.config.profile import FAPI2_ALGORITHMS, is_protected
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding, clock_of, get
@@ -77,6 +78,7 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
         yield from _key_algorithm(tenant.client, more)
         prover = Prover.new(provider.nonces) if tenant.dpop else None
         yield from _proofs(f"tenants.{tenant.key}.dpop", tenant, more)
+        yield from _profile(f"tenants.{tenant.key}.profile", tenant, metadata, more)
         client = _client(tenant.client, metadata, timeouts, prover)
         yield client
         if not client.is_fault:
@@ -95,6 +97,7 @@ class _Discovered(msgspec.Struct):
     scopes_supported: tuple[str, ...] | None = None
     acr_values_supported: tuple[str, ...] | None = None
     dpop_signing_alg_values_supported: tuple[str, ...] | None = None
+    require_pushed_authorization_requests: bool = False
 
 
 def _discovered(body: bytes) -> _Discovered:
@@ -175,6 +178,29 @@ def _proofs(where: str, tenant: Tenant, more: _Discovered) -> Iterator[Finding]:
         yield Finding(
             where, found, f"Have it take {dpop.ALGORITHM} too, or write dpop = false", is_fault=True
         )
+
+
+def _profile(where: str, tenant: Tenant, metadata: Metadata, more: _Discovered) -> Iterator[Finding]:
+    """Each rule of FAPI 2.0 (Security Profile §5.3.2) that the server breaks; DPoP and the client's key are checked anyway."""
+    if tenant.profile is None:
+        return
+    signs = more.id_token_signing_alg_values_supported or ()
+    rules = {
+        "takes no pushed requests (RFC 9126)": metadata.pushed_authorization_request_endpoint,
+        "doesn't name itself in its answers (iss, RFC 9207)": metadata.authorization_response_iss_parameter_supported,
+        "doesn't advertise PKCE with S256 (RFC 7636)": "S256" in more.code_challenge_methods_supported,
+        "takes no client keys (private_key_jwt)": PRIVATE_KEY_JWT
+        in metadata.token_endpoint_auth_methods_supported,
+        f"doesn't sign ID tokens with {', '.join(FAPI2_ALGORITHMS)}": set(signs) & set(FAPI2_ALGORITHMS),
+        "has addresses without https": all(is_protected(address) for address in metadata.addresses),
+    }
+    for broken, is_kept in rules.items():
+        if not is_kept:
+            advice = f'Switch it on there, or don\'t write profile = "{tenant.profile}"'
+            yield Finding(where, f"the identity server {broken}", advice, is_fault=True)
+    if not more.require_pushed_authorization_requests:
+        found = "the identity server doesn't say that it demands pushed requests"
+        yield Finding(where, found, "Have it demand them of this client")
 
 
 def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:

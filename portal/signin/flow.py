@@ -35,7 +35,15 @@ from portal.signin.discovery import (
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.pushed_requests import are_used, push
-from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
+from portal.signin.tokens import (
+    LEEWAY,
+    Expected,
+    accepted_algorithms,
+    code_for_log,
+    oauth_session,
+    read_tokens,
+    verify_id_token,
+)
 from portal.state.session_records import Person, Tokens
 from portal.state.sign_outs import SignOuts
 from portal.store.names import hashed_name
@@ -261,7 +269,8 @@ class SignIn:
         provider = self.provider(tenant)
         metadata = provider.metadata()
         issuer = answer.get("iss")
-        if issuer is None and metadata.authorization_response_iss_parameter_supported:
+        names_issuer = metadata.authorization_response_iss_parameter_supported
+        if issuer is None and (names_issuer or tenant.profile):  # FAPI 2.0 Security Profile §5.3.3.2
             raise SignInFailed("answer without iss")
         if issuer is not None and issuer != metadata.issuer:
             raise SignInFailed("answer of another issuer")
@@ -282,6 +291,7 @@ class SignIn:
                 nonce=transaction.nonce,
                 access_token=response.get("access_token"),
                 auth_time_after=transaction.started_at if transaction.fresh else None,
+                algorithms=accepted_algorithms(tenant),
             ),
             now,
         )

@@ -30,7 +30,14 @@ from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, claim_at, merged, p
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import AnotherPerson, SignInFailed
-from portal.signin.tokens import Expected, code_for_log, oauth_session, read_tokens, verify_refreshed_id_token
+from portal.signin.tokens import (
+    Expected,
+    accepted_algorithms,
+    code_for_log,
+    oauth_session,
+    read_tokens,
+    verify_refreshed_id_token,
+)
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Session, Sessions
 from portal.store import Store
@@ -171,7 +178,12 @@ class Refresher:
         metadata, claims = provider.metadata(), {}
         claim, read = tenant.roles.claim, set[str]()
         if answer.get("id_token") is not None:
-            expected = Expected(tenant.client.client_id, None, answer.get("access_token"))
+            expected = Expected(
+                tenant.client.client_id,
+                None,
+                answer.get("access_token"),
+                algorithms=accepted_algorithms(tenant),
+            )
             claims = verify_refreshed_id_token(
                 answer["id_token"],
                 provider,

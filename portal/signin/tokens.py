@@ -10,7 +10,7 @@ import math
 import random
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -23,13 +23,15 @@ from joserfc.errors import JoseError
 
 from portal import parse
 from portal.config.identity import Client
+from portal.config.profile import FAPI2_ALGORITHMS
+from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.http import requests_adapter
 from portal.signin import client_authentication
 from portal.signin.discovery import Metadata, Provider
 from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
-from portal.signin.signatures import decode, half_hash
+from portal.signin.signatures import HASHES, decode, half_hash
 from portal.state.session_records import Tokens
 
 LEEWAY = 30
@@ -48,6 +50,7 @@ NO_CODE = "no_error_code"
 """Stands for the error code of a refusal without a body."""
 
 _CODE = re.compile(r"[a-z_]{1,40}")
+_SOUND = tuple(HASHES)
 _CLAIM = re.compile(r"[`.]([a-z_]{1,40})(?:\[|`$)")
 _NO_REFUSAL = frozenset({404, 408, 425, 429})
 """What a proxy answers, or a server that is busy: it says nothing about the token, whatever the body."""
@@ -183,6 +186,12 @@ class Expected:
     nonce: str | None
     access_token: object
     auth_time_after: float | None = None
+    algorithms: Collection[str] = _SOUND
+
+
+def accepted_algorithms(tenant: Tenant) -> Collection[str]:
+    """What ID tokens may be signed with: what the clinic's profile takes, or any sound algorithm."""
+    return FAPI2_ALGORITHMS if tenant.profile else _SOUND
 
 
 def verify_id_token(token: object, provider: Provider, expected: Expected, now: float) -> dict[str, Any]:
@@ -190,6 +199,8 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     signed = decode(token, provider)
+    if (algorithm := signed.header["alg"]) not in expected.algorithms:
+        raise SignInFailed(f"token signed with {algorithm}, which isn't accepted")
     claims = _with_number(signed.claims, "auth_time")
     held = _checked_claims(claims)
     issuer = provider.metadata().issuer

@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 
 import msgspec
-from flask import Blueprint, Response, g, make_response, request, url_for
+from flask import Blueprint, Response, abort, g, jsonify, make_response, request, url_for
 from flask_babel import get_locale
 
 from portal import metrics
@@ -112,6 +112,21 @@ def _start(
     metrics.sign_in_begun(g.tenant.key)
     response = redirect_outside(started.location)
     _bind(response, started.cookie)
+    return response
+
+
+@bp.get("/.well-known/jwks.json")
+def client_keys() -> Response:
+    """The public keys of the clinic's clients (RFC 7517 §5), for the identity server; 404 if they have none."""
+    clients = [
+        client for client in (g.tenant.client, g.tenant.service_client) if client and client.signing_key
+    ]
+    keys = {key["kid"]: key for client in clients for key in client.signing_key.public}
+    if not keys:
+        abort(404)
+    response = jsonify(keys=list(keys.values()))
+    response.headers["Content-Type"] = "application/jwk-set+json"
+    response.headers["Cache-Control"] = "public, max-age=300"
     return response
 
 

@@ -46,6 +46,7 @@ PUBLIC = frozenset(
         "sign_in.signed_out",
         "sign_in.whose",
         "sign_in.back_channel",
+        "sign_in.client_keys",
         "branding.stylesheet",
         "branding.manifest",
         "style_guide.show",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from portal.config.profile import Profile, applied
 from portal.config.strong import Act, Strong
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding
@@ -127,6 +128,64 @@ def test_what_a_server_doesnt_list_is_a_note(
     assert finding is not None
     assert said in f"{finding.found}. {finding.advice}"
     assert not finding.is_fault
+
+
+KEEPS_FAPI2: dict[str, Any] = {
+    "pushed_authorization_request_endpoint": "/par",
+    "authorization_response_iss_parameter_supported": True,
+    "code_challenge_methods_supported": ["S256"],
+    "token_endpoint_auth_methods_supported": ["private_key_jwt"],
+    "id_token_signing_alg_values_supported": ["RS256", "PS256"],
+    "dpop_signing_alg_values_supported": ["ES256"],
+    "require_pushed_authorization_requests": True,
+}
+
+
+def of_profile(server: Server) -> list[Finding]:
+    """What is found of a clinic with `profile = "fapi2"`."""
+    clinic = configured(server.plan, 'client_key_env = "RIVERSIDE_KEY"')
+    asked = applied(replace(clinic, profile=Profile.FAPI2, service_client=None))
+    provider = Provider(server.origin, (), Timeouts(connect=1, read=1, page=2), time.time, 0)
+    found = list(check_identity([asked], provider, Timeouts(connect=1, read=1, page=2)))
+    return [one for one in found if one.what == f"{TENANT}.profile"]
+
+
+def keep_fapi2(server: Server) -> None:
+    server.discovery.update(KEEPS_FAPI2)
+    server.discovery["pushed_authorization_request_endpoint"] = f"{server.origin}/par"
+
+
+def test_a_server_that_keeps_the_profile_is_told_nothing(server: Server) -> None:
+    keep_fapi2(server)
+    assert of_profile(server) == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "value", "said"),
+    [
+        ("pushed_authorization_request_endpoint", None, "takes no pushed requests"),
+        ("authorization_response_iss_parameter_supported", False, "doesn't name itself in its answers"),
+        ("code_challenge_methods_supported", ["plain"], "doesn't advertise PKCE with S256"),
+        ("token_endpoint_auth_methods_supported", ["client_secret_basic"], "takes no client keys"),
+        ("id_token_signing_alg_values_supported", ["RS256"], "doesn't sign ID tokens with PS256"),
+    ],
+)
+def test_each_rule_of_the_profile_that_a_server_breaks_is_a_fault(
+    server: Server, broken: str, value: Any, said: str
+) -> None:
+    keep_fapi2(server)
+    server.discovery[broken] = value
+    (finding,) = of_profile(server)
+    assert finding.is_fault
+    assert f"the identity server {said}" in finding.found
+    assert finding.advice == 'Switch it on there, or don\'t write profile = "fapi2"'
+
+
+def test_a_server_that_takes_requests_by_the_browser_too_is_a_note(server: Server) -> None:
+    keep_fapi2(server)
+    server.discovery["require_pushed_authorization_requests"] = False
+    (finding,) = of_profile(server)
+    assert not finding.is_fault and "demands pushed requests" in finding.found
 
 
 STRONG = Strong(

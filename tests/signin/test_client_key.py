@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from joserfc import jws, jwt
-from joserfc.jwk import ECKey, RSAKey
+from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from portal.config.client_keys import read_client_key
 from portal.config.tenants import TenantsError
@@ -23,13 +24,14 @@ from tests.support.stack import PortalThread, plan
 from tests.support.visitor import Visitor
 
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-KEYS: dict[str, RSAKey | ECKey] = {
+KEYS: dict[str, RSAKey | ECKey | OKPKey] = {
     "RS256": RSAKey.generate_key(2048),
     "ES256": ECKey.generate_key("P-256"),
+    "EdDSA": OKPKey.generate_key("Ed25519"),
 }
 
 
-def pem(key: RSAKey | ECKey) -> str:
+def pem(key: RSAKey | ECKey | OKPKey) -> str:
     return key.as_pem(private=True).decode()
 
 
@@ -76,9 +78,10 @@ def proven(form: dict[str, str], authorization: str, algorithm: str, issuer: str
     header = jws.extract_compact(form["client_assertion"].encode()).headers()
     assert header["alg"] == algorithm
     assert header["kid"] == KEYS[algorithm].thumbprint()
-    claims: dict[str, Any] = jwt.decode(
-        form["client_assertion"], KEYS[algorithm], algorithms=[algorithm]
-    ).claims
+    with warnings.catch_warnings(action="ignore"):  # about the name EdDSA
+        claims: dict[str, Any] = jwt.decode(
+            form["client_assertion"], KEYS[algorithm], algorithms=[algorithm]
+        ).claims
     assert claims["iss"] == claims["sub"] == client_id
     assert claims["aud"] == issuer, "the issuer alone"
     assert 0 < claims["exp"] - time.time() <= 60
@@ -121,6 +124,33 @@ def test_push_code_refresh_and_revocation_are_authenticated_by_the_key(
     assert len(used) == 4, "each is used once"
 
 
+def test_the_public_keys_are_published_at_the_clinics_address(
+    running: tuple[HostileServer, PortalThread, str],
+) -> None:
+    _, portal, algorithm = running
+    answer = portal.visitor().request("GET", "/.well-known/jwks.json")
+    assert answer.headers["Content-Type"] == "application/jwk-set+json"
+    assert answer.headers["Cache-Control"] == "public, max-age=300"
+    (key,) = answer.response.json()["keys"]
+    assert (key["kid"], key["alg"], key["use"]) == (KEYS[algorithm].thumbprint(), algorithm, "sig")
+    assert not {"d", "p", "q", "dp", "dq", "qi", "k"} & set(key)
+    other = portal.visitor("harbour").request("GET", "/.well-known/jwks.json", status=404)
+    assert "keys" not in other.headers.get("Content-Type", "")
+
+
+def test_keys_are_changed_without_anyone_at_the_identity_server() -> None:
+    """The new key is published before it signs, and the old one after it did."""
+    old, new = pem(KEYS["ES256"]), pem(KEYS["RS256"])
+    before, after = read_client_key(old + new), read_client_key(f"{new}\n{old}")
+    assert before and after
+    assert [one.algorithm for one in (before, after)] == ["ES256", "RS256"]
+    names = [KEYS["ES256"].thumbprint(), KEYS["RS256"].thumbprint()]
+    assert [key["kid"] for key in before.public] == names
+    assert [key["kid"] for key in after.public] == names[::-1]
+    stronger = after.by("PS256")
+    assert stronger and [key["alg"] for key in stronger.public] == ["PS256", "ES256"]
+
+
 def test_the_service_client_authenticates_with_its_key(
     running: tuple[HostileServer, PortalThread, str],
 ) -> None:
@@ -145,6 +175,8 @@ def test_the_service_client_authenticates_with_its_key(
         pytest.param(KEYS["RS256"].as_pem(private=False).decode(), id="public"),
         pytest.param(SHORT, id="short RSA"),
         pytest.param(pem(ECKey.generate_key("P-384")), id="another curve"),
+        pytest.param(pem(OKPKey.generate_key("Ed448")), id="another Edwards curve"),
+        pytest.param(pem(KEYS["ES256"]) + SHORT, id="one of two"),
     ],
 )
 def test_an_unusable_client_key_is_reported_at_start(tmp_path: Path, bad: str) -> None:
@@ -159,7 +191,7 @@ def test_an_unusable_client_key_is_reported_at_start(tmp_path: Path, bad: str) -
         load_tenants(file, {**where.secrets, "RIVERSIDE_KEY": bad})
     assert refused.value.faults == [
         "tenants.riverside.client_key_env: set RIVERSIDE_KEY (or RIVERSIDE_KEY_FILE) to a private key as PEM: "
-        "RSA of 2048 bits or more, or EC on P-256"
+        "RSA of 2048 bits or more, EC on P-256, or Ed25519"
     ]
 
 

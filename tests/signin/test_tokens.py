@@ -16,6 +16,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 from portal.config.identity import Client
+from portal.config.profile import FAPI2_ALGORITHMS
 from portal.config.variables import Timeouts
 from portal.signin import tokens
 from portal.signin.discovery import Metadata
@@ -174,6 +175,13 @@ def test_tokens_are_renewed_a_minute_early_and_not_all_at_once(
         answer = {"access_token": "a", "expires_in": lifetime}
         found.append(tokens.read_tokens(answer, NOW, keep_id_token=False).refresh_at - NOW)
     assert found == [earliest, latest]
+
+
+@pytest.mark.parametrize(("alg", "holds"), [("RS256", False), ("PS512", False), ("PS256", True)])
+def test_a_profile_takes_its_own_algorithms_alone(alg: str, holds: bool) -> None:
+    expected = Expected("portal", "nonce", "access", algorithms=FAPI2_ALGORITHMS)
+    assert is_believed(expected, alg=alg) is holds
+    assert is_believed(alg=alg)
 
 
 @pytest.mark.parametrize("token", [None, "", 7, "a b", "a\n", "é", "\x7f", ["a"]])

@@ -71,7 +71,7 @@ def tenant(**changes: Any) -> Any:
         "key": "riverside", "auth_url": ISSUER, "identity_origins": ("https://login.example",),
         "client": Client("portal", "secret"), "scope": "openid", "authorize_params": {"acr": "high"},
         "tenant_claim": ("tenantid",), "tenant_id": "clinic", "id_token_hint": True, "par": Par.AUTO,
-        "roles": Roles(staff=frozenset({"nurse"})), "strong": None, "dpop": False,
+        "roles": Roles(staff=frozenset({"nurse"})), "strong": None, "dpop": False, "profile": None,
     }  # fmt: skip
     return SimpleNamespace(**(members | changes))
 

@@ -9,6 +9,7 @@ import pytest
 import requests
 from authlib.integrations.base_client import OAuthError
 
+from portal.config.profile import Profile
 from portal.services.errors import Unavailable
 from portal.signin import flow
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
@@ -213,6 +214,16 @@ def test_the_response_must_name_its_issuer_if_that_is_advertised(sign_in: SignIn
     assert finish(sign_in, start(sign_in), iss=ISSUER)
     with pytest.raises(SignInFailed):
         finish(sign_in, start(sign_in))
+
+
+def test_a_profile_demands_the_issuer_and_its_algorithms_whatever_is_advertised(
+    sign_in: SignIn, identity: Identity
+) -> None:
+    of = tenant(profile=Profile.FAPI2)
+    assert finish(sign_in, start(sign_in, of=of), of, iss=ISSUER)
+    assert identity.expected and set(identity.expected.algorithms) == {"PS256", "ES256", "EdDSA", "Ed25519"}
+    with pytest.raises(SignInFailed):
+        finish(sign_in, start(sign_in, of=of), of)
 
 
 @pytest.mark.parametrize("of", ["other", None])

@@ -92,7 +92,10 @@ class Identity:
 
 
 TENANT: Any = SimpleNamespace(
-    client=Client("portal", "secret"), id_token_hint=True, roles=Roles(staff=frozenset({"nurse"}))
+    profile=None,
+    client=Client("portal", "secret"),
+    id_token_hint=True,
+    roles=Roles(staff=frozenset({"nurse"})),
 )
 
 
