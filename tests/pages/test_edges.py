@@ -1,0 +1,178 @@
+"""Days and hours at, before and after each limit, half an hour before the clinic's midnight, in winter and in summer.
+
+By UTC it is the next day then, so each of these is wrong by a day if it is counted by UTC, and by one if `<` is `<=`.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+from flask import g
+from msgspec.structs import replace
+
+from portal.config.tenants import Side
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentStatus
+from portal.services.episodes import Episode, Outcome
+from portal.services.patients import Patient
+from portal.services.physicians import Busy, Physician, WorkingHours
+from portal.services.relationships import Relationship
+from portal.services.storage import EmbryoStatus, EmbryoStorage
+from portal.views.booking import windows
+from portal.views.consents.draft import NewForm
+from portal.views.consents.list import due
+from portal.views.consents.people import About
+from portal.views.episodes.ending import ending_of
+from portal.views.episodes.view import EpisodeView
+from portal.views.home import storage_dates
+from portal.views.storage.view import EmbryoView, nearness, next_date
+from portal.web.filters import countdown, local, today
+from tests.support.builders import consent, person
+from tests.support.fake_api import ZONE, sample
+from tests.support.in_process import InProcess
+
+DAYS = {"winter": date(2026, 1, 15), "summer": date(2026, 7, 15)}
+
+
+def episode(**members: object) -> Episode:
+    return Episode(id="e-1", status=CareStatus.ACTIVE, patient=Patient(id="p-1"), **members)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=DAYS)
+def day(request: pytest.FixtureRequest, in_process: InProcess) -> Iterator[date]:
+    """The clinic's day, of which half an hour is left."""
+    on, before = DAYS[request.param], in_process.clock.ahead
+    in_process.clock.now = datetime.combine(on, time(23, 30), ZONE).timestamp()
+    with in_process.app.test_request_context():
+        g.tenant = in_process.app.extensions["portal"].settings.tenants.by_key["riverside"]
+        g.language = "en"
+        yield on
+    in_process.clock.ahead = before
+
+
+def test_today_is_the_clinics(day: date) -> None:
+    assert today() == day
+    midnight = datetime.combine(day + timedelta(days=1), time(), ZONE)
+    assert countdown(midnight - timedelta(minutes=1)) == "In 29 minutes"
+    assert countdown(midnight) == "Tomorrow"
+    assert countdown(midnight + timedelta(days=1)) == "In 2 days"
+    assert local(midnight.astimezone(UTC)).date() == day + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("days", "words", "tone"),
+    [
+        (-1, "This date has passed", "urgent"),
+        (0, "Today", "urgent"),
+        (14, "In 14 days", "urgent"),
+        (15, "In 15 days", "attention"),
+    ],
+)
+def test_how_near_a_date_is(day: date, days: int, words: str, tone: str) -> None:
+    assert nearness(days) == (words, tone)
+
+
+@pytest.mark.parametrize(("days", "is_shown"), [(-1, True), (0, True), (60, True), (61, False)])
+@pytest.mark.parametrize("name", ["storage_expires_at", "statutory_limit"])
+def test_home_tells_of_a_date_of_storage_for_two_months(
+    day: date, name: str, days: int, is_shown: bool
+) -> None:
+    on = day + timedelta(days=days)
+    value = datetime.combine(on, time(23, 59), ZONE) if name.endswith("at") else on
+    embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, **{name: value})
+    told = storage_dates(episode(embryos=(embryo,)), today())
+    assert [one.on for one in told] == [on] * is_shown
+    gone = replace(embryo, status=EmbryoStatus.DISCARDED)
+    assert not storage_dates(episode(embryos=(gone,)), today()), "of embryos that are stored"
+
+
+@pytest.mark.parametrize(("days", "word"), [(-1, ""), (0, "legal limit"), (1, "legal limit")])
+def test_the_next_date_of_storage_is_not_over(day: date, days: int, word: str) -> None:
+    embryo = EmbryoStorage(
+        id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, statutory_limit=day + timedelta(days=days)
+    )
+    assert word in next_date([EmbryoView(embryo, episode())])
+
+
+@pytest.mark.parametrize(
+    ("days", "word", "tone"),
+    [
+        (-1, "Date has passed", "urgent"),
+        (0, "Needed today", "urgent"),
+        (1, "Needed tomorrow", "attention"),
+        (2, "Needed in 2 days", "attention"),
+        (3, "Needed in 3 days", "neutral"),
+    ],
+)
+def test_when_a_form_is_needed(day: date, days: int, word: str, tone: str) -> None:
+    told = due(consent(procedure_date=day + timedelta(days=days)))
+    assert told and (told.word, told.tone) == (word, tone)
+    assert due(consent(procedure_date=day, status=ConsentStatus.SIGNED)) is None
+
+
+def form_until(on: str) -> NewForm:
+    return NewForm(
+        kind="Treatment", title="Consent", version="1", order="Any", body=(), statements=(), rows=(),
+        candidates=(), about=About("p-1", "Amelia"), procedure_date=on, expires_on=on,
+    )  # fmt: skip
+
+
+def test_a_form_can_be_signed_until_its_last_day_is_over(day: date) -> None:
+    end = form_until(day.isoformat()).draft().expires_at
+    assert end and end > datetime.combine(day, time(23, 59), ZONE)
+    assert local(end).date() == day
+
+
+@pytest.mark.parametrize(("days", "is_over"), [(-1, True), (0, False), (1, False)])
+def test_a_form_may_be_for_today(day: date, days: int, is_over: bool) -> None:
+    on = (day + timedelta(days=days)).isoformat()
+    form = form_until(on)
+    told = {field for field, _ in form.faults()}
+    assert {"procedure_date", "expires_on"} & told == ({"procedure_date", "expires_on"} if is_over else set())
+
+
+@pytest.mark.parametrize(("days", "is_ended"), [(-1, True), (0, True), (1, False)])
+def test_a_relationship_ends_on_its_last_day(day: date, days: int, is_ended: bool) -> None:
+    assert sample(Relationship, end_date=day + timedelta(days=days)).is_ended(today()) is is_ended
+
+
+@pytest.mark.parametrize(("days", "is_told"), [(0, True), (84, True), (85, False)])
+def test_for_how_long_a_pregnancy_is_spoken_of(day: date, days: int, is_told: bool) -> None:
+    ended = episode(outcome=Outcome.PREGNANCY, end_date=day - timedelta(days=days))
+    assert ("pregnant" in ending_of(ended, today())[1]) is is_told
+
+
+@pytest.mark.parametrize(("days", "needs"), [(0, True), (14, True), (15, False)])
+def test_for_how_long_signs_to_call_are_told(day: date, days: int, needs: bool) -> None:
+    ended = replace(episode(end_date=day - timedelta(days=days)), status=CareStatus.FINISHED)
+    assert EpisodeView(ended, person()).needs_call_now is needs
+    assert not EpisodeView(ended, person("nora", roles=frozenset({"nurse"}), side=Side.STAFF)).needs_call_now
+
+
+@pytest.mark.parametrize(
+    ("busy", "offered"),
+    [
+        (("09:00", "09:30"), ["09:30", "10:00"]),
+        (("08:30", "09:00"), ["09:00", "09:30", "10:00"]),
+        (("10:30", "11:00"), ["09:00", "09:30", "10:00"]),
+        (("09:29", "09:31"), ["10:00"]),
+    ],
+)
+def test_a_time_that_touches_another_is_free(day: date, busy: tuple[str, str], offered: list[str]) -> None:
+    on = day + timedelta(days=1)
+
+    def at(clock: str) -> datetime:
+        return datetime.combine(on, time.fromisoformat(clock), ZONE)
+
+    hours = WorkingHours(day_of_week=f"{on:%A}", start="09:00", end="10:30")
+    taken = Busy(start=at(busy[0]), end=at(busy[1]))
+    anna = Physician(id="d-1", name="Anna", working_hours=(hours,), busy=(taken,))
+    free = windows._day(on, [anna, anna], ZONE, at("09:00") - timedelta(minutes=1)).windows
+    assert [f"{local(window.start):%H:%M}" for window in free] == offered
+    assert len(windows._day(on, [anna], ZONE, at(offered[0])).windows) == len(offered) - 1, (
+        "what has begun isn't"
+    )
