@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
-
-T = TypeVar("T")
+from portal.services.decoding import Translation
 
 
 class Adapter:
@@ -38,21 +37,23 @@ class Adapter:
         """Return the body as JSON, and its additional headers."""
         return decoding.encode(body), []
 
-    def decode(self, body: bytes, into: type[T]) -> T:
-        """Return a response's record; raise BadResponse."""
-        return decoding.decode(body, into)
+    @property
+    def has_etags(self) -> bool:
+        """Whether a record's stamp comes as its response's ETag."""
+        return False
 
-    def json(self, body: bytes, into: type[Any]) -> object:
-        """Return a response's JSON by the portal's names, with the members that it doesn't read; raise BadResponse."""
-        return decoding.decode(body, object)
+    def translation(self, into: type[Any]) -> Translation | None:
+        """Return what translates the JSON of a record's response to the portal's names and formats; None if nothing has to."""
+        return None
 
-    def is_empty(self, body: bytes) -> bool:
-        """Whether a response holds no record."""
-        return not body.strip()
+    def full_translation(self, into: type[Any]) -> Translation | None:
+        """The same with the members that the record doesn't read."""
+        return None
 
-    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """Return the record with the stamp that its response's headers hold, if any."""
-        return record
+    @property
+    def unwrapped(self) -> Translation | None:
+        """What takes a response out of its envelope; None if there is none."""
+        return None
 
     def status(self, status: int) -> int:
         """Return the status that an error's status stands for."""

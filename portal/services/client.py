@@ -146,7 +146,7 @@ class Care:
         finally:  # an answer that got lost may have been an act
             if self.references:
                 self.references.move_on(self)
-        if self.adapter.is_empty(answer.body):
+        if decoding.is_empty(answer.body, self.adapter.unwrapped):
             return None
         return self._decoded(endpoint, answer)
 
@@ -419,7 +419,8 @@ class Care:
             self._log_unreadable(endpoint, answer, error.field)
             raise
         self.tell_unreadable(record)
-        return self.adapter.with_stamp(record, answer.headers)
+        etag = answer.headers.get("etag") if self.adapter.has_etags else None
+        return decoding.stamped(record, etag)
 
     def tell_unreadable(self, record: object) -> None:
         """Tell what couldn't be read of the response that was just decoded."""
@@ -429,18 +430,23 @@ class Care:
 
     def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
         """Decode a response and show it to the observer. Raises BadResponse."""
-        observer, into = self.observer, endpoint.answer
+        observer, into, adapter = self.observer, endpoint.answer, self.adapter
+        translate = adapter.translation(into)
         if observer is None:
-            return self.adapter.decode(body, into)
+            return decoding.decode(body, into, translate)
         decoding.noticed.unknown_value = False
         try:
-            record = self.adapter.decode(body, into)
+            record = decoding.decode(body, into, translate)
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
         has_unknown, lost = decoding.noticed.unknown_value, decoding.noticed.lost
         observer.decoded(
-            endpoint, lambda: self.adapter.json(body, into), into, has_unknown=has_unknown, lost=lost
+            endpoint,
+            lambda: decoding.decode(body, object, adapter.full_translation(into)),
+            into,
+            has_unknown=has_unknown,
+            lost=lost,
         )
         decoding.noticed.lost = lost
         if fields := getattr(record, "unreadable", ()):

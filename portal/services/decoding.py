@@ -196,13 +196,19 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
         return self.unread_count
 
 
-def decode(body: bytes, into: type[T]) -> T:
+Translation: TypeAlias = Callable[[object], object]
+"""What makes the portal's names and formats of the JSON of an API with others."""
+
+
+def decode(body: bytes, into: type[T], translate: Translation | None = None) -> T:
     """Decode `body` as a record, a `Page` of records (also from a bare array), or, with `object`, any JSON.
 
-    An invalid record is left out of a `Page`, unless all are invalid. Raises `BadResponse` naming the field
-    ("$.items[3].id", or "$" for broken JSON), never its value.
+    `translate` makes the portal's names and formats of it. An invalid record is left out of a `Page`, unless all are
+    invalid. Raises `BadResponse` naming the field ("$.items[3].id", or "$" for broken JSON), never its value.
     """
     body = body.removeprefix(codecs.BOM_UTF8)
+    if translate is not None:
+        return _decode_translated(body, into, translate)
     if get_origin(into) is Page and body.lstrip()[:1] == b"[":
         body = b'{"items":' + body + b"}"
     noticed.no_date, noticed.lost = False, ()
@@ -215,23 +221,21 @@ def decode(body: bytes, into: type[T]) -> T:
     return _decode_forgivingly(body, into)
 
 
-def decode_translated(body: bytes, into: type[T], translate: Callable[[object], object]) -> T:
-    """The same for an API with a dialect: `translate` converts the body to the portal's names and formats."""
+def is_empty(body: bytes, unwrap: Translation | None = None) -> bool:
+    """Whether a response, or its envelope, holds no record."""
+    if not body.strip():
+        return True
     try:
-        answer = translate(_json(body.removeprefix(codecs.BOM_UTF8)))
-    except (ValueError, OverflowError, RecursionError):
-        raise BadResponse("$") from None
-    if into is object:
-        return cast("T", answer)
-    _decoder(into)  # resolves a generic type, one thread at a time
-    noticed.no_date, noticed.lost = False, ()
-    try:
-        record = msgspec.convert(answer, into)
-        if not noticed.no_date:
-            return record
-    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):
-        pass  # not as expected: read it the forgiving way, below
-    return _forgiven(answer, into)
+        return unwrap is not None and decode(body, object, unwrap) is None
+    except BadResponse:
+        return False
+
+
+def stamped(record: T, etag: str | None) -> T:
+    """The record with this ETag as its stamp, if it can have one and has none."""
+    if not etag or getattr(record, "concurrency_stamp", "") is not None:
+        return record
+    return cast("T", msgspec.structs.replace(cast("Any", record), concurrency_stamp=etag))
 
 
 def plain(body: bytes) -> object:
@@ -251,6 +255,24 @@ def fields_of(record: Record, *, without: frozenset[str] = frozenset()) -> dict[
     """The members of `record` as JSON values, except those named in `without` (in camelCase)."""
     members = cast("dict[str, object]", msgspec.to_builtins(record))
     return {name: value for name, value in members.items() if name not in without}
+
+
+def _decode_translated(body: bytes, into: type[T], translate: Translation) -> T:
+    try:
+        answer = translate(_json(body))
+    except (ValueError, OverflowError, RecursionError):
+        raise BadResponse("$") from None
+    if into is object:
+        return cast("T", answer)
+    _decoder(into)  # resolves a generic type, one thread at a time
+    noticed.no_date, noticed.lost = False, ()
+    try:
+        record = msgspec.convert(answer, into)
+        if not noticed.no_date:
+            return record
+    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):
+        pass  # not as expected: read it the forgiving way, below
+    return _forgiven(answer, into)
 
 
 @cache

@@ -36,7 +36,7 @@ from portal import metrics
 from portal.clock import Clock
 from portal.http.requests_adapter import as_response
 from portal.http.transfer import Answer
-from portal.services import retry
+from portal.services import decoding, retry
 from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
 from portal.services.client import Care
 from portal.services.errors import BadResponse, Unavailable
@@ -175,7 +175,8 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
             if not self.care.adapter.is_well(response.content):
                 raise BadResponse("doesn't say that it was well")
             if response.from_cache:
-                record = self.care.adapter.decode(response.content, endpoint.answer)
+                into = endpoint.answer
+                record = decoding.decode(response.content, into, self.care.adapter.translation(into))
             else:
                 record = self.care.decode_observed(endpoint, response.content)
             self.care.tell_unreadable(record)

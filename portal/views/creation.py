@@ -191,7 +191,7 @@ def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Sea
     return act_once(
         draft.attempt,
         lambda key: send(draft.content, key),
-        shows=lambda made: made is not None and made.id not in before,
+        shows=lambda made: made is not None and made.id not in draft.newest().content.known_ids,
         look=lambda: search.find(draft.newest().content),
         receipt=_id_of,
         event=draft.event,

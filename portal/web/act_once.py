@@ -121,15 +121,14 @@ def act_once(
 ) -> Done[T]:
     """Do the act of this attempt, unless an earlier post did it. Raises CareError, `Unconfirmed` and `Reopened`.
 
-    `send` gets the idempotency key; `shows` says whether its answer shows that the act happened.
-    `look` reads the record after a lost answer: what the act made of it, or None where it doesn't show it; leave it out
-    where nobody can tell. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
+    `send` gets the idempotency key. `look` reads the record after a lost answer: None where it isn't there; leave it out
+    where nobody can tell. `shows` says of the answer, and of the record, whether it shows that the act happened. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
     is left out. `limit` is a rate, counted only for what is really sent.
     `is_repeatable` says that sending again does no harm (RFC 9110 §9.2.2): after a lost answer the form is open at once,
     and after an earlier post was refused this one is sent, so that it gets an answer of its own. `also` goes into the audit
     line.
     """
-    act = _Act(attempt, event, kind, id_, look, receipt, is_repeatable, also)
+    act = _Act(attempt, event, kind, id_, look, receipt, shows, is_repeatable, also)
     while not context().operations.claim(attempt.owner, attempt.operation.id, attempt.data):
         try:
             return act.ended_elsewhere()
@@ -290,6 +289,7 @@ class _Act(Generic[T]):
     id_: str | None
     look: Callable[[], T | None] | None
     receipt: Callable[[T], str]
+    shows: Callable[[T], bool] = _always
     is_repeatable: bool = False
     also: Mapping[str, str] | None = None
 
@@ -333,7 +333,7 @@ class _Act(Generic[T]):
             found = self.look() if self.look else None
         except CareError:  # refused or not: it says nothing of the act
             is_readable = False
-        if found is not None:
+        if found is not None and self.shows(found):
             return self.done(found)
         if self.is_repeatable and is_over:
             self.reopen()

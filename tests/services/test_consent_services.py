@@ -11,6 +11,7 @@ from portal.config.strong import Act
 from portal.services import consents
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import ConsentStatus, SignerRole, ToldBy
+from portal.services.consents.requests import NewSignature
 from portal.services.demand import Demand
 from portal.services.errors import BadResponse, Invalid
 from portal.services.storage import Disposition
@@ -134,12 +135,14 @@ def sign(care, **others):
     return consents.sign_consent(
         care,
         "c-1",
-        role=SignerRole.PATIENT,
-        signature="Amelia Hart",
-        acknowledged=("s1", "s2"),
-        content_hash="given by the API",
-        stamp="s1",
-        language="es",
+        NewSignature(
+            signer_role=SignerRole.PATIENT,
+            signature="Amelia Hart",
+            acknowledged_statement_ids=("s1", "s2"),
+            content_hash="given by the API",
+            language="es",
+            concurrency_stamp="s1",
+        ),
         operation="op-1",
         **others,
     )

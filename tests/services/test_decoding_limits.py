@@ -18,7 +18,6 @@ from portal.services.decoding import (
     Timed,
     Whole,
     decode,
-    decode_translated,
     encode,
     fields_of,
     in_utc,
@@ -277,11 +276,11 @@ def fails(_answer: object) -> object:
 
 
 def test_an_answer_in_a_dialect_is_translated_first() -> None:
-    assert decode_translated(b'\xef\xbb\xbf{"id":"1"}', Thing, same).id == "1"
-    assert decode_translated(b'{"id":1,"count":2.0}', Thing, same) == Thing(id="1", count=2)
-    assert decode_translated(b'{"ID":1}', Thing, lambda _answer: {"id": 1}).id == "1"
-    assert decode_translated(b"[1]", object, same) == [1]
-    page = decode_translated(b'{"items":[{"id":"1"},{}]}', Page[Thing], same)
+    assert decode(b'\xef\xbb\xbf{"id":"1"}', Thing, same).id == "1"
+    assert decode(b'{"id":1,"count":2.0}', Thing, same) == Thing(id="1", count=2)
+    assert decode(b'{"ID":1}', Thing, lambda _answer: {"id": 1}).id == "1"
+    assert decode(b"[1]", object, same) == [1]
+    page = decode(b'{"items":[{"id":"1"},{}]}', Page[Thing], same)
     assert (page.received, page.unreadable) == (2, ("$.items[1].id",))
 
 
@@ -290,7 +289,7 @@ def test_an_untranslatable_answer_is_a_bad_response(
     body: bytes, translate: Callable[[object], object]
 ) -> None:
     with pytest.raises(BadResponse) as caught:
-        decode_translated(body, Thing, translate)
+        decode(body, Thing, translate)
     assert caught.value.field == "$"
 
 

@@ -12,6 +12,7 @@ import pytest
 from portal import services
 from portal.services import consents, conversations, notifications, protocols
 from portal.services.consents.forms import ConsentDraft, ConsentKind, SignerRole, SigningOrder
+from portal.services.consents.requests import NewSignature
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -44,11 +45,13 @@ ACTS: dict[str, Callable[[Any], object]] = {
     "sign_consent": lambda care: consents.sign_consent(
         care,
         "c",
-        role=SignerRole.PATIENT,
-        signature="Amelia Hart",
-        acknowledged=[],
-        content_hash="h",
-        stamp="s",
+        NewSignature(
+            signer_role=SignerRole.PATIENT,
+            signature="Amelia Hart",
+            acknowledged_statement_ids=(),
+            content_hash="h",
+            concurrency_stamp="s",
+        ),
     ),
     "revoke_consent": lambda care: consents.revoke_consent(care, "c", reason="Changed our minds", stamp="s"),
     "update_protocol": lambda care: protocols.update_protocol(

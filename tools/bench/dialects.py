@@ -75,7 +75,7 @@ def _added(dialect: Dialect, writing: Writing, body: bytes, into: Any) -> Callab
     written = json.dumps(theirs).encode()
 
     def read() -> Any:
-        return dialect.decode(written, into)
+        return decoding.decode(written, into, dialect.translation(into))
 
     assert read() == record
     return lambda: _milliseconds(read) - _milliseconds(lambda: decoding.decode(body, into))

@@ -208,7 +208,8 @@ def call(
         status, body, etag = answer.status, answer.body, answer.headers.get("etag", "")
         has_bom = body.startswith(codecs.BOM_UTF8)
         if into not in (bytes, object) and status in range(200, 300) and is_translated(care):
-            body = msgspec.json.encode(_stamped(care.adapter.json(body, into), into, etag, rules_of(care)))
+            read = decoding.decode(body, object, care.adapter.full_translation(into))
+            body = msgspec.json.encode(_stamped(read, into, etag, rules_of(care)))
         media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     except NotSignedIn:
         status, why = 401, "the token isn't accepted"

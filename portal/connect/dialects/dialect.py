@@ -5,10 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
-from msgspec import structs
 
 from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import STYLES, folded
@@ -19,12 +18,10 @@ from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.adapter import Adapter
 from portal.services.api import AnyEndpoint, Query
+from portal.services.decoding import Translation
 from portal.services.endpoints import ALL
-from portal.services.errors import BadResponse
 from portal.services.failures import rule_named
 from portal.services.refusal_codes import RULES
-
-T = TypeVar("T")
 
 _STAMP = "concurrencyStamp"
 
@@ -67,37 +64,30 @@ class Dialect(Adapter):
         """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags."""
         headers: list[tuple[str, str]] = []
         plain = cast("object", msgspec.to_builtins(body))
-        if self.rules.concurrency == "etag" and plain.__class__ is dict:
+        if self.has_etags and plain.__class__ is dict:
             stamp = cast("dict[str, object]", plain).pop(_STAMP, None)
             if isinstance(stamp, str) and stamp:
                 headers.append(("If-Match", _quoted(stamp)))
         written = decoding.encode(self._writing.body(endpoint, plain))
         return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
 
-    def decode(self, body: bytes, into: type[T]) -> T:
-        """Translate and decode a response; raise BadResponse."""
-        return decoding.decode_translated(body, into, self._readers.get(into) or self._reading.of(into))
+    @property
+    def has_etags(self) -> bool:
+        """Whether stamps are sent as ETags."""
+        return self.rules.concurrency == "etag"
 
-    def json(self, body: bytes, into: type[Any]) -> object:
-        """A response's JSON in the portal's names and formats; members that it doesn't read are named "? name"."""
-        return decoding.decode_translated(body, object, self._looking.of(into))
+    def translation(self, into: type[Any]) -> Translation:
+        """What translates the JSON of a record's response."""
+        return self._readers.get(into) or self._reading.of(into)
 
-    def is_empty(self, body: bytes) -> bool:
-        """Whether a response, or its envelope, is empty."""
-        try:
-            return not body.strip() or decoding.decode_translated(body, bool, self._holds_nothing)
-        except BadResponse:
-            return False
+    def full_translation(self, into: type[Any]) -> Translation:
+        """The same with the members that the record doesn't read, named "? name"."""
+        return self._looking.of(into)
 
-    def _holds_nothing(self, answer: object) -> bool:
-        return self._reading.opened(answer) is None
-
-    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """The record with its ETag as its stamp, if stamps are sent as ETags and it has none."""
-        etag = headers.get("etag") if self.rules.concurrency == "etag" else None
-        if not etag or getattr(record, "concurrency_stamp", "") is not None:
-            return record
-        return cast("T", structs.replace(cast("Any", record), concurrency_stamp=etag))
+    @property
+    def unwrapped(self) -> Translation:
+        """What takes a response out of its envelope."""
+        return self._reading.opened
 
     def status(self, status: int) -> int:
         """Translate an error status."""

@@ -5,7 +5,7 @@ If a response is lost, the act isn't sent again: the form is read, and says whet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 
 import msgspec
@@ -21,12 +21,10 @@ from portal.services.consents.forms import (
     ConsentDraft,
     ConsentForm,
     ConsentStatus,
-    ReadingMode,
     SignerRole,
-    SigningMethod,
     ToldBy,
 )
-from portal.services.consents.requests import ConsentQuery, Revoking, Signing
+from portal.services.consents.requests import ConsentQuery, NewSignature, Revoking
 from portal.services.decoding import Page
 from portal.services.demand import Demand
 from portal.services.errors import Invalid
@@ -41,7 +39,7 @@ LIST_CONSENTS = _consents.get(_CONSENTS, Page[ConsentForm], ConsentQuery, shows=
 CREATE_CONSENT = _consents.post(_CONSENTS, ConsentForm, ConsentDraft)
 READ_CONSENT = _consents.get(f"{_CONSENTS}/{{id}}", ConsentForm, shows="consent")
 SIGN_CONSENT = _consents.post(
-    f"{_CONSENTS}/{{id}}/sign", ConsentForm, Signing, demand=Demand(FRESH, Act.SIGNING)
+    f"{_CONSENTS}/{{id}}/sign", ConsentForm, NewSignature, demand=Demand(FRESH, Act.SIGNING)
 )
 REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revoking, demand=Demand(FRESH))
 
@@ -225,45 +223,18 @@ def get_consent(care: Care, consent_id: str) -> ConsentForm:
 def sign_consent(
     care: Care,
     consent_id: str,
+    signature: NewSignature,
     *,
     kind: str | None = None,
-    role: SignerRole,
-    signature: str,
-    acknowledged: Sequence[str],
-    content_hash: str,
-    stamp: str | None,
-    language: str | None = None,
-    screen_language: str | None = None,
-    reading_mode: ReadingMode | None = None,
     operation: str | None = None,
 ) -> ConsentForm:
-    """Sign the form and return it; `acknowledged` holds the ids of all its statements.
+    """Sign the form, which is of this kind, and return it.
 
-    `kind` is the form's; `language` is the text's (BCP 47). `screen_language` and `reading_mode` are sent only if the screen was in another.
-
-    POST /api/care/consent-forms/{id}/sign (care API specification §4). `content_hash` is the API's, as received with
-    the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of order, already signed, or
-    another version; `Conflict` if the form changed meanwhile.
+    POST /api/care/consent-forms/{id}/sign (care API specification §4). Raises `Refused`, e.g. out of order, already signed,
+    or another version; `Conflict` if the form changed meanwhile.
     """
-    screen = (screen_language, reading_mode) if screen_language and reading_mode else (UNSET, UNSET)
-    signing = Signing(
-        signer_role=role,
-        method=SigningMethod.TYPED_NAME,
-        signature=signature,
-        acknowledged_statement_ids=tuple(acknowledged),
-        content_hash=content_hash,
-        language=language,
-        screen_language=screen[0],
-        reading_mode=screen[1],
-        concurrency_stamp=stamp,
-    )
-    form = care.act(
-        SIGN_CONSENT,
-        signing,
-        operation=operation,
-        demand=signing_demand(role, kind),
-        id=consent_id,
-    )
+    demand = signing_demand(signature.signer_role, kind)
+    form = care.act(SIGN_CONSENT, signature, operation=operation, demand=demand, id=consent_id)
     return form or read_back(lambda: get_consent(care, consent_id))
 
 

@@ -11,15 +11,19 @@ from portal.services.consents.forms import ConsentStatus, ReadingMode, SignerRol
 from portal.services.decoding import Id, Record
 
 
-class Signing(Record, frozen=True, kw_only=True):
-    """What is sent to sign a consent form."""
+class NewSignature(Record, frozen=True, kw_only=True):
+    """What is sent to sign a consent form: the name as typed, and the text that was shown.
+
+    `content_hash` is the API's, as it came with the form that was shown; `language` is the text's (BCP 47). `screen_language`
+    and `reading_mode` are sent only if the screen was in another.
+    """
 
     signer_role: SignerRole
-    method: SigningMethod
+    method: SigningMethod = SigningMethod.TYPED_NAME
     signature: str
     acknowledged_statement_ids: tuple[Id, ...]
     content_hash: str
-    language: str | None
+    language: str | None = None
     screen_language: str | UnsetType = UNSET
     reading_mode: ReadingMode | UnsetType = UNSET
     concurrency_stamp: str | None

@@ -249,7 +249,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
                 operation=key,
             ),
             shows=lambda form: form.is_revoked,
-            look=lambda: _read_if_revoked(withdrawal),
+            look=lambda: get_consent(withdrawal.care, form.id),
             event=withdrawal.event,
             kind="consent",
             id_=form.id,
@@ -278,11 +278,6 @@ def _resume(care: Care, form: ConsentForm, person: Person, ending: Ending) -> Wi
     if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose)
     return Withdrawal(care, form, person, operation, Given.of(operation.data), was_lost, ending)
-
-
-def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
-    form = get_consent(withdrawal.care, withdrawal.form.id)
-    return form if form.is_revoked else None
 
 
 def _refused(withdrawal: Withdrawal, error: errors.Invalid | errors.Refused | errors.Conflict) -> Response:

@@ -14,7 +14,6 @@ from werkzeug.datastructures import MultiDict
 from portal.config.tenants import Side
 from portal.parse import line
 from portal.services.client import Care
-from portal.services.consents import signing_demand
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.queue import with_queue
@@ -77,15 +76,13 @@ def confirm(care: Care, person: Person, consent_id: str) -> Response:
 @unsent.typed_text("signature", "statement", "reading_mode")
 def sign(care: Care, person: Person, consent_id: str) -> Response:
     """Sign with the typed name, once; staff declare their sentence with the same form."""
-    signing = open_signing(care, person, consent_id, _mark())
-    signing = _keep_name(_keep_declaration(signing, request.form), request.form)
+    signing = _keep_last(open_signing(care, person, consent_id, _mark()), request.form)
     if signing.step is not Step.NAME:
         return _once_more(signing, signing.step)
     if not signing.is_fresh:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
-    signing = signing.keep(acr=person.acr, amr=person.amr)
     sign_once(care, signing)
     return to_receipt(signing.form)
 
@@ -114,8 +111,10 @@ def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
     return signing.keep(acknowledged=ticked)
 
 
-def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
-    return signing.keep(typed=line(form.get("signature"), longest=_LONGEST_NAME))
+def _keep_last(signing: Signing, form: MultiDict[str, str]) -> Signing:
+    """A copy with the input of the last step, or of staff's page, and how the person has signed in."""
+    typed, person = line(form.get("signature"), longest=_LONGEST_NAME), signing.person
+    return _keep_declaration(signing, form).keep(typed=typed, acr=person.acr, amr=person.amr)
 
 
 def _restore_unsent(signing: Signing) -> Signing:
@@ -125,7 +124,7 @@ def _restore_unsent(signing: Signing) -> Signing:
     if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
     if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
-        signing = _keep_name(_keep_declaration(signing, given), given)
+        signing = _keep_last(signing, given)
     return signing
 
 
@@ -136,12 +135,14 @@ def _go_on(signing: Signing) -> Response:
     """To the next step; to the last one through a fresh sign-in if the current one is too old."""
     if signing.step is Step.NAME and not signing.is_fresh:
         return _fresh_sign_in(signing)
-    return redirect_to(_address(signing, signing.step))
+    address = _address(signing, signing.step)
+    return redirect_to(address)
 
 
 def _once_more(signing: Signing, step: Step) -> Response:
     """To the same step, because something is missing."""
-    return redirect_to(_address(signing, step, is_refused=True))
+    address = _address(signing, step, is_refused=True)
+    return redirect_to(address)
 
 
 def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
@@ -155,5 +156,5 @@ def _is_wanting(signing: Signing, step: Step) -> bool:
 
 
 def _fresh_sign_in(signing: Signing) -> Response:
-    demand = signing_demand(signing.role, signing.form.kind)
-    return to_sign_in(next_path=_address(signing, Step.NAME), demand=demand)
+    address = _address(signing, Step.NAME)
+    return to_sign_in(next_path=address, demand=signing.demand)

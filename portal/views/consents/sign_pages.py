@@ -7,18 +7,30 @@ from flask import Blueprint, Response, g, url_for
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
+from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
+from portal.services.rules.signing import has_signed, open_role
 from portal.views.consents.declarations import Declaration
+from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
-from portal.views.consents.signature import CannotSign, NotSigned, SignatureUnconfirmed, StalePage, StartOver
+from portal.views.consents.signature import (
+    CannotSign,
+    HasSigned,
+    NotSigned,
+    SignatureRefused,
+    SignatureUnconfirmed,
+    StalePage,
+    StartOver,
+)
 from portal.views.consents.signing import Signing, Step
 from portal.views.consents.worklist import Place
 from portal.web import audit
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
+from portal.web.refusals import refusal_message
 
 
 class StepPage(Page, about="form", is_pinned=True):
@@ -88,7 +100,9 @@ class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html", about="fo
 
 def register(bp: Blueprint) -> None:
     """Answer what is raised in place of a signature."""
+    bp.register_error_handler(HasSigned, lambda error: to_receipt(error.form))
     bp.register_error_handler(CannotSign, _cannot_sign)
+    bp.register_error_handler(SignatureRefused, _refused)
     bp.register_error_handler(StalePage, _stale)
     bp.register_error_handler(StartOver, lambda error: _to_steps(error.form))
     bp.register_error_handler(NotSigned, _not_signed)
@@ -96,11 +110,21 @@ def register(bp: Blueprint) -> None:
 
 
 def _cannot_sign(error: CannotSign) -> Response:
-    """The receipt if the person has signed; else the form with the reason why it can't be signed."""
-    if not error.refusal:
-        return to_receipt(error.form)
+    """The form with the reason why it can't be signed."""
     audit.note("consent.sign", "refused", kind="consent", id_=error.form.id)
-    return show_refusal(error.care, error.form, g.person, error.refusal)
+    return show_refusal(error.care, error.form, g.person, why_not_sign(error.form, g.person))
+
+
+def _refused(error: SignatureRefused) -> Response:
+    """What the form is now: signed, of another text, or not to be signed, for the API's reason."""
+    care, signing = error.care, error.signing
+    form = get_consent(care, signing.form.id)
+    if error.code == "ContentChanged" and open_role(form, signing.person):
+        return _to_steps(form)
+    if has_signed(form, signing.person):
+        return to_receipt(form)
+    audit.note("consent.sign", "refused", kind="consent", id_=form.id)
+    return show_refusal(care, form, signing.person, refusal_message(error.code))
 
 
 def _to_steps(form: ConsentForm) -> Response:
@@ -109,7 +133,8 @@ def _to_steps(form: ConsentForm) -> Response:
 
 def to_receipt(form: ConsentForm) -> Response:
     """To what the person has signed."""
-    return redirect_to(with_queue(url_for("consents.receipt", consent_id=form.id)))
+    address = with_queue(url_for("consents.receipt", consent_id=form.id))
+    return redirect_to(address)
 
 
 def _not_signed(error: NotSigned) -> Response:

@@ -7,27 +7,31 @@ from dataclasses import dataclass
 from portal.context import context
 from portal.services.client import Care
 from portal.services.consents import get_consent, sign_consent, signing_demand
-from portal.services.consents.forms import ConsentForm, ReadingMode
+from portal.services.consents.forms import ConsentForm
 from portal.services.errors import Conflict, Refused, Unavailable
 from portal.services.rules.signing import has_signed, open_role
 from portal.state.operations import State
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.signing import Signing, resume
 from portal.web.act_once import Reopened, Unconfirmed, act_once
-from portal.web.refusals import refusal_message
 
 _RETRIES = 2
 """How often others may sign at the same moment."""
 
 
 @dataclass(eq=False)
+class HasSigned(Exception):
+    """The person has signed the form."""
+
+    form: ConsentForm
+
+
+@dataclass(eq=False)
 class CannotSign(Exception):
-    """The person can't sign the form, and why; or has signed it."""
+    """It isn't the person's to sign, or not now."""
 
     care: Care
     form: ConsentForm
-    refusal: str = ""
 
 
 @dataclass(eq=False)
@@ -54,6 +58,15 @@ class NotSigned(Exception):
 
 
 @dataclass(eq=False)
+class SignatureRefused(Exception):
+    """The API refused the signature; `code` is the rule's."""
+
+    care: Care
+    signing: Signing
+    code: str
+
+
+@dataclass(eq=False)
 class SignatureUnconfirmed(Exception):
     """A signature was sent, and nothing says whether it arrived; `is_readable`: the record doesn't show it."""
 
@@ -65,15 +78,16 @@ class SignatureUnconfirmed(Exception):
 def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) -> Signing:
     """Read the form and return the person's open signing of it; `mark` is the submitted page's.
 
-    Raises `CannotSign`, `SignatureUnconfirmed` and `StalePage`.
+    Raises `HasSigned`, `CannotSign`, `SignatureUnconfirmed` and `StalePage`.
     """
     form = get_consent(care, consent_id)
     role = open_role(form, person)
     if role is None:
-        raise CannotSign(care, form, "" if has_signed(form, person) else why_not_sign(form, person))
-    signing = resume(form, person, role, is_fresh=care.suffices(signing_demand(role, form.kind)))
+        raise HasSigned(form) if has_signed(form, person) else CannotSign(care, form)
+    demand = signing_demand(role, form.kind)
+    signing = resume(form, person, role, demand, is_fresh=care.suffices(demand))
     if signing.operation.state is State.DONE:
-        raise CannotSign(care, form)
+        raise HasSigned(form)
     if signing.operation.state is not State.OPEN:
         raise SignatureUnconfirmed(signing, is_readable=True, status=200 if mark is None else 202)
     if mark not in (None, signing.mark):
@@ -83,29 +97,26 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
 
 def sign_once(care: Care, signing: Signing) -> None:
     """Sign, unless an earlier post did. Raises the errors of this module."""
+    form = signing.form
     try:
         act_once(
             signing.attempt,
             lambda _key: _send(care, signing),
-            shows=lambda form: has_signed(form, signing.person, signing.role),
-            look=lambda: _read_if_signed(care, signing),
+            shows=signing.is_in,
+            look=lambda: get_consent(care, form.id),
             event="consent.sign",
             kind="consent",
-            id_=signing.form.id,
+            id_=form.id,
             limit=context().settings.limit_signing,
         )
     except (Reopened, Conflict) as error:
-        raise StartOver(signing.form) from error
+        raise StartOver(form) from error
     except Unconfirmed as error:
         raise SignatureUnconfirmed(signing, error.is_readable, error.status) from error
     except Unavailable as error:
         raise NotSigned(care, signing) from error
     except Refused as error:
-        form = get_consent(care, signing.form.id)
-        if error.code == "ContentChanged" and open_role(form, signing.person):
-            raise StartOver(form) from error
-        is_signed = has_signed(form, signing.person)
-        raise CannotSign(care, form, "" if is_signed else refusal_message(error.code)) from error
+        raise SignatureRefused(care, signing, error.code) from error
 
 
 def _send(care: Care, signing: Signing) -> ConsentForm:
@@ -122,23 +133,5 @@ def _send(care: Care, signing: Signing) -> ConsentForm:
 
 
 def _sign(care: Care, signing: Signing) -> ConsentForm:
-    progress = signing.progress
-    return sign_consent(
-        care,
-        signing.form.id,
-        kind=signing.form.kind,
-        role=signing.role,
-        signature=progress.typed,
-        acknowledged=progress.acknowledged,
-        content_hash=progress.api_hash,
-        stamp=progress.stamp,
-        language=progress.language,
-        screen_language=progress.screen_language,
-        reading_mode=ReadingMode(progress.reading_mode) if progress.reading_mode else None,
-        operation=signing.attempt.key,
-    )
-
-
-def _read_if_signed(care: Care, signing: Signing) -> ConsentForm | None:
-    form = get_consent(care, signing.form.id)
-    return form if has_signed(form, signing.person, signing.role) else None
+    form = signing.form
+    return sign_consent(care, form.id, signing.signature, kind=form.kind, operation=signing.attempt.key)

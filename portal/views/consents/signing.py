@@ -12,12 +12,15 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from portal.context import context
 from portal.i18n.locale import language
 from portal.services.consents.forms import ConsentForm, ReadingMode, SignerRole, Statement
+from portal.services.consents.requests import NewSignature
+from portal.services.demand import Demand
 from portal.services.rules.consent_text import content_hash
-from portal.services.rules.signing import expected_name, open_role, same_name
+from portal.services.rules.signing import expected_name, has_signed, open_role, same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration, declaration_of
@@ -85,13 +88,17 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """One person signing one form in one role; `is_fresh`: they signed in recently and strongly enough to sign in it."""
+    """One person signing one form in one role.
+
+    `demand` is what that demands of their sign-in, which meets it if `is_fresh`.
+    """
 
     form: ConsentForm
     person: Person
     role: SignerRole
     operation: Operation
     progress: Progress
+    demand: Demand
     is_fresh: bool
 
     @property
@@ -167,6 +174,26 @@ class Signing:
         )
         return Attempt(self.person.sub, self.operation, sent)
 
+    @property
+    def signature(self) -> NewSignature:
+        """What is sent; how the text was read only where the screen was in another language."""
+        progress = self.progress
+        is_foreign = bool(progress.screen_language and progress.reading_mode)
+        return NewSignature(
+            signer_role=self.role,
+            signature=progress.typed,
+            acknowledged_statement_ids=progress.acknowledged,
+            content_hash=progress.api_hash,
+            language=progress.language,
+            screen_language=progress.screen_language if is_foreign else UNSET,
+            reading_mode=ReadingMode(progress.reading_mode) if is_foreign else UNSET,
+            concurrency_stamp=progress.stamp,
+        )
+
+    def is_in(self, form: ConsentForm) -> bool:
+        """Whether the form shows this signature."""
+        return has_signed(form, self.person, self.role)
+
     def keep(self, **values: object) -> Signing:
         """A copy with these values, saved in the operation."""
         return self._write(msgspec.structs.replace(self.progress, **values))
@@ -200,13 +227,14 @@ class Signing:
         return replace(self, progress=progress)
 
 
-def resume(form: ConsentForm, person: Person, role: SignerRole, *, is_fresh: bool) -> Signing:
+def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, *, is_fresh: bool) -> Signing:
     """Start or resume this person's signing of the form, just read; its operation may already be sent or done."""
     purpose, beginning = purpose_of(form, role), _data(Progress.of(form))
     operation, was_lost = begin(person.sub, purpose, beginning, keeps_receipt=True)
     if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose, beginning)
-    signing = Signing(form, person, role, operation, msgspec.convert(operation.data, Progress), is_fresh)
+    progress = msgspec.convert(operation.data, Progress)
+    signing = Signing(form, person, role, operation, progress, demand, is_fresh)
     if operation.state is not State.OPEN:
         return signing
     if not signing.progress.is_of(form):

@@ -127,7 +127,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
             Attempt(person.sub, begin_edit(person.sub, f"protocol-status:{protocol.id}", *sent), sent),
             lambda _key: update_protocol(care, protocol.id, protocol=replace(protocol, status=to)),
             shows=lambda written: written.status == to,
-            look=lambda: _read_if_moved(care, protocol.id, to),
+            look=lambda: get_protocol(care, protocol.id),
             event="protocol.status",
             kind="protocol",
             id_=protocol.id,
@@ -141,11 +141,6 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
         note = _("The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it.")
         return _show(care, person, get_protocol(care, protocol.id), status=error.status, note=note)
     return _moved(protocol.id, to)
-
-
-def _read_if_moved(care: Care, protocol_id: str, to: ProtocolStatus) -> Protocol | None:
-    protocol = get_protocol(care, protocol_id)
-    return protocol if protocol.status == to else None
 
 
 def _moved(protocol_id: str, to: ProtocolStatus) -> Response:

@@ -10,6 +10,7 @@ from portal.careservice.domain.rules import Rule
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.tables import KEYS
+from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
 from portal.services.decoding import Page
@@ -45,7 +46,7 @@ def test_the_example_is_read_by_its_dialect() -> None:
     answer = re.findall(r"```json\n(.*?)```", example, re.DOTALL)[0]
     dialect = Dialect(parse_dialect(re.findall(r"```toml\n(.*?)```", example, re.DOTALL)[0]))
     into = Page[ConsentForm]
-    page = dialect.decode(answer.encode(), into)
+    page = decoding.decode(answer.encode(), into, dialect.translation(into))
     form = page.items[0]
     assert (page.total, form.id, form.title) == (1, "4711", "Storage of embryos")
     assert form.status is ConsentStatus.PENDING
