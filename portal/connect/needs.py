@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from msgspec import inspect
 
-from portal.connect.dialects.shapes import Member, choices, members_of, query_names, record_of, records
+from portal.connect.dialects.shapes import choices, query_names, record_of, records
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
+from portal.services.members import Member, members_of
 
 Json = dict[str, Any]
 
@@ -97,7 +98,12 @@ def _operation_id(endpoint: AnyEndpoint) -> str:
 
 
 def _parameter(member: Member) -> Json:
-    return {"name": member.name, "in": "query", "required": member.required, "schema": _schema(member.type)}
+    return {
+        "name": member.name,
+        "in": "query",
+        "required": member.is_required,
+        "schema": _schema(member.value_type),
+    }
 
 
 def _answer(endpoint: AnyEndpoint) -> Json:
@@ -124,10 +130,10 @@ def _answer(endpoint: AnyEndpoint) -> Json:
 def _record(shape: type) -> Json:
     properties: Json = {}
     for member in members_of(shape):
-        schema = _schema(member.type)
+        schema = _schema(member.value_type)
         if member.may_be_text:
             schema = {"anyOf": [schema, {"type": "string"}]}
-        if member.nullable:
+        if member.is_nullable:
             schema = {"anyOf": [schema, {"type": "null"}]}
         properties[member.name] = {**schema, "x-portal": about(member)}
     found: Json = {
@@ -135,7 +141,7 @@ def _record(shape: type) -> Json:
         "description": (shape.__doc__ or "").strip().partition("\n")[0],
         "properties": properties,
     }
-    required = [member.name for member in members_of(shape) if member.required]
+    required = [member.name for member in members_of(shape) if member.is_required]
     return found | ({"required": required} if required else {})
 
 
@@ -145,11 +151,11 @@ def about(member: Member) -> Json:
     read = {shape.__name__ for shape in records().values()} - _only_sent()
     told: Json = {"use": "sent" if member.record in sent and member.record not in read else "ignored"}
     use = member.use
-    if member.record in read and (member.required or use):
-        told["use"] = "required" if member.required else "used"
+    if member.record in read and (member.is_required or use):
+        told["use"] = "required" if member.is_required else "used"
     if use:
         told |= {"for": use.purpose, "pages": list(use.areas)}
-    _schema_of, forms = _FORMS.get(type(_item(member.type)), ({}, []))
+    _schema_of, forms = _FORMS.get(type(_item(member.value_type)), ({}, []))
     return told | ({"forms": forms} if forms else {})
 
 
@@ -228,8 +234,8 @@ def page() -> str:
             told = about(member)
             if told["use"] != "ignored":
                 pages = ", ".join(cast("list[str]", told.get("pages", [])))
-                kind = _type_name(member.type) + (" or text" if member.may_be_text else "")
-                kind += " or null" if member.nullable else ""
+                kind = _type_name(member.value_type) + (" or text" if member.may_be_text else "")
+                kind += " or null" if member.is_nullable else ""
                 lines.append(
                     f"| `{member.name}` | {kind} | {told['use']} | {told.get('for', '')} | {pages} |"
                 )

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import msgspec
-from msgspec import inspect, structs
+from msgspec import inspect
+
+from portal.services.members import Member, members_of
 
 NO_DATE: tuple[str] = ("no date",)
 """Stands for a date that can't be one, such as 0001-01-01: some system's word for none."""
@@ -33,40 +35,21 @@ class Unreadable(Exception):
     """A value that the record can't be read without; the message is its path."""
 
 
-class _Member(NamedTuple):
-    name: str
-    kind: inspect.Type
-    annotation: Any
-    is_required: bool
-    is_droppable: bool
-    is_separable: bool
-
-
 @cache
-def _members(record: type) -> tuple[_Member, ...]:
-    shape = inspect.type_info(record)
-    assert isinstance(shape, inspect.StructType)
-    annotations = {one.name: one.type for one in structs.fields(record)}
+def _droppable(record: type) -> frozenset[str]:
+    """The members that may be left out: those of `separable`, and those that know a missing value and aren't `vital`."""
     vital: frozenset[str] = getattr(record, "vital", frozenset[str]())
-    separable: frozenset[str] = getattr(record, "separable", frozenset[str]())
-    return tuple(
-        _Member(
-            one.encode_name,
-            one.type,
-            annotations[one.name],
-            one.required,
-            one.name in separable
-            or (not one.required and one.name not in vital and _knows_missing(one.type)),
-            one.name in separable,
-        )
-        for one in shape.fields
-    )
+    return _separable(record) | {
+        member.attribute
+        for member in members_of(record)
+        if not member.is_required
+        and member.attribute not in vital
+        and (member.is_nullable or isinstance(member.type, inspect.StrType))
+    }
 
 
-def _knows_missing(kind: inspect.Type) -> bool:
-    if isinstance(kind, inspect.UnionType):
-        return any(isinstance(one, inspect.NoneType) for one in kind.types)
-    return isinstance(kind, inspect.StrType)
+def _separable(record: type) -> frozenset[str]:
+    return getattr(record, "separable", frozenset[str]())
 
 
 def salvage(value: object, record: type, lost: list[Lost], path: str = "$") -> object:
@@ -75,7 +58,7 @@ def salvage(value: object, record: type, lost: list[Lost], path: str = "$") -> o
         raise Unreadable(path)
     given = cast("Mapping[str, object]", value)
     kept: dict[str, object] = {}
-    for member in _members(record):
+    for member in members_of(record):
         here = f"{path}.{member.name}"
         if member.name not in given:
             if member.is_required:
@@ -84,9 +67,9 @@ def salvage(value: object, record: type, lost: list[Lost], path: str = "$") -> o
         name = f"{record.__name__}.{member.name}"
         before = len(lost)
         try:
-            kept[member.name] = _fitting(given[member.name], member, member.kind, lost, name, here)
+            kept[member.name] = _fitting(given[member.name], member, member.type, lost, name, here)
         except Unreadable as error:
-            if not member.is_droppable:
+            if member.attribute not in _droppable(record):
                 raise
             del lost[before:]
             lost.append(Lost(name, str(error), given[member.name] == NO_DATE))
@@ -94,7 +77,7 @@ def salvage(value: object, record: type, lost: list[Lost], path: str = "$") -> o
 
 
 def _fitting(
-    value: object, member: _Member, kind: inspect.Type, lost: list[Lost], name: str, path: str
+    value: object, member: Member, kind: inspect.Type, lost: list[Lost], name: str, path: str
 ) -> object:
     match kind:
         case inspect.UnionType(types) if value is not None:
@@ -115,7 +98,7 @@ def _fitting(
 
 
 def _items(
-    values: list[object], record: type, member: _Member, lost: list[Lost], name: str, path: str
+    values: list[object], record: type, member: Member, lost: list[Lost], name: str, path: str
 ) -> list[object]:
     kept: list[object] = []
     for place, value in enumerate(values):
@@ -123,7 +106,7 @@ def _items(
         try:
             kept.append(salvage(value, record, lost, f"{path}[{place}]"))
         except Unreadable as error:
-            if not member.is_separable:
+            if member.attribute not in _separable(member.owner):
                 raise
             del lost[before:]
             lost.append(Lost(name, str(error)))

@@ -16,8 +16,9 @@ import schemathesis
 
 from portal import __main__
 from portal.connect import needs
-from portal.connect.dialects.shapes import members_of, records
+from portal.connect.dialects.shapes import records
 from portal.services.endpoints import ALL
+from portal.services.members import members_of
 
 ROOT = Path(__file__).parents[2]
 BY_NAME_ALONE = {

@@ -10,10 +10,11 @@ from functools import cache
 from portal.clock import Clock
 from portal.connect.answers.figures import Figures
 from portal.connect.answers.members import Members
-from portal.connect.answers.shape import Look, kinds_within, look, members_of
+from portal.connect.answers.shape import Look, kinds_within, look
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
+from portal.services.members import members_of
 from portal.services.salvage import Lost
 from portal.store.vault import Vault
 

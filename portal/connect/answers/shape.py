@@ -9,17 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeAlias, cast, get_args, get_origin
+from typing import TypeAlias, cast, get_args, get_origin
 
-from msgspec import inspect, structs
+from msgspec import inspect
 
 from portal.services.decoding import Choice, Page
+from portal.services.members import members_of
 
 UNREAD = "? "
 """Prefix of members that an API's dialect leaves unread (`portal.connect.dialects.Dialect.look`)."""
-
-_OWN = "(portal) "
-"""Prefix of members that only the portal sets (`portal.services.decoding.Page`)."""
 
 
 @dataclass(slots=True)
@@ -39,16 +37,6 @@ class Look:
 _Walk: TypeAlias = Callable[[object, Look], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member of a kind of record: its name in JSON, whether it is required, and its type."""
-
-    name: str
-    is_required: bool
-    type: inspect.Type
-    annotation: Any
-
-
 def look(answer: object, into: type[object], found: Look | None = None) -> Look:
     """Compare JSON with the record, or `Page` of records, that it is for; adds to `found`."""
     found = Look() if found is None else found
@@ -62,20 +50,6 @@ def look(answer: object, into: type[object], found: Look | None = None) -> Look:
 def kind_of(record: type[object]) -> str:
     """The name of a kind of record: its class name, or "Page" for a list of any kind."""
     return (get_origin(record) or record).__name__
-
-
-@cache
-def members_of(record: type[object]) -> tuple[Member, ...]:
-    """The members of a kind of record that an API may send, in declaration order."""
-    shape = inspect.type_info(record)
-    if not isinstance(shape, inspect.StructType):
-        raise TypeError(f"{record} isn't a record")
-    annotations = {one.encode_name: one.type for one in structs.fields(shape.cls)}
-    return tuple(
-        Member(one.encode_name, one.required, one.type, annotations[one.encode_name])
-        for one in shape.fields
-        if not one.encode_name.startswith(_OWN)
-    )
 
 
 def kinds_within(record: type[object]) -> dict[str, type[object]]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import cast
 
-from portal.connect.answers.shape import Member
 from portal.connect.conform.judge import choice_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.reading import UNLISTED, codes_read
 from portal.connect.dialects.rules import Code, Rules
 from portal.services.decoding import Choice
+from portal.services.members import Member
 
 _CODE = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
 """The form of a code. Anything else may be personal data and isn't recorded."""

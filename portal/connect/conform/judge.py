@@ -10,7 +10,7 @@ from typing import Any, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from portal.connect.answers.shape import Look, Member, kinds_within, look, members_of, records_in
+from portal.connect.answers.shape import Look, kinds_within, look, records_in
 from portal.connect.conform.forms import form_of
 from portal.connect.conform.losses import loss_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
@@ -21,6 +21,7 @@ from portal.services.consents.forms import ConsentForm, TextGap
 from portal.services.decoding import Page
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
+from portal.services.members import Member, members_of
 from portal.services.uses import Mark, use_of
 
 _LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint in LISTS)

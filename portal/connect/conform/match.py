@@ -14,10 +14,11 @@ from typing import cast
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD, Member, members_of, records_in
+from portal.connect.answers.shape import UNREAD, records_in
 from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
 from portal.connect.conform.judge import choice_of
 from portal.connect.dialects.naming import folded, words
+from portal.services.members import Member, members_of
 from portal.services.uses import use_of
 
 _ALIKE = 0.75

@@ -13,8 +13,9 @@ from portal.connect.conform.codes import questions as code_questions
 from portal.connect.conform.match import Matches
 from portal.connect.dialects.naming import STYLES, words
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import family, members_of, record_of, records
+from portal.connect.dialects.shapes import family, record_of, records
 from portal.services.endpoints import ALL
+from portal.services.members import members_of
 
 TRUTHS: tuple[tuple[Code, Code], ...] = (
     *(("true", "false"), ("Y", "N"), ("y", "n"), ("yes", "no"), ("Yes", "No"), ("YES", "NO")),

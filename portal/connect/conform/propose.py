@@ -12,7 +12,7 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD, Member, kind_of, members_of, records_in
+from portal.connect.answers.shape import UNREAD, kind_of, records_in
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.forms import date_form, is_without_zone
 from portal.connect.conform.judge import excused_members
@@ -22,6 +22,7 @@ from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
 from portal.services.decoding import Page
+from portal.services.members import Member, members_of
 from portal.services.uses import use_of
 
 _PASSES = 3

@@ -10,7 +10,7 @@ from typing import Any, cast, get_origin
 
 import msgspec
 
-from portal.connect.answers.shape import UNREAD, members_of
+from portal.connect.answers.shape import UNREAD
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
@@ -22,6 +22,7 @@ from portal.services.decoding import Page
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
 from portal.services.files import READ_FILE_CONTENT
+from portal.services.members import members_of
 from portal.services.notifications import (
     LIST_NOTIFICATIONS,
     READ_NOTIFICATION_SETTINGS,

@@ -13,7 +13,6 @@ from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.reading import Reading, at_path
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import Member, members_of
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.adapter import Adapter
@@ -21,6 +20,7 @@ from portal.services.api import AnyEndpoint, Query
 from portal.services.decoding import Translation
 from portal.services.endpoints import ALL
 from portal.services.failures import rule_named
+from portal.services.members import Member, members_of
 from portal.services.refusal_codes import RULES
 
 _STAMP = "concurrencyStamp"

@@ -16,12 +16,13 @@ from portal.connect.dialects.forms import EPOCH, Pattern, folded_code
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code, ErrorRules, Rules
-from portal.connect.dialects.shapes import choices, members_of, query_names, records
+from portal.connect.dialects.shapes import choices, query_names, records
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
 from portal.connect.dialects.writing import SORTING
 from portal.services.decoding import Choice
 from portal.services.endpoints import ALL
+from portal.services.members import members_of
 from portal.services.refusal_codes import RULES
 
 FREE_MEMBERS = "Notification.data"
@@ -287,7 +288,7 @@ class _Reader(TableReader):
             f"{record}.{member.name}".casefold(): f"{record}.{member.name}"
             for record, shape in records().items()
             for member in members_of(shape)
-            if not member.required
+            if not member.is_required
         }
         found: set[str] = set()
         for name in self._texts(document, "", "absent_means_none"):

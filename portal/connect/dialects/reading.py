@@ -14,8 +14,9 @@ from portal.connect.dialects import forms
 from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import Member, family, members_of
+from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
+from portal.services.members import Member, members_of
 
 
 class Reading:
@@ -61,9 +62,11 @@ class Reading:
             if "." in name:
                 deep.append((member.name, name.split("."), convert))
             else:
-                known[name] = (member.name, convert, member.required or member.nullable)
+                known[name] = (member.name, convert, member.is_required or member.is_nullable)
             if any(f"{one}.{member.name}" in self.rules.absent_means_none for one in family(shape)):
-                fillers.append((member.name, [] if isinstance(member.type, inspect.VarTupleType) else None))
+                fillers.append(
+                    (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
+                )
         keeps_unknown = self.keeps_unknown
 
         def read(value: object) -> object:
@@ -98,8 +101,8 @@ class Reading:
         names = [f"{one}.{member.name}" for one in family(shape)]
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
-        convert = self._of_type(member.type, names)
-        if member.is_text and member.nullable:
+        convert = self._of_type(member.value_type, names)
+        if member.is_text and member.is_nullable:
             return forms.read_none(self.rules.no_text, convert)
         return convert
 

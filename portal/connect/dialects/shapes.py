@@ -1,74 +1,18 @@
-"""The records that dialects refer to by name, and their members."""
+"""The records that dialects refer to by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
-
-from msgspec import inspect
 
 from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Choice, Page
 from portal.services.endpoints import ALL
 from portal.services.episodes import ConsentBrief
+from portal.services.members import Member, members_of
 from portal.services.pgt_results import PgtBrief, PgtResult
-from portal.services.uses import Mark, Use, marked, use_of
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member of a record: the portal's JSON name, the type, whether it may be missing or null, and what it is used for."""
-
-    record: str
-    name: str
-    type: inspect.Type
-    required: bool
-    nullable: bool
-    may_be_text: bool = False
-    use: Use | None = None
-
-    @property
-    def nested(self) -> type | None:
-        """The record that it holds, directly or in a list."""
-        shape = self.type.item_type if isinstance(self.type, inspect.VarTupleType) else self.type
-        return shape.cls if isinstance(shape, inspect.StructType) else None
-
-    @property
-    def choice(self) -> type[Choice] | None:
-        """The enumeration that it holds, directly or in a list."""
-        return self.type.cls if isinstance(self.type, inspect.EnumType) else None  # pyright: ignore[reportReturnType]
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it holds free text."""
-        return isinstance(self.type, inspect.StrType)
-
-
-@cache
-def members_of(shape: type) -> tuple[Member, ...]:
-    """The members of a record, except those that only the portal sets."""
-    info = inspect.type_info(shape)
-    assert isinstance(info, inspect.StructType)
-    found: list[Member] = []
-    for field in info.fields:
-        if field.encode_name.startswith("("):
-            continue
-        kinds = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
-        given = [one for one in kinds if not isinstance(one, inspect.NoneType)]
-        found.append(
-            Member(
-                shape.__name__,
-                field.encode_name,
-                given[0],
-                field.required,
-                nullable=len(given) < len(kinds),
-                may_be_text=len(given) > 1 and isinstance(given[1], inspect.StrType),
-                use=use_of(shape, field.encode_name),
-            )
-        )
-    return tuple(found)
+from portal.services.uses import Mark, Use, marked
 
 
 def record_of(answer: Any) -> type | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import all_marked, family, members_of, records
+from portal.connect.dialects.shapes import all_marked, family, records
+from portal.services.members import members_of
 from portal.services.uses import Mark, marked
 
 Where = tuple[str, ...]

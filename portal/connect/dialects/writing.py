@@ -13,10 +13,11 @@ from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.reading import UNLISTED, usual_codes
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import Member, family, members_of, record_of
+from portal.connect.dialects.shapes import family, record_of
 from portal.services.api import AnyEndpoint, Query
 from portal.services.decoding import Choice
 from portal.services.endpoints import ALL
+from portal.services.members import Member, members_of
 from portal.services.prospects import Prospect
 
 
@@ -75,7 +76,7 @@ class Writing:
     def convert(self, member: Member, shape: type | None = None) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
         records = family(shape) if shape else (member.record,)
-        return self._of_type(member.type, [f"{one}.{member.name}" for one in records])
+        return self._of_type(member.value_type, [f"{one}.{member.name}" for one in records])
 
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
         match kind:

@@ -18,7 +18,7 @@ from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import choices, members_of, record_of
+from portal.connect.dialects.shapes import choices, record_of
 from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import LIST_CONSENTS, SIGN_CONSENT
@@ -28,6 +28,7 @@ from portal.services.endpoints import ALL
 from portal.services.episodes import Episode
 from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused
 from portal.services.failures import from_answer
+from portal.services.members import members_of
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
 from portal.services.physicians import LIST_PHYSICIANS, Physician
 from portal.services.prospects import MERGE_PROSPECTS
@@ -106,7 +107,9 @@ def records_of(shape: type) -> st.SearchStrategy[dict[str, Any]]:
     """A record with all of its members, some of them null."""
     return st.fixed_dictionaries(
         {
-            member.name: st.none() | values_of(member.type) if member.nullable else values_of(member.type)
+            member.name: st.none() | values_of(member.value_type)
+            if member.is_nullable
+            else values_of(member.value_type)
             for member in members_of(shape)
         }
     )
