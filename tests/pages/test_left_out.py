@@ -1,0 +1,113 @@
+"""Lists that leave something out: each is given a record that belongs there and one that doesn't, alike but for why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from portal.services.api import AnyEndpoint
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.episodes import READ_EPISODE
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.physicians import LIST_PHYSICIANS
+from portal.services.relationships import DELETE_RELATIONSHIP
+from tests.pages.test_facts import EPISODE, HERS, ONE_EPISODE, ROLES, SIGNED, UNSIGNED
+from tests.support.fake_api import FakeApi, samples
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A page's list; `both` is what its two records have, `why` what the second has instead, `name` what says which."""
+
+    who: str
+    path: str
+    row: AnyEndpoint
+    name: str
+    both: dict[str, Any]
+    why: dict[str, Any] = field(default_factory=dict)
+
+
+UNREAD = {"unreadCount": 2, "isArchived": False, "episodeId": "e-1"}
+NEWS = {
+    "isRead": False,
+    "severity": "Info",
+    "type": "EpisodeUpdated",
+    "entityType": "Episode",
+    "entityId": "e-1",
+}
+CASE = f"/cases/{EPISODE['case']['id']}/edit?episode=e-1"
+DANIEL_SIGNS = UNSIGNED | {
+    "requiredSigners": [{"role": "Partner", "personId": "daniel", "name": "Daniel 1", "order": 1}]
+}
+FILTERS = {
+    "home: archived talks": Filter(
+        "amelia", "/", LIST_CONVERSATIONS, "subject", UNREAD, {"isArchived": True}
+    ),
+    "home: read talks": Filter("amelia", "/", LIST_CONVERSATIONS, "subject", UNREAD, {"unreadCount": 0}),
+    "home: read news": Filter("amelia", "/", LIST_NOTIFICATIONS, "title", NEWS, {"isRead": True}),
+    "home: news of talks": Filter(
+        "amelia", "/", LIST_NOTIFICATIONS, "title", NEWS, {"entityType": "Conversation"}
+    ),
+    "home: news of forms": Filter(
+        "amelia", "/", LIST_NOTIFICATIONS, "title", NEWS, {"entityType": "ConsentForm"}
+    ),
+    "care team": Filter(
+        "amelia", "/care-team", LIST_PHYSICIANS, "name", {"isActive": True}, {"isActive": False}
+    ),
+    "booking": Filter(
+        "colin", "/prospects/s-1/book", LIST_PHYSICIANS, "name", {"isActive": True}, {"isActive": False}
+    ),
+    "case": Filter("victor", CASE, LIST_PHYSICIANS, "name", {"isActive": True}, {"isActive": False}),
+    "plan": Filter(
+        "victor", "/protocols/new?copy=p-1", LIST_PHYSICIANS, "name", {"isActive": True}, {"isActive": False}
+    ),
+    "home: signed forms": Filter("amelia", "/", LIST_CONSENTS, "title", UNSIGNED, SIGNED),
+    "home: withdrawn forms": Filter("amelia", "/", LIST_CONSENTS, "title", UNSIGNED, {"status": "Revoked"}),
+    "home: expired forms": Filter("amelia", "/", LIST_CONSENTS, "title", UNSIGNED, {"status": "Expired"}),
+    "home: drafted forms": Filter("amelia", "/", LIST_CONSENTS, "title", UNSIGNED, {"status": "Draft"}),
+    "home: others' forms": Filter("amelia", "/", LIST_CONSENTS, "title", UNSIGNED, DANIEL_SIGNS),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_list_leaves_out_what_doesnt_belong_there(visitor: SignIn, fake_api: FakeApi, name: str) -> None:
+    tried = FILTERS[name]
+    for row, answer in (HERS | ONE_EPISODE).items():
+        fake_api.gives(row, answer)
+    belongs, other = samples(tried.row)["items"]
+    belongs |= tried.both | {tried.name: "Belongs 901"}
+    other |= tried.both | tried.why | {tried.name: "Other 902"}
+    fake_api.gives(tried.row, {"totalCount": 2, "items": [belongs, other]})
+    for form in (belongs, other) if tried.row is LIST_CONSENTS else ():
+        fake_api.gives(READ_CONSENT, samples(READ_CONSENT) | form, id_=form["id"])
+    words = visitor(tried.who, ROLES.get(tried.who, "patient")).get(tried.path).words
+    assert "Belongs 901" in words
+    assert "Other 902" not in words
+
+
+@pytest.mark.parametrize(("end", "status"), [(None, 200), ("2026-11-20", 404)])
+@pytest.mark.parametrize("who", ["amelia", "nora"])
+def test_a_relationship_that_has_ended_cant_be_removed(
+    visitor: SignIn, fake_api: FakeApi, who: str, end: str | None, status: int
+) -> None:
+    tie = EPISODE["relationships"][0] | {"endDate": end}
+    fake_api.gives(READ_EPISODE, EPISODE | {"relationships": [tie]})
+    page = f"/relationships/{tie['id']}/remove?episode=e-1"
+    visitor(who, ROLES.get(who, "patient")).get(page, status=status)
+    assert not fake_api.sent(DELETE_RELATIONSHIP)
+
+
+@pytest.mark.parametrize(("role", "may"), [("embryologist", True), ("nurse", False)])
+def test_an_embryo_that_is_gone_has_no_form(visitor: SignIn, fake_api: FakeApi, role: str, may: bool) -> None:
+    for status, has_form in (("Stored", True), ("Discarded", False), ("Transferred", False)):
+        embryos = [embryo | {"status": status} for embryo in EPISODE["embryos"]]
+        fake_api.gives(READ_EPISODE, EPISODE | {"embryos": embryos})
+        page = visitor("elif", role).get(f"/storage/{embryos[0]['id']}?episode=e-1")
+        assert bool(page.select("main form[action^='/storage/']")) is (has_form and may), status
