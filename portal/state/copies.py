@@ -1,9 +1,10 @@
-"""Documents made for a session, kept for a few minutes, so that viewing, saving and printing a PDF renders it once.
+"""What was made for a session, kept for some minutes: documents, so that viewing, saving and printing a PDF renders it once,
+and what was read of the embryos in storage (`portal/views/storage/room.py`).
 
 With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`) and the moves of
 embryos that wait for a second person (`portal/views/storage/first_steps.py`) these are the only clinical records in the
 store. Like everything in it they are sealed; only the session that they were made for can find them, and they are deleted when it ends.
-A session has a few slots: newer documents replace older ones.
+A session has a few slots for documents, in which newer ones replace older ones, and one for the embryos.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from portal.store.vault import Vault
 
 _SECONDS = 5 * 60
 _SLOTS = 4
+ROOM = "embryos in storage"
+"""What its own slot holds."""
+_ROOM_SLOT = _SLOTS
 _LARGEST = 2 * 1024 * 1024
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A document, and the digest of its source."""
+    """A document or record, and the digest of its source."""
 
     made_from: bytes
     content: bytes
@@ -40,21 +44,29 @@ class Copies:
         held = self._vault.get(_name(session, _slot(about)), Copy)
         return held.value.content if held and held.value.made_from == made_from else None
 
-    def keep(self, session: str, about: str, made_from: bytes, content: bytes) -> None:
+    def keep(
+        self, session: str, about: str, made_from: bytes, content: bytes, *, seconds: float = _SECONDS
+    ) -> None:
         """Keep a document for a few minutes, unless it is very large."""
         if len(content) > _LARGEST:
             return
         name = _name(session, _slot(about))
         self._vault.delete(name)
-        self._vault.insert(name, Copy(made_from, content), expires_at=self._clock() + _SECONDS)
+        self._vault.insert(name, Copy(made_from, content), expires_at=self._clock() + seconds)
+
+    def drop(self, session: str, about: str) -> None:
+        """Delete the session's document about this."""
+        self._vault.delete(_name(session, _slot(about)))
 
 
 def names_of(session: str) -> list[str]:
     """Return the names of all the records that a session may have."""
-    return [_name(session, slot) for slot in range(_SLOTS)]
+    return [_name(session, slot) for slot in (*range(_SLOTS), _ROOM_SLOT)]
 
 
 def _slot(about: str) -> int:
+    if about == ROOM:
+        return _ROOM_SLOT
     return hashlib.sha256(about.encode()).digest()[0] % _SLOTS
 
 

@@ -48,7 +48,6 @@ def init_app(app: Flask) -> None:
         countdown=countdown,
         full_date=full_date,
         zone=zone_name,
-        isodate=isodate,
         telephone=telephone,
         e164=dialled,
         in_a_row=in_a_row,
@@ -142,11 +141,6 @@ def countdown(value: datetime) -> str:
 def zone_name(value: datetime | None = None) -> str:
     """Return the name of the clinic's time zone, at `value` or now: `Greenwich Mean Time`."""
     return get_timezone_name(local(value or now()), locale=date_locale())
-
-
-def isodate(value: date | datetime) -> str:
-    """Return `2026-11-27`, in the clinic's zone."""
-    return (local(value).date() if isinstance(value, datetime) else value).isoformat()
 
 
 def in_a_row(things: Iterable[str], between: str = "") -> str:

@@ -18,7 +18,7 @@ from portal.services.patients import Patient
 from portal.services.pgt_results import PgtCall, PgtStatus
 from portal.services.protocols import ProtocolType
 from portal.services.relationships import RelationshipType
-from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.explanations import is_staff
 
 
@@ -188,6 +188,17 @@ def _outcome_names() -> dict[Outcome, str]:
 def with_record(code: str, patient: Patient) -> str:
     """Return an embryo's code, for staff with its patient's record number: codes are unique only within a record."""
     return f"{code} · {patient.mrn}" if is_staff() and patient.mrn else code
+
+
+def place_line(place: StorageLocation | None) -> str:
+    """A location on one line, as it is typed and said: `T4 C2 17 1`, from tank to position; empty if there is none.
+
+    A part that is missing between others is a dash, so that none is taken for another.
+    """
+    parts = [place.tank, place.canister, place.cane, place.position] if place else []
+    while parts and not parts[-1]:
+        parts.pop()
+    return "\u00a0".join(part or "–" for part in parts)
 
 
 def embryo_status_name(embryo: EmbryoStorage) -> str:
@@ -387,6 +398,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "embryo_status": embryo_status_name,
     "embryo_status_term": embryo_status_term,
     "with_record": with_record,
+    "place": place_line,
     "hold_reason": hold_reason,
     "embryo_tone": embryo_status_tone,
     "disposition": disposition_name,

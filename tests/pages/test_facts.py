@@ -280,7 +280,6 @@ NOT_COMPARED = {
     "concurrency_stamp": "a hidden field",
     "content_hash": "a seal, written in groups",
     "coordinator_id": "the chosen one of a list",
-    "data": "of a component's attributes, not a record's",
     "items": "a list's, not shown itself",
     "language": "said in words",
     "person_id": "the chosen one of a list",

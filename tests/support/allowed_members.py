@@ -272,7 +272,10 @@ STAFF: dict[str, str] = {
     "/relationships/<record:relationship_id>/remove": (
         "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName; patient: firstName lastName mrn"
     ),
-    "/storage": "EmbryoStorage: embryoCode holdReason; Episode: number; patient: firstName lastName mrn",
+    "/storage": (
+        "EmbryoStorage: embryoCode holdReason; StorageLocation: cane canister facility position tank; "
+        "patient: firstName lastName mrn"
+    ),
     "/storage/<record:embryo_id>": (
         "ConsentForm: title; EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
         "StorageLocation: cane canister facility position tank; patient: firstName lastName mrn"

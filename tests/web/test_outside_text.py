@@ -27,6 +27,7 @@ from portal.signin import flow
 from portal.views import danger_words, find, notifications, open_by_id
 from portal.views.consents import draft, snapshot, worklist
 from portal.views.conversations import view
+from portal.views.storage import places
 from portal.web import calendar_file, file_names, filters, forms, labels, plain_text, record_links
 
 ROOT = Path(portal.__file__).parent
@@ -57,6 +58,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "local_path": flow.local_path,
     "page_of_link": open_by_id.page_of_link,
     "an id or a link (find)": lambda text: (find._LINK.search(text), find._ID.fullmatch(text)),
+    "words of a place (storage)": places.words_of,
+    "a place's order (storage)": lambda text: places.natural([text]),
     "episode_id_of": draft.episode_id_of,
     "changes between forms": lambda text: snapshot._change("part", text, text[::-1]),
     "abbreviation": worklist._ABBREVIATION.search,
@@ -113,6 +116,7 @@ MODULES = (
         snapshot,
         worklist,
         notifications,
+        places,
         failures,
         pgt_results,
         flow,

@@ -109,6 +109,12 @@ def moves_of(embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: s
     return tuple(_judge(embryo, episode, evidence, sub, status) for status in embryo.next_statuses)
 
 
+def needed_kinds(status: EmbryoStatus) -> tuple[ConsentKind, ...]:
+    """The kinds of form of which a move to this status needs one, the usual one first; none if it needs no form."""
+    needed = _NEEDED.get(status)
+    return needed.kinds if needed else ()
+
+
 def names_embryo(form: ConsentForm, embryo_id: str) -> bool:
     """Whether the form names this embryo."""
     return embryo_id in (form.embryo_storage_ids or ())

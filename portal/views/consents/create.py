@@ -21,7 +21,7 @@ from portal.services.consents import (
     get_consent,
     list_consents,
 )
-from portal.services.consents.forms import ConsentForm
+from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt, known
@@ -373,6 +373,16 @@ def _fill(
 def _unconfirmed(draft: Draft[NewForm], error: Unconfirmed) -> Response:
     page = UnconfirmedPage(operation=draft.operation, new_form=draft.content, is_readable=error.is_readable)
     return render(page, status=error.status)
+
+
+def address_to_create(kind: ConsentKind, episode_id: str) -> str:
+    """Return where a form of this kind is begun for an episode: with its template, if the clinic has one alone."""
+    fit = [
+        name
+        for name, template in _templates().by_name.items()
+        if ConsentKind(template.kind) == kind and name not in lawful.template_faults(_templates())
+    ]
+    return url_for("consents.create.choose", episode=episode_id, template=fit[0] if len(fit) == 1 else None)
 
 
 def _templates() -> Templates:

@@ -10,7 +10,8 @@ from portal.services.client import Care
 from portal.services.listed import Count
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable, read_episodes
-from portal.views.storage import decide, inventory, second_person
+from portal.views.storage import cryo_room, decide, inventory, second_person
+from portal.views.storage.cryo_room import show_room
 from portal.views.storage.decide import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
 from portal.views.storage.view import EmbryoView, find_embryo, next_date
@@ -21,7 +22,7 @@ from portal.web.modules import whole
 from portal.web.pages import Page
 
 bp = whole(Module.STORAGE, Blueprint("storage", __name__, url_prefix="/storage"))
-for part in (decide.bp, inventory.bp, second_person.bp):
+for part in (cryo_room.bp, decide.bp, inventory.bp, second_person.bp):
     bp.register_blueprint(part)
 
 
@@ -49,7 +50,9 @@ class EmbryoPage(Page, template="storage/show.html", about="view"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """List the person's embryos, near dates first; for staff, those of recently opened episodes."""
+    """List the person's embryos, near dates first; for staff, the clinic's by place."""
+    if person.is_staff:
+        return show_room(care)
     found = read_episodes(care, reachable(care, person))
     views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
     views.sort(key=EmbryoView.order)

@@ -12,10 +12,12 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
 from portal.state.session_records import Person
+from portal.views.consents.eligibility import may_create
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
+from portal.views.storage.room import forget_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, check_edit, open_form, save_edit
@@ -36,7 +38,8 @@ _BOTH_NAMES = 500
 class InventoryPage(Page, template="storage/inventory.html", about="view"):
     """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered.
 
-    `step` is a move that waits for a second person, `move` what it is in words.
+    `step` is a move that waits for a second person, `move` what it is in words. `is_edited` says that the form has been filled
+    in; `may_create` that this person makes consent forms.
     """
 
     view: EmbryoView
@@ -44,6 +47,8 @@ class InventoryPage(Page, template="storage/inventory.html", about="view"):
     withheld: list[Withheld]
     step: FirstStep | None = None
     move: str = ""
+    is_edited: bool = False
+    may_create: bool = False
 
 
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
@@ -51,7 +56,7 @@ def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
     if view.embryo.is_terminal or not may(person, "embryo.edit"):
         return render(InventoryPage(view=view, edit=None, withheld=[]))
     moves = read_moves(care, person, view)
-    return _answer(view, moves, open_form(_editing(care, person, view.embryo.id, moves), view.embryo))
+    return _answer(person, view, moves, open_form(_editing(care, person, view.embryo.id, moves), view.embryo))
 
 
 @bp.post("/<record:embryo_id>")
@@ -79,7 +84,9 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
             return _begin(care, person, view, values)
     result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
-        return _answer(view, moves, result)
+        return _answer(person, view, moves, result)
+    if result.is_changed:
+        forget_room()
     toast(_("Embryo %(code)s is saved.", code=view.code) if result.is_changed else _("Nothing was changed."))
     return redirect_to(view.href)
 
@@ -102,11 +109,18 @@ def _wait(step: FirstStep, person: Person) -> Response:
     return redirect_to(step.href)
 
 
-def _answer(view: EmbryoView, moves: Moves, edit: Edit) -> Response:
+def _answer(person: Person, view: EmbryoView, moves: Moves, edit: Edit) -> Response:
     embryo = view.embryo
     step = first_step(embryo)
-    move = move_name(embryo, step.wanted) if step else ""
-    page = InventoryPage(view=view, edit=edit, withheld=moves.withheld(embryo), step=step, move=move)
+    page = InventoryPage(
+        view=view,
+        edit=edit,
+        withheld=moves.withheld(embryo),
+        step=step,
+        move=move_name(embryo, step.wanted) if step else "",
+        is_edited=request.method == "POST",
+        may_create=may_create(person),
+    )
     return render(page, status=edit.status)
 
 

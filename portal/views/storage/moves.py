@@ -12,9 +12,18 @@ from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
 from portal.services.gather import attempt, gather_all, known
-from portal.services.rules.embryo_moves import Evidence, Gap, Missing, Move, moves_of, names_embryo
+from portal.services.rules.embryo_moves import (
+    Evidence,
+    Gap,
+    Missing,
+    Move,
+    moves_of,
+    names_embryo,
+    needed_kinds,
+)
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
+from portal.views.consents.create import address_to_create
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
 from portal.web import labels
@@ -35,10 +44,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A move that isn't offered now, and why."""
+    """A move that isn't offered now, why, and where the form that it lacks is made."""
 
     name: str
     reasons: list[Reason]
+    make_href: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,19 @@ class Moves:
     def withheld(self, embryo: EmbryoStorage) -> list[Withheld]:
         """The moves not offered, with reasons."""
         return [
-            Withheld(move_name(embryo, move.status), [reason(embryo, one) for one in move.missing])
+            Withheld(
+                move_name(embryo, move.status),
+                [reason(embryo, one) for one in move.missing],
+                self._make_href(move),
+            )
             for move in self.of(embryo)
             if not move.is_offered
         ]
+
+    def _make_href(self, move: Move) -> str | None:
+        lacks_form = any(one.gap in (Gap.NO_FORM, Gap.NOT_NAMED) for one in move.missing)
+        kinds = needed_kinds(move.status) if lacks_form else ()
+        return address_to_create(kinds[0], self.episode.id) if kinds else None
 
 
 def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:

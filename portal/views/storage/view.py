@@ -20,7 +20,7 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today
-from portal.web.labels import with_record
+from portal.web.labels import place_line, with_record
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
@@ -115,9 +115,8 @@ class EmbryoView:
 
     @property
     def location(self) -> str:
-        """Its location, for staff."""
-        place = self.embryo.location
-        return " / ".join(part for name in LOCATION if (part := getattr(place, name, "")))
+        """Its location on one line, for staff: `T4 C2 17 1`."""
+        return place_line(self.embryo.location)
 
     def order(self) -> tuple[date, str]:
         """The sort key: near dates first, then by code."""

@@ -186,7 +186,7 @@ def test_concurrent_edits_show_both_versions_and_still_need_the_code(
 def test_other_staff_can_read_but_not_edit_the_inventory(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get(address("GO-3"))
-    assert "Quayside / T4" in page.words
+    assert "T4 C2" in page.words
     assert not page.select("input[name=status]")
     nora.post(address("GO-3"), {"status": "Discarded", "code": "GO-3"}, status=403)
 
@@ -197,7 +197,7 @@ def test_the_page_that_asks_for_the_straw_does_not_say_what_is_on_it(
     to_discard(service, "GO-3")
     asked = send(elif_.get(address("GO-3")), address("GO-3"), status="Discarded")
     assert "This doesn’t replace witnessing" in asked.words
-    for told in ("Grace Okafor", "3 September 1987", "Quayside / T4"):
+    for told in ("Grace Okafor", "3 September 1987", "T4 C2"):
         assert told in asked.words
     for hidden in ("GO-3", "RF-09117"):
         assert hidden not in asked.text

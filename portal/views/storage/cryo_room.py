@@ -1,0 +1,69 @@
+"""The clinic's inventory of embryos for staff: by tank, canister and cane, with counted lists of what presses."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from portal.config.tenants import Side
+from portal.services.client import Care
+from portal.services.errors import CareError
+from portal.services.gather import attempt
+from portal.state.session_records import Person
+from portal.views.storage.places import Selection, Shelves
+from portal.views.storage.room import STEP, Room, forget_room, read_on, room
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, wants
+from portal.web.pages import Page
+
+bp = Blueprint("cryo_room", __name__)
+
+_STEPS_BY_THEMSELVES = 10
+"""How many steps an open page takes before it asks whether to go on."""
+
+
+class CryoRoomPage(Page, template="storage/room.html"):
+    """The inventory, None if it can't be read.
+
+    `reads_on` says that the page reads the next step by itself, `is_only_told` that only how far that is is shown.
+    """
+
+    shelves: Shelves | None
+    room: Room | None
+    selection: Selection
+    reads_on: bool
+    is_only_told: bool
+
+
+def show_room(care: Care) -> Response:
+    """Show what was read of the inventory, as selected; with `again` in the query it is read anew."""
+    selection = Selection.read(request.args)
+    if "again" in request.args:
+        forget_room()
+        return redirect_to(selection.href)
+    return render(_page(attempt(lambda: room(care)), selection), fragment="results")
+
+
+@bp.get("/read-on")
+@signed_in(Side.STAFF)
+def go_on(care: Care, person: Person) -> Response:
+    """Read another step, and return to the page or tell it how far that is."""
+    selection = Selection.read(request.args)
+    page = _page(attempt(lambda: read_on(care)), selection, is_only_told=True)
+    return render(page, fragment="reading") if wants("reading") else redirect_to(selection.href)
+
+
+def _page(known: Room | CareError, selection: Selection, *, is_only_told: bool = False) -> CryoRoomPage:
+    read = None if isinstance(known, CareError) else known
+    shelves = Shelves(read.listed, selection) if read else None
+    shown = shelves.on_page if shelves and not is_only_told else ()
+    audit.shown("storage.read", "embryo", [view.embryo.id for view in shown])
+    audit.shown("storage.read", "episode", [view.episode.id for view in shown])
+    audit.shown("consent.list", "consent", [])
+    return CryoRoomPage(
+        shelves=shelves,
+        room=read,
+        selection=selection,
+        reads_on=read is not None and read.may_go_on and -(-read.asked // STEP) % _STEPS_BY_THEMSELVES != 0,
+        is_only_told=is_only_told,
+    )

@@ -1,0 +1,207 @@
+"""The inventory of embryos: by place, in counted lists that know what wasn't read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.cases import CareStatus
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
+from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.patients import Patient
+from portal.services.storage import EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.views.storage.room import STEP
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+TODAY = datetime.now(ZoneInfo("Europe/London")).date()
+
+
+def embryo(code: str, *place: str, paid: int = 400, consented: int = 4000, **more: object) -> EmbryoStorage:
+    """An embryo at tank, canister, cane and position, paid and consented to for so many days."""
+    parts = dict(zip(("tank", "canister", "cane", "position"), place, strict=False))
+    record = EmbryoStorage(
+        id=code,
+        embryo_code=code,
+        status=EmbryoStatus.STORED,
+        location=StorageLocation(facility="Main", **parts),
+        storage_consented_until=TODAY + timedelta(days=consented),
+        storage_expires_at=datetime.now(UTC) + timedelta(days=paid),
+    )
+    return replace(record, **more)
+
+
+def episode(id_: str, *embryos: EmbryoStorage, name: str = "Ayşe Yıldız") -> Episode:
+    first, last = name.split()
+    patient = Patient(id=f"p-{id_}", first_name=first, last_name=last, mrn=f"RF-{id_}")
+    return Episode(id=id_, status=CareStatus.FINISHED, patient=patient, embryos=embryos)
+
+
+def form(
+    episode_id: str | None, kind: ConsentKind = ConsentKind.STORAGE, *, is_signed: bool = True
+) -> ConsentForm:
+    signed = (Signature(role=SignerRole.PATIENT, name="Ayşe Yıldız"),) if is_signed else ()
+    status = ConsentStatus.SIGNED if is_signed else ConsentStatus.PENDING
+    return ConsentForm(id=f"c-{episode_id}", title="Storage", status=status, kind=kind, episode_id=episode_id, signatures=signed)  # fmt: skip
+
+
+def holds(fake_api: FakeApi, *episodes: Episode, forms: Iterable[ConsentForm] = ()) -> None:
+    """The clinic has these treatments, each named by a storage form."""
+    fake_api.gives(LIST_CONSENTS, [*(form(one.id) for one in episodes), *forms])
+    for one in episodes:
+        fake_api.gives(READ_EPISODE, one, id_=one.id)
+
+
+def codes(page: Page) -> list[str]:
+    """The embryos listed, from the first to the last."""
+    return [link.get_text(strip=True) for link in page.select("tbody th .row-link")]
+
+
+def lists(page: Page) -> dict[str, str]:
+    """The counted lists, by name."""
+    chips = page.select(".chips a")
+    return {link.get_text(" ", strip=True).removesuffix(count).strip(): count for link in chips for count in [link.select_one(".count").get_text(strip=True)]}  # type: ignore[union-attr]  # fmt: skip
+
+
+def test_embryos_stand_by_place_and_c2_before_c10(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(
+        fake_api,
+        episode("1", embryo("A", "T4", "C10", "1", "1"), embryo("B", "T4", "C2", "17", "1")),
+        episode("2", embryo("C", "T2", "C1", "4", "2"), embryo("D"), embryo("E", "T4", "C2", "9", "1")),
+    )
+    page = visitor("elif", "embryologist").get("/storage")
+    assert codes(page) == ["C", "E", "B", "A", "D"]
+    shelves = [row.get_text(strip=True) for row in page.select("tr.shelf")]
+    assert shelves == ["T2 › C1", "T4 › C2", "T4 › C10", "Place not given"]
+    places = [cell.get_text(strip=True).replace("\xa0", " ") for cell in page.select(".row-place")]
+    assert places == ["T2 C1 4 2", "T4 C2 9 1", "T4 C2 17 1", "T4 C10 1 1", "Not given"]
+    inside = page.follow("T4 3").follow("T4 › C2 2")
+    assert codes(inside) == ["E", "B"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("T4 C2", ["B"]),
+        ("c2 t4", ["B"]),
+        ("T4 › C2 › 17", ["B"]),
+        ("T4", ["B", "A"]),
+        ("yildiz", ["B", "A"]),
+        ("rf-1", ["B", "A"]),
+        ("b", ["B"]),
+        ("T", []),
+        ("T4 C3", []),
+    ],
+)
+def test_a_place_a_code_or_a_name_finds_embryos(
+    visitor: SignIn, fake_api: FakeApi, text: str, found: list[str]
+) -> None:
+    holds(
+        fake_api,
+        episode("1", embryo("A", "T4", "C10"), embryo("B", "T4", "C2", "17")),
+        episode("2", embryo("C", "T2", "C1"), name="Grace Okafor"),
+    )
+    assert codes(visitor("elif", "embryologist").get(f"/storage?q={text}")) == found
+
+
+def test_what_presses_is_counted_and_one_click_away(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(
+        fake_api,
+        episode(
+            "1",
+            embryo("paid late", "T1", paid=-2),
+            embryo("ends soon", "T1", paid=60),
+            embryo("later", "T1", paid=62),
+            embryo("consent soon", "T1", consented=0),
+            embryo("consent over", "T1", consented=-1),
+            embryo("held", "T1", status=EmbryoStatus.ON_HOLD, hold_reason="Consent withdrawn"),
+            embryo("stopped", "T1", status=EmbryoStatus.THAWED, hold_reason="Consent withdrawn"),
+            embryo("gone", "T1", status=EmbryoStatus.DISCARDED, paid=-2),
+            embryo("undated", "T1", storage_expires_at=None),
+        ),
+    )
+    page = visitor("elif", "embryologist").get("/storage")
+    assert lists(page) == {
+        "In storage": "7",
+        "On hold": "2",
+        "Unpaid": "1",
+        "Ends within 60 days": "2",
+        "Consent or limit passed": "1",
+        "Warmed or thawed": "1",
+        "A date is missing": "1",
+    }
+    assert codes(page.follow("Unpaid 1")) == ["paid late"]
+    assert set(codes(page.follow("Ends within 60 days 2"))) == {"ends soon", "consent soon"}
+    assert set(codes(page.follow("On hold 2"))) == {"held", "stopped"}
+
+
+def test_a_large_clinic_is_read_in_steps_and_counted_with_at_least(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    many = [episode(str(number), embryo(f"E-{number}", "T1", "C1")) for number in range(STEP + 2)]
+    holds(fake_api, *many)
+    elif_ = visitor("elif", "embryologist")
+    page = elif_.get("/storage")
+    assert len(fake_api.sent(READ_EPISODE)) == STEP
+    assert lists(page)["In storage"] == f"at least {STEP}"
+    assert lists(page)["Unpaid"] == "at least 0"
+    assert f"{STEP} of {STEP + 2} treatments" in page.words
+    page = page.follow("Read on")
+    assert len(fake_api.sent(READ_EPISODE)) == STEP + 2
+    assert lists(page)["In storage"] == str(STEP + 2)
+    assert len(fake_api.sent(LIST_CONSENTS)) == 1
+    elif_.get("/storage?list=unpaid")
+    assert len(fake_api.sent(READ_EPISODE)) == STEP + 2, "a second list is the same inventory"
+    elif_.get("/storage").follow("Read again")
+    assert len(fake_api.sent(READ_EPISODE)) == 2 * STEP + 2
+
+
+def test_a_treatment_that_cannot_be_read_is_told_and_tried_again(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api, episode("1", embryo("A", "T1")), episode("2", embryo("B", "T1")))
+    fake_api.refuses(READ_EPISODE, 503, id_="2")
+    page = visitor("elif", "embryologist").get("/storage")
+    assert codes(page) == ["A"] and lists(page)["In storage"] == "at least 1"
+    assert "1 treatment couldn’t be read" in page.words
+    fake_api.gives(READ_EPISODE, episode("2", embryo("B", "T1")), id_="2")
+    page = page.follow("Try again")
+    assert codes(page) == ["A", "B"] and lists(page)["In storage"] == "2"
+
+
+def test_forms_that_lead_to_no_treatment_make_a_count_at_least(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api, episode("1", embryo("A", "T1")), forms=[form(None, is_signed=False)])
+    elif_ = visitor("elif", "embryologist")
+    assert lists(elif_.get("/storage"))["In storage"] == "1", "a form that nobody signed stores nothing yet"
+    holds(fake_api, episode("1", embryo("A", "T1")), forms=[form(None)])
+    page = elif_.get("/storage?again=1")
+    assert lists(page)["In storage"] == "at least 1"
+    assert "names no treatment" in page.words
+
+
+def test_forms_that_cannot_be_read_are_no_empty_room(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.refuses(LIST_CONSENTS, 503)
+    page = visitor("elif", "embryologist").get("/storage")
+    assert "can’t be shown right now" in page.words
+    assert not page.select(".chips") and "No embryo" not in page.words
+
+
+def test_what_one_session_read_is_no_other_sessions(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api, episode("1", embryo("A", "T1")))
+    visitor("elif", "embryologist").get("/storage")
+    holds(fake_api, episode("1", embryo("B", "T1")))
+    assert codes(visitor("victor", "physician").get("/storage")) == ["B"]
+
+
+def test_a_sheet_to_print_is_one_page(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(
+        fake_api,
+        episode("1", *(embryo(f"E-{number}", "T1", "C1", "1", str(number)) for number in range(101))),
+    )
+    elif_ = visitor("elif", "embryologist")
+    assert len(codes(elif_.get("/storage"))) == 100
+    assert len(codes(elif_.get("/storage").follow("Sheet to print"))) == 101
