@@ -255,6 +255,32 @@ def test_the_list_of_shortcuts_opens_by_question_mark_and_returns_the_focus(visi
     expect(page.locator("#find")).to_be_focused()
 
 
+def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
+    page = visit("victor").go("/consents?list=mine").page
+    keys, rows = Keys(page), page.locator("#main .row-link")
+    for key, row in (("j", 0), ("j", 1), ("k", 0), ("k", 0)):
+        keys.press(key)
+        expect(rows.nth(row)).to_be_focused()
+    keys.press("Control+k")
+    keys.press("Escape")
+    expect(rows.first).to_be_focused()
+    keys.press("?")
+    page.get_by_text("Next row, row before").wait_for()
+    keys.press("Escape")
+    first = page.url
+    keys.press("Enter")
+    page.wait_for_url(re.compile("/consents/.*list=mine"))
+    opened = page.url
+    keys.press("n")
+    page.wait_for_url(lambda url: url not in (first, opened))
+    keys.press("p")
+    page.wait_for_url(opened)
+    keys.press("s")
+    page.wait_for_url("**/sign?list=mine")
+    keys.press("s")
+    expect(page.locator("#declaration")).to_be_focused()
+
+
 def test_keyboard_shortcuts_can_be_switched_off(visit: SignIn) -> None:
     """WCAG 2.2, 2.1.4."""
     page = visit("nora").page
@@ -268,6 +294,7 @@ def test_keyboard_shortcuts_can_be_switched_off(visit: SignIn) -> None:
         keys.press("/")
         keys.press("g")
         keys.press("p")
+        keys.press("c")
         expect(page.locator("dialog[open]")).to_have_count(0)
         expect(page.locator("#find")).not_to_be_focused()
         expect(page).to_have_url(re.compile(f"{path}$"))

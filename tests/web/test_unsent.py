@@ -111,7 +111,13 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         *("storage.second_person.send", "storage.second_person.stop"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
         *("conversations.read", "conversations.archive_one_message", "conversations.restore_one_message"),
-        *("conversations.archive", "find.find", "help.hide_welcome", "episodes.doses.note"),
+        *(
+            "conversations.archive",
+            "conversations.restore",
+            "find.find",
+            "help.hide_welcome",
+            "episodes.doses.note",
+        ),
     }
     unmarked = {
         rule.endpoint

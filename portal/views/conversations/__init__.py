@@ -24,7 +24,7 @@ from portal.services.conversations import (
     restore_message,
 )
 from portal.services.errors import CareError, NotSignedIn
-from portal.services.gather import gather
+from portal.services.gather import attempt, gather
 from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
@@ -246,22 +246,46 @@ def confirm_archive(care: Care, person: Person, conversation_id: str) -> Respons
 @bp.post("/<record:conversation_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
 def archive(care: Care, person: Person, conversation_id: str) -> Response:
-    """Archive the thread for this person; the care API can't undo it, so no Undo is offered."""
+    """Archive the thread for this person; Undo restores it."""
     _act(
         person,
         "conversation.archive",
         conversation_id,
         lambda: archive_conversations(care, [conversation_id]),
     )
-    toast(_("Conversation archived. You find it under Archived."))
+    toast(
+        _("Conversation archived. You find it under Archived."),
+        undo=url_for(".restore", conversation_id=conversation_id),
+    )
     return redirect_to(url_for(".inbox"))
+
+
+@bp.post("/<record:conversation_id>/restore")
+@signed_in(Side.PATIENT, Side.STAFF)
+def restore(care: Care, person: Person, conversation_id: str) -> Response:
+    """Put an archived thread back into the inbox: the care API does so when a message of it is restored.
+
+    No endpoint restores a thread. One that does so only for archived messages leaves it archived, which is said.
+    """
+    thread = get_conversation(care, conversation_id)
+    message_id = thread.latest.id if thread.latest else thread.newest_id
+    if not message_id:
+        toast(_("It has no message, so it can’t be put back into the inbox."), tone="attention")
+        return redirect_to(url_for(".show", conversation_id=conversation_id))
+    _act(person, "message.restore", message_id, lambda: restore_message(care, message_id))
+    now = attempt(lambda: get_conversation(care, conversation_id))
+    if isinstance(now, CareError) or now.is_archived:
+        toast(_("The clinic’s system didn’t put it back into the inbox."), tone="attention")
+    else:
+        toast(_("The conversation is back in your inbox."))
+    return redirect_to(url_for(".show", conversation_id=conversation_id))
 
 
 def _act(person: Person, event: str, record_id: str, send: Callable[[], object]) -> None:
     """Archive or restore; a repeat is harmless. Raises CareError."""
-    attempt = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
+    once = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
     kind = event.partition(".")[0]
-    act_once(attempt, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True)
+    act_once(once, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +399,6 @@ def _after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]
 
 def _consequences() -> list[str]:
     return [
-        _("It leaves your inbox. You can still read it under Archived."),
-        _("It can’t be put back into the inbox by hand; a new message in it may bring it back."),
+        _("It leaves your inbox. You can still read it under Archived, and put it back."),
         _("Nothing changes for the others in the conversation."),
     ]

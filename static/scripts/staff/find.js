@@ -1,4 +1,4 @@
-// Find: Ctrl K goes to the box, arrows to the hits, Enter opens the first: at once when the hits are for what is typed,
+// Find: Ctrl K goes to the box, arrows to the hits, Escape back to where one was, Enter opens the first: at once when the hits are for what is typed,
 // else as soon as these come. Without it: Enter leads to a page of hits.
 import { $ } from "../dom.js";
 
@@ -9,6 +9,8 @@ if (find) {
   // Of two of the same name none is opened unseen.
   const open = () => first()?.[$("#found[data-ambiguous]") ? "focus" : "click"]();
   let opening;
+  let before;
+  find.addEventListener("focus", ({ relatedTarget }) => relatedTarget?.closest("#found") || (before = relatedTarget));
   find.form.addEventListener("submit", (event) => {
     opening = sought();
     if (first()) event.preventDefault(), event.stopImmediatePropagation(), open();
@@ -22,6 +24,6 @@ if (find) {
     const stops = [find, ...document.querySelectorAll("#found .hit-main")];
     const step = { ArrowDown: 1, ArrowUp: -1 }[key];
     if (step) event.preventDefault(), stops[Math.max(0, stops.indexOf(target) + step)]?.focus();
-    else if (key === "Escape") document.activeElement.blur();
+    else if (key === "Escape") (before?.isConnected ? before : document.getElementById("main")).focus();
   });
 }
