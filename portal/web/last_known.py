@@ -1,16 +1,19 @@
-"""Small cached values for each person and clinic, kept encrypted in the store and shared by all tabs and workers."""
+"""Small cached values for each person and clinic, kept encrypted in the store and shared by all tabs and workers.
+
+A page reads all of a person's values in one round trip, when it needs the first of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from flask import g
 
 from portal.context import context
 from portal.state.session_records import Person
-from portal.store import StoreDown
+from portal.store import Record, StoreDown
 
 T = TypeVar("T")
 
@@ -27,27 +30,55 @@ class LastKnown(Generic[T]):
     default: T
     seconds: float
 
+    kinds: ClassVar[list[str]] = []
+    """The kinds of all values, to be read together."""
+
+    def __post_init__(self) -> None:
+        self.kinds.append(self.kind)
+
     def get(self, person: Person) -> T:
-        """Return the cached value, or `default`."""
-        try:
-            record = context().vault.get(self.record_name(person), type(self.default))
-        except StoreDown:
-            return self.default
-        return record.value if record else self.default
+        """Return the cached value, or `default`; throughout one request the same, but for its own changes."""
+        name, values = self.record_name(person), self._values(person)
+        held = values.get(name)
+        if isinstance(held, Record):
+            opened = context().vault.open(name, held, type(self.default))
+            held = values[name] = opened.value if opened else None
+        return self.default if held is None else cast("T", held)
 
     def update(self, person: Person, change: Callable[[T], T | None]) -> T | None:
         """Store and return what `change` makes of the value; return None if nothing was stored.
 
         `change` returns None to leave the value as it is (see `Vault.update`).
         """
+        if change(self.get(person)) is None:
+            return None
         name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:
-            return context().vault.update(
+            written = context().vault.update(
                 name, type(self.default), change, initial=self.default, expires_at=expires_at
             )
         except StoreDown:
             return None
+        if written is not None:
+            self._values(person)[name] = written
+        return written
+
+    def _values(self, person: Person) -> dict[str, object]:
+        """Return this request's values by record name, each encrypted until it is first used."""
+        whose = (person.issuer, person.sub)
+        if "last_known" not in g or g.last_known[0] != whose:
+            names = [_record_name(kind, person) for kind in self.kinds]
+            try:
+                records = context().vault.get_many(names)
+            except StoreDown:
+                records = {}
+            g.last_known = (whose, records)
+        return cast("dict[str, object]", g.last_known[1])
 
     def record_name(self, person: Person) -> str:
         """Return the name of the store's record."""
-        return context().vault.name(self.kind, person.issuer, g.tenant.key, person.sub)
+        return _record_name(self.kind, person)
+
+
+def _record_name(kind: str, person: Person) -> str:
+    return context().vault.name(kind, person.issuer, g.tenant.key, person.sub)

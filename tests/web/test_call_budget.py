@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from werkzeug.routing import Rule
 
+from portal import metrics
 from portal.careservice.ids import sample_id
 from portal.http import transport
 from portal.web.guard import PUBLIC, access_of
@@ -194,6 +195,35 @@ def test_a_page_keeps_to_its_call_budget(
         f"{path} makes the same call twice: {made}"
     )
     assert all(call.startswith("GET ") for call in made), f"reading {path} changes something: {made}"
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("amelia", "/"),
+        ("amelia", f"{EPISODE}/medication"),
+        ("amelia", f"{EPISODE}/monitoring"),
+        ("amelia", "/notifications"),
+        ("amelia", "/me"),
+        ("grace", "/"),
+        ("grace", RESULT),
+        ("nora", "/"),
+        ("nora", "/consents"),
+    ],
+)
+def test_a_page_reads_the_session_and_what_is_known_of_the_person_and_no_more(
+    person: Callable[[str], Visitor], name: str, path: str
+) -> None:
+    visitor = person(name)
+    visitor.get(path)
+    operations: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "store", lambda operation, *_: operations.append(operation))
+        visitor.get(path)
+    reads = operations.count("read")
+    assert reads <= 3, (
+        "the session, what is known, and the session again before physicians come from the cache"
+    )
 
 
 def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(
