@@ -1,4 +1,5 @@
-"""Every page states each value of the API's answers under its own label: `facts/` has what it states, line by line.
+"""Every page states each value of the API's answers under its own label: `facts/` has what it states, line by line, and
+what the audit record says of opening it.
 
 The samples' values are all distinct, and `tests/support/facts.py` writes the member in a value's place, so a value under
 another's label, in another's row or gone is a line that differs. After a change that is meant, WRITE_FACTS=1 writes the
@@ -273,6 +274,16 @@ def read(portal: InProcess, fake_api: FakeApi, case: Case) -> Iterator[str]:
             yield from calendar_lines(page.text, answers)
         case _:
             yield from lines(page.text, answers)
+    yield from sorted(audited(portal, answers))
+
+
+def audited(portal: InProcess, answers: Answers) -> Iterator[str]:
+    """What the audit record says of it: the event, how it went, and which records it showed."""
+    audit = portal.app.extensions["portal"].audit
+    for line in portal.audited():
+        ids = [line["id"]] if "id" in line else line.get("ids", [])
+        named = ", ".join(answers.named_id(id_, audit.pseudonym) for id_ in ids)
+        yield f"Audited: {line['audit']} {line['outcome']} {line.get('kind', '')} {named}".rstrip()
 
 
 NOT_COMPARED = {

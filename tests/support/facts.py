@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -75,6 +75,11 @@ class Answers:
                         self._texts.setdefault(form, path)
         longest = sorted(self._texts, key=len, reverse=True)
         self._known = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest))})(?![\w]|\.\d)")
+
+    def named_id(self, written: str, pseudonym: Callable[[str], str]) -> str:
+        """Return which member's value the audit record wrote like this."""
+        told = (path for text, path in self._texts.items() if written in (text, f"~{pseudonym(text)}"))
+        return f"{{{next(told, '?')}}}"
 
     def named(self, text: str) -> str:
         """Return the text with each of these values replaced by its path in braces."""

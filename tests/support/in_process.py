@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import secrets
 from http.client import HTTPMessage
 from pathlib import Path
@@ -88,7 +89,16 @@ class InProcess:
             "CLIENT_SECRET": "a-secret-for-tests-a-secret-for-tests",
         }
         self.clock = clock
+        self._audit, self._told = folder / "audit", 0
         self.app = create_app(Settings.from_env({**settings, **environment}), clock=clock)
+
+    def audited(self) -> list[dict[str, Any]]:
+        """The lines that were written to the audit record since this was last asked, oldest first."""
+        lines = [
+            line for file in sorted(self._audit.glob("*.jsonl")) for line in file.read_text().splitlines()
+        ]
+        new, self._told = lines[self._told :], len(lines)
+        return [json.loads(line) for line in new]
 
     def visitor(
         self, sub: str, *roles: str, clinic: str = "riverside", signed_in_ago: float = 0.0, **claims: Any
