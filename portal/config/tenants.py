@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from babel.core import get_global
 
@@ -34,6 +34,7 @@ from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong import Strong, strong_table
 from portal.config.table import Source, flag, setting, table, tables, text, texts
+from portal.config.time_zones import time_zones
 from portal.config.visits import Place, VisitAdvice
 from portal.config.visits import folded as visit_kind
 
@@ -387,12 +388,6 @@ class Tenants:
     def at(self, host: str) -> Tenant | None:
         """Return the tenant for a `Host` header's value, or None if there is none."""
         return self.by_host.get(host.lower())
-
-
-@cache
-def time_zones() -> frozenset[str]:
-    """The names of all IANA time zones, cached because listing them walks hundreds of files."""
-    return frozenset(available_timezones())
 
 
 def contrast(one: str, other: str) -> float:

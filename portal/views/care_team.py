@@ -17,7 +17,8 @@ from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
-from portal.config.tenants import Side, time_zones
+from portal.config.tenants import Side
+from portal.config.time_zones import time_zones, zones_offered
 from portal.dates import in_zone
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -46,13 +47,6 @@ _LONGEST_DAY = 8
 _MOST_EPISODES = 2
 _FARTHEST = timedelta(weeks=52)
 _USUAL_DAY = (8, 18)
-_ZONES = (
-    *("Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin"),
-    *("Europe/Athens", "Europe/Istanbul", "Africa/Cairo", "Africa/Lagos", "Asia/Riyadh", "Asia/Dubai"),
-    *("Asia/Kolkata", "Asia/Singapore", "Australia/Sydney", "Pacific/Auckland"),
-    *("America/New_York", "America/Chicago", "America/Los_Angeles", "America/Mexico_City"),
-    *("America/Bogota", "America/Sao_Paulo", "UTC"),
-)
 
 
 class CareTeamPage(Page, template="care_team/show.html"):
@@ -238,7 +232,7 @@ class Team:
     def zones(self) -> list[tuple[str, str]]:
         """The time zones to choose from: the clinic's, the current one, and common ones."""
         clinic = g.tenant.time_zone.key
-        keys = list(dict.fromkeys((clinic, self.query.zone.key, *_ZONES)))
+        keys = zones_offered(g.tenant.time_zone, self.query.zone.key)
         return [
             (key, _("%(zone)s (the clinic’s)", zone=key) if key == clinic else key.replace("_", " "))
             for key in keys

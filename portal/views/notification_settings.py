@@ -11,7 +11,8 @@ from babel.dates import get_timezone_location
 from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
-from portal.config.tenants import Side, time_zones
+from portal.config.tenants import Side
+from portal.config.time_zones import time_zones, zones_offered
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
@@ -36,40 +37,6 @@ from portal.web.pages import Page
 bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")
 
 _CHANNELS = ("in_app", "email", "sms", "push")
-
-_COMMON_ZONES = (
-    "Europe/London",
-    "Europe/Dublin",
-    "Europe/Lisbon",
-    "Europe/Madrid",
-    "Europe/Paris",
-    "Europe/Berlin",
-    "Europe/Rome",
-    "Europe/Athens",
-    "Europe/Istanbul",
-    "Africa/Casablanca",
-    "Africa/Cairo",
-    "Africa/Lagos",
-    "Africa/Johannesburg",
-    "Asia/Riyadh",
-    "Asia/Dubai",
-    "Asia/Karachi",
-    "Asia/Kolkata",
-    "Asia/Singapore",
-    "Asia/Hong_Kong",
-    "Asia/Tokyo",
-    "Australia/Sydney",
-    "Pacific/Auckland",
-    "America/New_York",
-    "America/Chicago",
-    "America/Denver",
-    "America/Los_Angeles",
-    "America/Mexico_City",
-    "America/Bogota",
-    "America/Sao_Paulo",
-    "America/Argentina/Buenos_Aires",
-    "UTC",
-)
 
 
 @bp.get("")
@@ -235,7 +202,7 @@ def _settings_page(
         differences=_differences(filled.settings, saved) if saved else [],
         channels=[(channel, _channel_words(channel)) for channel in _CHANNELS],
         kind_words=kind_words,
-        zones=_zones(filled.zone),
+        zones=[(name, _zone_words(name)) for name in zones_offered(g.tenant.time_zone, filled.zone)],
         languages_offered=[(code, NAMES.get(code, code)) for code in g.tenant.languages],
         clinic_zone=str(g.tenant.time_zone),
     )
@@ -272,14 +239,6 @@ def _language(code: str | None) -> str:
 def _channel_words(channel: str) -> str:
     words = {"in_app": _("In the portal"), "email": _("E-mail"), "sms": _("Text message"), "push": _("Push")}
     return words[channel]
-
-
-def _zones(chosen: str) -> list[tuple[str, str]]:
-    """The clinic's zone first, then the person's, then common ones."""
-    names: list[str] = [str(g.tenant.time_zone), *_COMMON_ZONES]
-    if chosen in time_zones() and chosen not in names:
-        names.insert(1, chosen)
-    return [(name, _zone_words(name)) for name in sorted(set(names), key=names.index)]
 
 
 def _zone_words(name: str) -> str:

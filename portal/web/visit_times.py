@@ -12,7 +12,7 @@ from babel.dates import get_timezone_location
 from flask import Flask, g
 from markupsafe import Markup
 
-from portal.config.tenants import time_zones
+from portal.config.time_zones import time_zones
 from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import language

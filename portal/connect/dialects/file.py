@@ -11,7 +11,7 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from portal.config.identity import read_secret
-from portal.config.tenants import time_zones
+from portal.config.time_zones import time_zones
 from portal.connect.dialects.forms import EPOCH, Pattern, folded_code
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
