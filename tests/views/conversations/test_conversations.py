@@ -245,22 +245,25 @@ def test_only_staff_see_the_other_conversations_beside_a_thread(amelia: Visitor,
     assert not amelia.get(f"/conversations/{SCAN}").select("nav.mail-list")
 
 
-def test_archiving_a_conversation_explains_that_it_cannot_be_undone(portal: PortalThread) -> None:
+def test_archiving_a_conversation_explains_what_follows_and_offers_undo(portal: PortalThread) -> None:
     grace = portal.sign_in("grace")
     page = grace.get(f"/conversations/{GRACES}")
     assert page.link("Archive conversation") == f"/conversations/{GRACES}/archive"
     page = page.follow("Archive conversation")
-    assert "It can’t be put back into the inbox by hand" in page.words
+    assert "You can still read it under Archived, and put it back." in page.words
     page = page.form(f"/conversations/{GRACES}/archive").submit()
     assert page.path == "/conversations"
     toast = page.soup.select_one("#toasts .toast")
-    assert "Conversation archived." in toast.get_text() and not toast.select_one("form")
-    assert GRACES not in page.text
+    assert "Conversation archived." in toast.get_text()
+    assert not page.select(f'a[href*="{GRACES}"]')
     assert GRACES in grace.get("/conversations?archived=1").text
     again = grace.post(f"/conversations/{GRACES}/archive")
     assert again.path == "/conversations"
     shown = grace.get(f"/conversations/{GRACES}")
     assert "Archived" in shown.words and "Archive conversation" not in shown.words
+    shown = grace.post(str(toast.select_one("form")["action"]))
+    assert "The conversation is back in your inbox." in shown.text and "Archive conversation" in shown.words
+    assert GRACES in grace.get("/conversations").text
 
 
 def test_reading_a_thread_is_audited_without_its_text(portal: PortalThread, amelia: Visitor) -> None:
