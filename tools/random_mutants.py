@@ -368,7 +368,8 @@ def section(week: str, found: list[tuple[Mutant, str]]) -> str:
         BY_CHANCE,
         "",
         f"{len(found)} small slips in `portal/`, `templates/` and `static/scripts/`, drawn by chance with the seed {week} "
-        f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried.",
+        f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried, each with "
+        f"at most {_SECONDS:.0f} seconds of the tests that run the changed function. The whole suite may notice more.",
         "",
         "| Area | Drawn | Tried | Noticed | Rate |",
         "| --- | --- | --- | --- | --- |",
