@@ -1,5 +1,7 @@
 """Lists that leave something out: each is given a record that belongs there and one that doesn't, alike but for why."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,16 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from flask import g
 
 from portal.services.api import AnyEndpoint
+from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentKind
 from portal.services.conversations import LIST_CONVERSATIONS
-from portal.services.episodes import READ_EPISODE
+from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.patients import Patient
 from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.relationships import DELETE_RELATIONSHIP
+from portal.services.storage import EmbryoStatus, EmbryoStorage
+from portal.views.consents import draft
 from tests.pages.test_facts import EPISODE, HERS, ONE_EPISODE, ROLES, SIGNED, UNSIGNED
 from tests.support.fake_api import FakeApi, samples
+from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -111,3 +120,24 @@ def test_an_embryo_that_is_gone_has_no_form(visitor: SignIn, fake_api: FakeApi, 
         fake_api.gives(READ_EPISODE, EPISODE | {"embryos": embryos})
         page = visitor("elif", role).get(f"/storage/{embryos[0]['id']}?episode=e-1")
         assert bool(page.select("main form[action^='/storage/']")) is (has_form and may), status
+
+
+@pytest.mark.parametrize("kind", ConsentKind)
+def test_a_form_names_the_patients_embryos_that_are_still_there_if_its_kind_is_about_embryos(
+    in_process: InProcess, kind: ConsentKind
+) -> None:
+    def embryo(id_: str, status: EmbryoStatus, whose: str) -> EmbryoStorage:
+        return EmbryoStorage(id=id_, embryo_code=id_, status=status, patient_id=whose)
+
+    stored, gone = EmbryoStatus.STORED, EmbryoStatus.DISCARDED
+    episode = Episode(
+        id="e-1",
+        status=CareStatus.ACTIVE,
+        patient=Patient(id="p-1"),
+        embryos=(embryo("hers", stored, "p-1"), embryo("gone", gone, "p-1"), embryo("other", stored, "p-2")),
+    )
+    about_embryos = {"Storage", "StorageRenewal", "Disposition", "Donation"}
+    with in_process.app.test_request_context():
+        g.language = "en"
+        named = draft._embryos(kind, episode)
+    assert [one.id for one in named] == ["hers"] * (kind.value in about_embryos)

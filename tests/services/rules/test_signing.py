@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from portal.services.consents.forms import Signature, SignerRole
-from portal.services.rules.signing import has_signed
-from tests.support.builders import consent, person
+from typing import Any
+
+import pytest
+
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
+from portal.services.rules.signing import has_signed, without_account
+from tests.support.builders import AMELIA, consent, person
 
 
 def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
@@ -13,3 +17,25 @@ def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
     assert has_signed(form, person("amelia"), SignerRole.PATIENT)
     assert not has_signed(form, person("amelia"), SignerRole.WITNESS)
     assert not has_signed(form, person("daniel"))
+
+
+RECORD = Signer(role=SignerRole.PARTNER, person_id="partner-record", name="Daniel", order=2)
+NURSE = Signer(role=SignerRole.WITNESS, person_id="partner-record", name="Nora", order=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sub", "waits"),
+    [
+        ({}, "amelia", [RECORD]),
+        ({"status": ConsentStatus.REVOKED}, "amelia", []),
+        ({"partner_id": "another-record"}, "amelia", []),
+        ({"signatures": (Signature(role=SignerRole.PARTNER, person_id="partner-record"),)}, "amelia", []),
+        ({}, "partner-record", []),
+    ],
+    ids=["an open form", "an ended one", "another's record", "signed by", "ids are accounts'"],
+)
+def test_an_open_form_waits_for_the_account_of_its_partners_record(
+    changes: dict[str, Any], sub: str, waits: list[Signer]
+) -> None:
+    named = {"partner_id": "partner-record", "required_signers": (AMELIA, RECORD, NURSE)}
+    assert [*without_account(consent(**(named | changes)), person(sub))] == waits
