@@ -23,13 +23,12 @@ from portal.web.forms import Form, Values, cleaned, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
+from portal.web.permissions import REMOVE_CONNECTION
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("emr_endpoints", __name__, url_prefix="/emr-endpoints")
 
 _NEWS = 100
-ROLES = {"admin"}
-"""Who may remove a connection (docs/assumptions.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class GonePage(Page, template="emr_endpoints/gone.html"):
 
 
 @bp.get("/<record:endpoint_id>/remove")
-@signed_in(Side.STAFF, roles=ROLES)
+@signed_in(Side.STAFF, roles=REMOVE_CONNECTION)
 def show(care: Care, person: Person, endpoint_id: str) -> Response:
     """Show the consequences of removing the connection; afterwards, say that it was removed."""
     operation, connection = _operation(person, endpoint_id), _connection(care, endpoint_id)
@@ -79,7 +78,7 @@ def show(care: Care, person: Person, endpoint_id: str) -> Response:
 
 
 @bp.post("/<record:endpoint_id>/remove")
-@signed_in(Side.STAFF, roles=ROLES)
+@signed_in(Side.STAFF, roles=REMOVE_CONNECTION)
 @unsent.typed_text("typed")
 def remove(care: Care, person: Person, endpoint_id: str) -> Response:
     """Remove the connection if its name or id was retyped. A repeat is harmless."""

@@ -5,8 +5,8 @@ No endpoint lists episodes, results, enquiries or connections, so an id from els
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote, unquote, urlsplit
 
 from flask import Blueprint, Response, g, request, url_for
@@ -15,20 +15,15 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services.client import Care
-from portal.services.consents import get_consent
-from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather_all
-from portal.services.pgt_results import get_pgt_result
 from portal.state.session_records import Person
-from portal.views import emr_endpoints
 from portal.views.recent import Opened, show_recent
 from portal.web import audit, unsent
 from portal.web.guard import PUBLIC, signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.permissions import EDIT_PROSPECT
-from portal.web.record_links import address_of
+from portal.web.record_links import KINDS, address_of, labels
 from portal.web.routing import endpoint_at
 
 bp = Blueprint("open_by_id", __name__, url_prefix="/open")
@@ -88,12 +83,7 @@ def find(care: Care, person: Person) -> Response:
 
 def _kinds(person: Person) -> list[tuple[str, str]]:
     """The kinds of record that this person can open by id, with labels."""
-    found = [("episode", _("Episode")), ("consent", _("Consent form")), ("pgt-result", _("PGT result"))]
-    if person.roles & EDIT_PROSPECT:
-        found.append(("prospect", _("Enquiry (prospect)")))
-    if person.roles & emr_endpoints.ROLES:
-        found.append(("emr-endpoint", _("EMR connection")))
-    return [(kind, label) for kind, label in found if address_of(kind, "id")]
+    return [(kind.name, labels()[kind.name]) for kind in KINDS if kind.is_opened_by_id(person)]
 
 
 def _page(person: Person, answer: Answer | None = None) -> Response:
@@ -128,13 +118,9 @@ def _elsewhere() -> Answer:
 
 
 def look_up(care: Care, id_: str) -> str | Answer:
-    """Try the three kinds that can be read by id, concurrently."""
-    tries: list[tuple[str, Callable[[], object]]] = [
-        ("episode", lambda: get_episode(care, id_)),
-        ("consent", lambda: get_consent(care, id_)),
-        ("pgt-result", lambda: get_pgt_result(care, id_)),
-    ]
-    answers = gather_all([read for _kind, read in tries])
+    """Try the kinds that can be read by id, concurrently."""
+    tries = [(kind.name, kind.read) for kind in KINDS if kind.read]
+    answers = gather_all([partial(read, care, id_) for _kind, read in tries])
     for (kind, _read), answer in zip(tries, answers, strict=True):
         address = None if isinstance(answer, CareError) else address_of(kind, id_)
         if address:

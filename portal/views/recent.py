@@ -5,12 +5,11 @@ from __future__ import annotations
 import msgspec
 from flask import Blueprint, Response, g, request, session
 
-from portal.i18n.gettext import _, for_each_language
 from portal.state.session_records import Person
 from portal.web import audit, modules
 from portal.web.filters import in_a_row
 from portal.web.htmx import is_htmx
-from portal.web.record_links import address_of, is_at
+from portal.web.record_links import address_of, kind_at, labels
 from portal.web.routing import endpoint_at
 
 bp = Blueprint("recent", __name__)
@@ -41,7 +40,7 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
     @property
     def words(self) -> str:
         """The kind in words."""
-        return _kind_names().get(self.kind, self.kind)
+        return labels().get(self.kind, self.kind)
 
     @property
     def href(self) -> str:
@@ -68,7 +67,7 @@ def remember(response: Response) -> Response:
         or is_htmx()
     ):
         return response
-    kind = next((kind for kind in _kind_names() if is_at(kind, request.path)), None)
+    kind = kind_at(request.path)
     if kind is None:
         return response
     id_ = str(next(iter(request.view_args.values())))
@@ -95,17 +94,3 @@ def recently_opened() -> list[Opened]:
     """Return the records that this person opened in this session, newest first."""
     kept = msgspec.convert(session.get(_RECENT, []), list[Opened])
     return [one for one in kept if endpoint_at(one.href)] if modules.off() else kept
-
-
-@for_each_language
-def _kind_names() -> dict[str, str]:
-    """The kinds of record in the list, with labels."""
-    return {
-        "episode": _("Episode"),
-        "consent": _("Consent form"),
-        "pgt-result": _("PGT result"),
-        "prospect": _("Enquiry"),
-        "emr-endpoint": _("EMR connection"),
-        "conversation": _("Conversation"),
-        "protocol": _("Protocol"),
-    }

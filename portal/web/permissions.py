@@ -11,6 +11,7 @@ EDIT_PATIENT = {"nurse", "physician", "coordinator", "admin"}
 EDIT_CASE = {"nurse", "physician", "coordinator", "admin"}
 EDIT_EMBRYO = {"embryologist", "physician"}
 EDIT_PROSPECT = {"nurse", "coordinator", "admin"}
+REMOVE_CONNECTION = {"admin"}
 REMOVE_RELATIONSHIP = {"nurse", "physician", "coordinator", "admin"}
 
 ANSWER_MESSAGES = {"nurse", "coordinator"}
@@ -20,6 +21,8 @@ _ROLES = {
     "patient.edit": EDIT_PATIENT,
     "case.edit": EDIT_CASE,
     "embryo.edit": EDIT_EMBRYO,
+    "prospect.edit": EDIT_PROSPECT,
+    "connection.remove": REMOVE_CONNECTION,
     "message.answer": ANSWER_MESSAGES,
     "system.see": SEE_SYSTEM,
     "relationship.remove": REMOVE_RELATIONSHIP,

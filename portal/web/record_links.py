@@ -1,35 +1,64 @@
-"""Where the portal shows each kind of record: the one table of kinds and addresses.
-
-A kind is named by the portal (`pgt-result`, as in the audit record) or by the care API (`PGTResult`); case, hyphens and
-underscores make no difference.
-"""
+"""The kinds of record, each declared once: its page, its names, its label, and how staff open one by its id."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
+from portal.i18n.gettext import _, for_each_language
 from portal.parse import record_id
+from portal.services.client import Care
+from portal.services.consents import get_consent
+from portal.services.episodes import get_episode
+from portal.services.pgt_results import get_pgt_result
+from portal.state.session_records import Person
 from portal.web import modules
+from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
-_PAGES = {
-    "episode": "/episodes/{id}",
-    "consent": "/consents/{id}",
-    "consentform": "/consents/{id}",
-    "conversation": "/conversations/{id}",
-    "file": "/files/{id}",
-    "document": "/files/{id}",
-    "pgtresult": "/pgt-results/{id}",
-    "embryo": "/storage/{id}",
-    "embryostorage": "/storage/{id}",
-    "protocol": "/protocols/{id}",
-    "fertilityprotocol": "/protocols/{id}",
-    "prospect": "/prospects/{id}/book",
-    "emrendpoint": "/emr-endpoints/{id}/remove",
-    "emrendpointconfig": "/emr-endpoints/{id}/remove",
-}
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of record: its name, as in the audit record, and the address of its page.
+
+    - `also`: other names of the care API. Case, hyphens and underscores make no difference.
+    - `label`: its name in the list of records opened last; None if that doesn't list them.
+    - `read`: reads one by its id; None if the care API can't.
+    - `act`: what staff have to be allowed (`portal.web.permissions`) to open one that can't be read by its id.
+    """
+
+    name: str
+    page: str
+    also: tuple[str, ...] = ()
+    label: Callable[[], str] | None = None
+    read: Callable[[Care, str], object] | None = None
+    act: str | None = None
+
+    def is_opened_by_id(self, person: Person) -> bool:
+        """Whether this member of staff can open one by its id."""
+        is_theirs = may(person, self.act) if self.act else self.read is not None
+        return is_theirs and address_of(self.name, "id") is not None
+
+
+KINDS = (
+    Kind("episode", "/episodes/{id}", label=lambda: _("Episode"), read=get_episode),
+    Kind("consent", "/consents/{id}", ("ConsentForm",), lambda: _("Consent form"), get_consent),
+    Kind("pgt-result", "/pgt-results/{id}", label=lambda: _("PGT result"), read=get_pgt_result),
+    Kind("prospect", "/prospects/{id}/book", label=lambda: _("Enquiry"), act="prospect.edit"),
+    Kind(
+        "emr-endpoint",
+        "/emr-endpoints/{id}/remove",
+        ("EmrEndpointConfig",),
+        label=lambda: _("EMR connection"),
+        act="connection.remove",
+    ),
+    Kind("conversation", "/conversations/{id}", label=lambda: _("Conversation")),
+    Kind("protocol", "/protocols/{id}", ("FertilityProtocol",), lambda: _("Protocol")),
+    Kind("file", "/files/{id}", ("Document",)),
+    Kind("embryo", "/storage/{id}", ("EmbryoStorage",)),
+)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -53,11 +82,20 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
     return address
 
 
-def is_at(kind: str, path: str) -> bool:
-    """Whether the page at this path is about a record of the kind."""
-    pattern = _PAGES.get(_squeezed(kind), "")
-    return bool(pattern) and path.startswith(pattern.partition("{id}")[0])
+def kind_at(path: str) -> str | None:
+    """The kind of record, of those with a label, that the page at this path is about."""
+    labelled = (kind for kind in KINDS if kind.label)
+    return next((kind.name for kind in labelled if path.startswith(kind.page.partition("{id}")[0])), None)
+
+
+@for_each_language
+def labels() -> dict[str, str]:
+    """The labels of the kinds that have one, by name."""
+    return {kind.name: kind.label() for kind in KINDS if kind.label}
 
 
 def _squeezed(kind: str) -> str:
     return kind.casefold().replace("_", "").replace("-", "")
+
+
+_PAGES = {_squeezed(name): kind.page for kind in KINDS for name in (kind.name, *kind.also)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.web.record_links import address_of, is_at
+from portal.web.record_links import address_of, kind_at
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_a_possible_duplicate_enquiry_leads_to_merging() -> None:
 
 
 def test_a_path_is_matched_only_to_its_own_kind() -> None:
-    assert is_at("emr-endpoint", "/emr-endpoints/7/remove")
-    assert not is_at("consent", "/conversations/7")
-    assert not is_at("nothing", "/")
+    assert kind_at("/emr-endpoints/7/remove") == "emr-endpoint"
+    assert kind_at("/conversations/7") == "conversation"
+    assert kind_at("/") is None
