@@ -109,6 +109,20 @@ def test_a_lost_response_is_resolved_from_the_record(stage: Stage, error: CareEr
     assert (stage.state(), stage.noted) == (State.DONE, ["unknown", "done"])
 
 
+def test_a_record_that_does_not_show_the_act_says_nothing_of_it(stage: Stage) -> None:
+    """`look` may return the record as it is: whether the act is in it says `shows`."""
+    assert stage.unconfirmed(
+        fails(LOST[0]), shows=lambda form: form == "signed", look=lambda: "unsigned"
+    ) == (
+        True,
+        503,
+    )
+    done = stage.act(
+        fails(AssertionError("sent twice")), shows=lambda form: form == "signed", look=lambda: "signed"
+    )
+    assert (done.result, stage.state()) == ("signed", State.DONE)
+
+
 def test_only_an_act_whose_end_the_record_does_not_tell_counts_as_unknown(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
