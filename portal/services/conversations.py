@@ -125,8 +125,10 @@ class Conversation(Timed, frozen=True, kw_only=True):
         """The patient with whom it is; None for an enquirer, or if its sender isn't known for sure."""
         if self.patient_id is None:
             return None
-        names = [one.name for one in self.participants if one.role.casefold() == "patient"]
-        return PatientRef(self.patient_id, names[0] if len(names) == 1 else "", self.episode_id)
+        names = tuple(one.name for one in self.participants if one.role.casefold() == "patient")
+        if len(names) == 1:
+            return PatientRef(self.patient_id, names[0], self.episode_id)
+        return PatientRef(self.patient_id, "", self.episode_id, one_of=names if all(names) else ())
 
     @property
     def in_order(self) -> tuple[Message, ...]:

@@ -20,15 +20,15 @@ from portal.services.gather import attempt
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.web.alerts import ClinicAlert, alerts_of
-from portal.web.filters import long_date, number, today
+from portal.web.filters import in_a_row, long_date, number, today
 
 
 @dataclass(frozen=True, slots=True)
 class PatientBanner:
     """Who it is; `born` and `age` (years) in words; `partner` is the other person of the treatment.
 
-    `episode_id` is None if no treatment is known; `is_unread` says that the treatment couldn't be read, so that only the name
-    that the record gives is known.
+    Without `name`, the patient is one of those named in `one_of`, if it isn't empty. `episode_id` is None if no treatment is
+    known; `is_unread` says that the treatment couldn't be read, so that only what the record says is known.
     """
 
     name: str
@@ -40,6 +40,7 @@ class PatientBanner:
     partner: str = ""
     alerts: tuple[ClinicAlert, ...] = ()
     is_unread: bool = False
+    one_of: str = ""
 
 
 def has_read(answer: object) -> None:
@@ -54,15 +55,15 @@ def banner_of(ref: PatientRef | None, *, hides_mrn: bool = False) -> PatientBann
     if ref is None or person is None or not person.is_staff:
         return None
     if not ref.episode_id:
-        return PatientBanner(ref.name)
+        return PatientBanner(ref.name, one_of=in_a_row(ref.one_of))
     episode = _episode(ref.episode_id)
     if isinstance(episode, CareError):
         is_gone = isinstance(episode, NotFound | NotAllowed | NotOffered)
         id_ = None if is_gone else ref.episode_id
-        return PatientBanner(ref.name, id_, is_unread=not is_gone)
+        return PatientBanner(ref.name, id_, is_unread=not is_gone, one_of=in_a_row(ref.one_of))
     patient, partner = _in_order(ref, episode)
     if patient is None:
-        return PatientBanner(ref.name, episode.id)
+        return PatientBanner(ref.name, episode.id, one_of=in_a_row(ref.one_of))
     born = patient.date_of_birth
     return PatientBanner(
         name=patient.full_name or ref.name,

@@ -208,6 +208,29 @@ def test_a_conversation_whose_sender_is_not_known_for_sure_has_no_banner(
     assert banner(victor.get("/conversations/m-1")) == ""
 
 
+def talk_with(victor: Visitor, fake_api: FakeApi, *names: str) -> str:
+    """What the banner says above a conversation with these on the patient's side."""
+    sides = tuple(Participant(id=f"s-{at}", name=name, role="patient") for at, name in enumerate(names))
+    fake_api.gives(LIST_CONVERSATIONS, [replace(TALK, participants=sides)])
+    return banner(victor.get("/conversations/m-1"))
+
+
+def test_a_conversation_says_with_whom_it_is_although_the_treatment_cannot_be_read(
+    victor: Visitor, fake_api: FakeApi
+) -> None:
+    fake_api.refuses(READ_EPISODE, 500)
+    unread = "Birth date, record number and warnings can’t be read right now."
+    assert talk_with(victor, fake_api, "Amelia Hart") == f"Amelia Hart {unread}"
+    both = talk_with(victor, fake_api, "Amelia Hart", "Daniel Hart")
+    assert both == f"Amelia Hart, Daniel Hart One of them is the patient. {unread}"
+    nameless = f"Patient’s name can’t be read right now {unread}"
+    assert talk_with(victor, fake_api) == nameless
+    assert talk_with(victor, fake_api, "", "Daniel Hart") == nameless, "the other one may be the patient"
+    fake_api.refuses(READ_EPISODE, 404)
+    both = talk_with(victor, fake_api, "Amelia Hart", "Daniel Hart")
+    assert both == f"Amelia Hart, Daniel Hart One of them is the patient. {UNKNOWN}"
+
+
 def test_it_stays_in_sight_where_one_signs_or_changes_something(victor: Visitor, fake_api: FakeApi) -> None:
     pinned = "#main > .page-patient[data-pinned]"
     for path in (
