@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check | audit | sessions | contract`: run it, say what is wrong, read its records, say what it needs."""
+"""`python -m portal demo | serve | check | audit | sessions | contract | dialect`: run it, say what is wrong, read its records, say what it needs."""
 
 from __future__ import annotations
 
@@ -82,6 +82,11 @@ def main() -> int:
     )
     contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
     contract.add_argument("--page", action="store_true", help="as a page to read, in Markdown")
+    dialect = commands.add_parser("dialect", help="files that say how an API differs (docs/dialects.md)")
+    of_dialect = dialect.add_subparsers(dest="what", required=True)
+    of_dialect.add_parser(
+        "init", help="print a dialect file to begin with: every key and member, as comments"
+    )
     given = parser.parse_args()
     if given.command == "demo":
         return _demo(given)
@@ -93,6 +98,8 @@ def main() -> int:
         return _end_sessions(given.clinic, given.person)
     if given.command == "contract":
         return _contract(as_page=given.page)
+    if given.command == "dialect":
+        return _dialect()
     if given.command == "conform":
         return _conform(given)
     return _check(settings_alone=given.settings) if given.command == "check" else _serve()
@@ -134,6 +141,14 @@ def _contract(*, as_page: bool) -> int:
     from portal.connect import needs
 
     print(needs.page() if as_page else json.dumps(needs.document(), indent=2, ensure_ascii=False))
+    return 0
+
+
+def _dialect() -> int:
+    """Print a dialect file to begin with."""
+    from portal.connect.dialects.documents import skeleton
+
+    print(skeleton(), end="")
     return 0
 
 

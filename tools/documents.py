@@ -9,12 +9,14 @@ import json
 from collections.abc import Callable, Mapping
 
 from portal.connect import needs
+from portal.connect.dialects import documents as dialects
 from tools import access, configuration, coverage_table, evidence
 from tools.definitions import ROOT
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/api-needs.md": lambda: needs.page() + "\n",
     "docs/configuration.md": configuration.written,
+    "docs/dialects.md": lambda: dialects.page((ROOT / "docs/dialects.md").read_text(encoding="utf-8")),
     "docs/contract/portal-needs.json": lambda: (
         json.dumps(needs.document(), indent=2, ensure_ascii=False) + "\n"
     ),

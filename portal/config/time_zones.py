@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
+
+from babel.core import get_global
 
 _USUAL = [
     "Europe/London",
@@ -50,3 +53,14 @@ def zones_offered(clinic: ZoneInfo, chosen: str) -> list[str]:
     """The names to choose from: the clinic's zone, the chosen one if there is such a zone, and usual ones."""
     known = [chosen] if chosen in time_zones() else []
     return list(dict.fromkeys((clinic.key, *known, *_USUAL)))
+
+
+def zone_named(name: str | None) -> ZoneInfo | None:
+    """The zone of that name; None if there is none."""
+    found = name if name in time_zones() else _windows_zones().get(name or "")
+    return ZoneInfo(found) if found else None
+
+
+@cache
+def _windows_zones() -> Mapping[str, str]:
+    return get_global("windows_zone_mapping")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
+from portal.services.changes import without_empty
 from portal.services.decoding import Translation
 
 
@@ -33,17 +34,51 @@ class Adapter:
         """Return the query's parameters, by the API's names."""
         return query or {}
 
-    def sent(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """Return the body as JSON, and its additional headers."""
-        return decoding.encode(body), []
+    needs_answers: ClassVar[bool] = False
+    """Whether `sent` needs the answers that came."""
 
     @property
     def has_etags(self) -> bool:
         """Whether a record's stamp comes as its response's ETag."""
         return False
 
-    def translation(self, into: type[Any]) -> Translation | None:
-        """Return what translates the JSON of a record's response to the portal's names and formats; None if nothing has to."""
+    def sent(
+        self,
+        endpoint: AnyEndpoint,
+        body: object,
+        before: object = None,
+        ids: Mapping[str, str] = MappingProxyType({}),
+        came: Sequence[tuple[Any, bytes]] = (),
+        language: str = "",
+    ) -> tuple[bytes, list[tuple[str, str]]]:
+        """Return the body as JSON, and its additional headers.
+
+        `before` is the record as it was read, if the body changes one; `came` are the answers read so far, each with what it
+        holds, `ids` those in the path, `language` the reader's.
+        """
+        return decoding.encode(body if before is None else without_empty(endpoint, body, before)), []
+
+    def method(self, endpoint: AnyEndpoint) -> str:
+        """Return the endpoint's method."""
+        return endpoint.method
+
+    def is_empty_list(self, status: int) -> bool:
+        """Whether this status says that a list is empty."""
+        return False
+
+    def redirects_to(self, address: str) -> bool:
+        """Whether the API may redirect to this address for a file."""
+        return False
+
+    def file_in(self, answer: object) -> tuple[str | None, str | None]:
+        """Return a file's content as base64 and its name in a JSON answer, where that has it."""
+        return None, None
+
+    def translation(self, into: type[Any], language: str = "") -> Translation | None:
+        """Return what translates the JSON of a record's response to the portal's names and formats; None if nothing has to.
+
+        Texts that come by language are read in this one.
+        """
         return None
 
     def full_translation(self, into: type[Any]) -> Translation | None:

@@ -34,7 +34,8 @@ class Endpoint(Generic[AnswerT, RequestT]):
     - `page`: the portal's section that shows it, which people don't see if the clinic doesn't offer the endpoint.
     - `kept`: for how long a copy of the answer is fresh; None if it is never cached.
     - `demand`: what it demands of the sign-in, for acts that someone with another person's device must not carry out.
-    - `without`: members that the body leaves out, `if_known`: those that it leaves out if they are None.
+    - `without`: members that the body leaves out, `if_known`: those that it leaves out if they are None, `always`: those that it
+      has even if they are as empty as they were.
     - `module`: the module of a clinic that alone calls it.
     """
 
@@ -50,6 +51,7 @@ class Endpoint(Generic[AnswerT, RequestT]):
     demand: Demand | None = field(compare=False, default=None)
     without: frozenset[str] = field(compare=False, default=frozenset())
     if_known: frozenset[str] = field(compare=False, default=frozenset())
+    always: frozenset[str] = field(compare=False, default=frozenset())
 
     @property
     def query(self) -> type[RequestT] | None:
@@ -148,11 +150,20 @@ class Group:
         *,
         without: frozenset[str] = frozenset(),
         if_known: frozenset[str] = frozenset(),
+        always: frozenset[str] = frozenset(),
     ) -> Endpoint[AnswerT, RequestT]:
         """Declare an act that changes a record."""
         return _declared(
             Endpoint(
-                "PUT", template, self.name, answer, body, self.module, without=without, if_known=if_known
+                "PUT",
+                template,
+                self.name,
+                answer,
+                body,
+                self.module,
+                without=without,
+                if_known=if_known,
+                always=always,
             )
         )
 

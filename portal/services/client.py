@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_origin
 
 import msgspec
 
@@ -34,12 +34,16 @@ from portal.services.api import (
     has_read,
     is_declared,
 )
+from portal.services.changes import written
 from portal.services.demand import Demand
 from portal.services.errors import (
     BadResponse,
     CareError,
     CircuitOpen,
+    Invalid,
+    NotFound,
     NotOffered,
+    SortRefused,
     StepUpNeeded,
     TokenRefused,
     Unavailable,
@@ -74,6 +78,7 @@ class Care:
     - `observer`: told of every response.
     - `modules_off`: what the clinic has switched off; no endpoint of it is called.
     - `adapter`: how the API differs from what the portal expects.
+    - `came`: the answers read so far with what they hold, if the adapter needs them.
     """
 
     base_url: str
@@ -96,22 +101,38 @@ class Care:
     observer: Observer | None = None
     adapter: Adapter = PLAIN
     modules_off: frozenset[Module] = frozenset()
+    came: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
 
     def read(
         self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None, **ids: str
     ) -> AnswerT:
         """GET a record or a list. Raises CareError; an empty response is a BadResponse."""
         self._refuse_switched_off(endpoint)
+        parameters = self.parameters(query)
         try:
-            answer = self.send(endpoint, query=self.parameters(query), ids=ids)
+            answer = self.send(endpoint, query=parameters, ids=ids)
+        except Invalid as error:
+            if parameters.get("Sorting") is None:
+                raise
+            raise SortRefused from error
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
+        except NotFound:
+            if not self._is_empty_list(endpoint, 404):
+                raise
+            answer = Answer(404, {}, b"")
+        if not answer.body and self._is_empty_list(endpoint, answer.status):
+            answer = replace(answer, body=b"[]")
         if not answer.body:
             raise BadResponse("empty body")
         record = self._decoded(endpoint, answer)
         self.on_read(endpoint, query, record)
         return record
+
+    def _is_empty_list(self, endpoint: AnyEndpoint, status: int) -> bool:
+        """Whether this status stands for an empty list."""
+        return get_origin(endpoint.answer) is decoding.Page and self.adapter.is_empty_list(status)
 
     def act(
         self,
@@ -139,7 +160,9 @@ class Care:
             self.need(demand)
         try:
             self.before_act()
-            answer = self.send(endpoint, ids=ids, body=written(endpoint, body, before), operation=operation)
+            answer = self.send(
+                endpoint, ids=ids, body=written(endpoint, body), before=before, operation=operation
+            )
         except Unavailable as error:
             error.is_undone = error.outcome_known
             raise
@@ -184,6 +207,8 @@ class Care:
         if begun.status == 401:
             close(begun.chunks)
             begun = self._begin(endpoint, parameters, extra, self.bearer.renew(token))
+        if begun.status in (301, 302, 303, 307, 308):
+            begun = self._redirected(endpoint, begun, extra)
         if begun.status in (200, 206, 304, 416):
             self.on_read(endpoint, query, None)
             return content(begun)
@@ -204,6 +229,7 @@ class Care:
         query: Query | None = None,
         ids: Mapping[str, str] | None = None,
         body: object = None,
+        before: object = None,
         operation: str | None = None,
         headers: list[tuple[str, str]] | None = None,
         accepted: tuple[int, ...] = (200, 201, 202, 204),
@@ -211,7 +237,9 @@ class Care:
         """Send one call, renewing the token once if it is refused; return the response or raise CareError."""
         payload = None
         if body is not None:
-            payload, conditions = self.adapter.sent(endpoint, body)
+            payload, conditions = self.adapter.sent(
+                endpoint, body, before, ids or {}, self.came, self.language
+            )
             headers = [*(headers or []), *conditions]
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
@@ -304,6 +332,30 @@ class Care:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
 
+    def _redirected(
+        self, endpoint: AnyEndpoint, begun: FileResponse, headers: list[tuple[str, str]]
+    ) -> FileResponse:
+        """Start reading a file where the API redirects to, if that may be; neither token nor person is told there."""
+        close(begun.chunks)
+        address = begun.headers.get("location", "")
+        if not self.adapter.redirects_to(address):
+            raise BadResponse(f"status {begun.status}")
+        limits = self.limits()
+        call = Call(
+            "GET",
+            address,
+            headers,
+            None,
+            connect_timeout=limits.connect,
+            timeout=limits.read,
+            max_bytes=_MAX_FILE,
+        )
+        try:
+            return FileResponse(*transport.stream(call))
+        except TransportError as error:
+            retry.log_failure(endpoint.group, error.reason)
+            raise Unavailable(error.reason) from error
+
     def _admitted(self, endpoint: AnyEndpoint) -> Breaker:
         """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't.
 
@@ -331,7 +383,7 @@ class Care:
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
         return Call(
-            endpoint.method,
+            self.adapter.method(endpoint),
             self.address(endpoint, query, ids),
             headers,
             payload,
@@ -419,6 +471,8 @@ class Care:
             self._log_unreadable(endpoint, answer, error.field)
             raise
         self.tell_unreadable(record)
+        if self.adapter.needs_answers:
+            self.came.append((endpoint.answer, answer.body))
         etag = answer.headers.get("etag") if self.adapter.has_etags else None
         return decoding.stamped(record, etag)
 
@@ -431,7 +485,7 @@ class Care:
     def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
         """Decode a response and show it to the observer. Raises BadResponse."""
         observer, into, adapter = self.observer, endpoint.answer, self.adapter
-        translate = adapter.translation(into)
+        translate = adapter.translation(into, self.language)
         if observer is None:
             return decoding.decode(body, into, translate)
         decoding.noticed.unknown_value = False
@@ -457,15 +511,3 @@ class Care:
         """Log which member of which endpoint's response can't be decoded; never its value."""
         reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
-
-
-def written(endpoint: AnyEndpoint, body: object, before: object = None) -> object:
-    """The body without the members that this endpoint isn't to be sent, or that are empty as they were before."""
-    if not endpoint.without and not endpoint.if_known:
-        return body
-    members = cast("dict[str, object]", msgspec.to_builtins(body))
-    left_out = endpoint.without | {name for name in endpoint.if_known if members[name] is None}
-    if before is not None:
-        read = cast("dict[str, object]", msgspec.to_builtins(before))
-        left_out |= {name for name, value in members.items() if value in (None, "") and read[name] == value}
-    return {name: value for name, value in members.items() if name not in left_out}

@@ -159,7 +159,8 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     """One page of a list, with the API's counts; only notifications have an `unread_count`.
 
     If `is_counted` is False, the total is the number seen so far, plus one if the list may continue. `unreadable` names
-    the first invalid field of each record left out of `items`. Both are set by the portal, never by the API.
+    the first invalid field of each record left out of `items`; `deleted` counts those that the API marks as deleted. All three
+    are set by the portal, never by the API.
     """
 
     items: tuple[T, ...]
@@ -167,11 +168,12 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     unread_count: int | None = None
     is_counted: bool = msgspec.field(default=True, name="(portal) isCounted")
     unreadable: tuple[str, ...] = msgspec.field(default=(), name="(portal) unreadable")
+    deleted: int = msgspec.field(default=0, name="(portal) deleted")
 
     @property
     def received(self) -> int:
         """The number of records received, decodable or not."""
-        return len(self.items) + len(self.unreadable)
+        return len(self.items) + len(self.unreadable) + self.deleted
 
     @property
     def total(self) -> int:
@@ -186,6 +188,8 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     @property
     def count(self) -> Count:
         """The length of the whole list, as far as the API says."""
+        if self.deleted:
+            return Count(len(self.items), self.listed.is_whole)
         if self.is_counted:
             return Count(self.total)
         return Count(max(self.total - 1, 0), is_whole=False)
@@ -236,6 +240,11 @@ def stamped(record: T, etag: str | None) -> T:
     if not etag or getattr(record, "concurrency_stamp", "") is not None:
         return record
     return cast("T", msgspec.structs.replace(cast("Any", record), concurrency_stamp=etag))
+
+
+def read_json(answer: object, into: type[T]) -> T:
+    """The same from JSON values, read the forgiving way."""
+    return _forgiven(answer, into)
 
 
 def plain(body: bytes) -> object:

@@ -47,6 +47,20 @@ class Refused(CareError):
         self.code = code
 
 
+class NotTaken(Refused):
+    """405, 406, 411, 415, 428: the API takes no request of this kind, so that sending it again can't help. Nothing was done."""
+
+    def __init__(self) -> None:
+        super().__init__("NotTaken")
+
+
+class SortRefused(Refused):
+    """400 or 422 for a list that was to be sorted: the API can't sort it by that."""
+
+    def __init__(self) -> None:
+        super().__init__("SortRefused")
+
+
 class NotFound(CareError):
     """404, 410, or 400 about an id: absent, someone else's, or not released yet; deliberately not distinguished."""
 

@@ -22,6 +22,7 @@ from portal.services.errors import (
     NotAllowed,
     NotFound,
     NotOffered,
+    NotTaken,
     Refused,
     StepUpNeeded,
     TokenRefused,
@@ -64,6 +65,8 @@ def from_answer(
             return NotFound()
         case 409 | 412:
             return Conflict()
+        case 405 | 406 | 411 | 415 | 428:
+            return NotTaken()
         case 501:
             return NotOffered(about_record=endpoint.names_record)
         case _:

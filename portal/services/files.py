@@ -14,10 +14,13 @@ from typing import Annotated, ClassVar, cast
 
 import msgspec
 
+from portal.services import decoding
+from portal.services.adapter import Adapter
 from portal.services.api import Content, Group
 from portal.services.client import Care
 from portal.services.decoding import Id, Timed, Whole
 from portal.services.errors import BadResponse, Unavailable
+from portal.services.failures import from_success
 
 
 class File(Timed, frozen=True, kw_only=True):
@@ -68,16 +71,30 @@ def open_file(
         if_none_match=if_none_match,
     )
     if content.status == 200 and "json" in content.media_type.lower():
-        return _unwrapped(content)
+        return _unwrapped(content, care.adapter)
     return content
 
 
-def _unwrapped(content: Content) -> Content:
-    """The content of a JSON response: a base64 string is the file, anything else is a JSON file."""
+def _unwrapped(content: Content, adapter: Adapter) -> Content:
+    """The content of a JSON response: base64 as a string, or where the dialect says; else a JSON file, which has a name.
+
+    An object without a name is an answer, and no file.
+    """
     first = next(content.chunks, b"")
-    if first[:64].lstrip()[:1] != b'"':
+    if first[:64].lstrip()[:1] == b'"':
+        return _decoded(content, _from_base64(_text_in(_whole(first, content.chunks))))
+    if content.name is not None or first[:64].lstrip()[:1] != b"{":
         return replace(content, chunks=_closing(chain([first], content.chunks), content.chunks))
-    data = _from_base64(_whole(first, content.chunks))
+    body = _whole(first, content.chunks)
+    wrapped, name = adapter.file_in(decoding.plain(body))
+    if adapter.is_well(body) is not True:
+        raise from_success(body, endpoint=READ_FILE_CONTENT, adapter=adapter)
+    if wrapped is None:
+        raise BadResponse("$")
+    return replace(_decoded(content, _from_base64(wrapped)), name=name)
+
+
+def _decoded(content: Content, data: bytes) -> Content:
     headers = {n: v for n, v in content.headers.items() if n.lower() not in _OF_THE_WRAPPING}
     return replace(
         content,
@@ -113,11 +130,18 @@ def _whole(first: bytes, rest: Iterator[bytes]) -> bytes:
     return bytes(whole)
 
 
-def _from_base64(wrapped: bytes) -> bytes:
+def _text_in(wrapped: bytes) -> str:
     try:
         text = cast("object", json.loads(wrapped))
-        if isinstance(text, str):
-            return base64.b64decode(text, validate=True)
-    except (ValueError, RecursionError, binascii.Error):
-        pass  # neither JSON nor base64: handled below
-    raise BadResponse("$")
+    except (ValueError, RecursionError):
+        text = None
+    if not isinstance(text, str):
+        raise BadResponse("$")
+    return text
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        raise BadResponse("$") from None

@@ -67,6 +67,26 @@ class Member:
         return isinstance(self.value_type, inspect.StrType)
 
     @property
+    def is_truth(self) -> bool:
+        """Whether it is true or false."""
+        return isinstance(self.value_type, inspect.BoolType)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it holds an instant or a day."""
+        return isinstance(self.value_type, inspect.DateTimeType | inspect.DateType)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it holds a list."""
+        return isinstance(self.value_type, inspect.VarTupleType)
+
+    @property
+    def is_id(self) -> bool:
+        """Whether it holds an id, or a list of them."""
+        return self.name in ("id", "ids") or self.name.endswith(("Id", "Ids"))
+
+    @property
     def use(self) -> Use | None:
         """What the portal uses it for; None if it ignores it."""
         return use_of(self.owner, self.name)

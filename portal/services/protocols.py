@@ -254,11 +254,15 @@ def get_protocol(care: Care, protocol_id: str) -> Protocol:
     return care.read(READ_PROTOCOL, id=protocol_id)
 
 
-def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Protocol:
+def update_protocol(
+    care: Care, protocol_id: str, *, protocol: Protocol, before: Protocol | None = None
+) -> Protocol:
     """Update the protocol and return it with a new stamp; `protocol` is the one that was read, with the changes.
+
+    `before` is the one that was read: what it didn't have isn't sent.
 
     PUT /api/care/fertility-protocols/{id} (care API specification §4). Raises `Conflict` when it was changed
     meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.
     """
-    written = care.act(UPDATE_PROTOCOL, protocol, id=protocol_id)
+    written = care.act(UPDATE_PROTOCOL, protocol, before=before, id=protocol_id)
     return written or read_back(lambda: get_protocol(care, protocol_id))

@@ -176,7 +176,8 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
                 raise BadResponse("doesn't say that it was well")
             if response.from_cache:
                 into = endpoint.answer
-                record = decoding.decode(response.content, into, self.care.adapter.translation(into))
+                translate = self.care.adapter.translation(into, self.care.language)
+                record = decoding.decode(response.content, into, translate)
             else:
                 record = self.care.decode_observed(endpoint, response.content)
             self.care.tell_unreadable(record)

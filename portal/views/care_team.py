@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_datetime, format_skeleton, get_timezone_name
@@ -18,7 +18,7 @@ from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
 from portal.config.tenants import Side
-from portal.config.time_zones import time_zones, zones_offered
+from portal.config.time_zones import zone_named, zones_offered
 from portal.dates import in_zone
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -100,7 +100,7 @@ class WeekQuery:
         """Read `week` (2026-W47), `q`, `location` and `zone`. Invalid values fall back to defaults."""
         zone: ZoneInfo = g.tenant.time_zone
         given = arguments.get("zone", "")
-        zone = ZoneInfo(given) if given in time_zones() else zone
+        zone = zone_named(given) or zone
         today = in_zone(now(), zone).date()
         return cls(
             first_day=first_day_of(arguments.get("week", ""), today, _first_weekday()),
@@ -303,10 +303,7 @@ def _within(
 
 
 def _own_zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
-    try:
-        return ZoneInfo(physician.time_zone) if physician.time_zone else g.tenant.time_zone
-    except (ZoneInfoNotFoundError, ValueError):
-        return otherwise
+    return zone_named(physician.time_zone) or (otherwise if physician.time_zone else g.tenant.time_zone)
 
 
 def first_day_of(text: str, today: date, weekday: int) -> date:

@@ -73,7 +73,7 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
         kind="case",
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
         read=lambda: find_opened(care, _of_id(case_id))[1],
-        write=lambda _read, case: update_case(care, case_id, case=case),
+        write=lambda read, case: update_case(care, case_id, case=case, before=read),
         check=_check,
     )
 

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
-from portal.config.time_zones import time_zones, zones_offered
+from portal.config.time_zones import zone_named, zones_offered
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
@@ -171,7 +171,7 @@ def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
             errors.append((name, _("Enter a time between 00:00 and 23:59, such as 22:00.")))
     if not errors and start == end:
         errors.append(("end", _("Quiet hours must end at another time than they begin.")))
-    if zone not in time_zones():
+    if not zone_named(zone):
         errors.append(("time_zone", _("Choose a time zone from the list.")))
     return errors
 

@@ -20,7 +20,9 @@ from portal.services.errors import (
     NotFound,
     NotOffered,
     NotSetUp,
+    NotTaken,
     Refused,
+    SortRefused,
     TokenRefused,
     Unavailable,
 )
@@ -56,6 +58,20 @@ def explain(error: CareError) -> Explanation:
                 _("You can’t open this"),
                 _("Your role at this clinic doesn’t include this page or this action."),
                 _("If you think it should, ask the clinic."),
+            )
+        case NotTaken():
+            return Explanation(
+                502,
+                _("The clinic’s system doesn’t take this"),
+                refusal_message(error.code),
+                _("Nothing was changed."),
+            )
+        case SortRefused():
+            return Explanation(
+                400,
+                _("This list can’t be sorted like that"),
+                refusal_message(error.code),
+                _("Go back to the list and sort it in another way."),
             )
         case Refused():
             return Explanation(

@@ -8,6 +8,12 @@ from portal.i18n.gettext import _
 def refusal_message(code: str) -> str:
     """Return one sentence that explains a refusal code; a general one for an unknown code."""
     match code:
+        case "NotTaken":
+            return _(
+                "The clinic’s system wants this in another way than the portal can send it. Sending it again won’t help: please tell the clinic."
+            )
+        case "SortRefused":
+            return _("The clinic’s system can’t sort this list in that way.")
         case "AlreadySigned":
             return _("You have signed this form already.")
         case "NotASigner":

@@ -12,7 +12,7 @@ from babel.dates import get_timezone_location
 from flask import Flask, g
 from markupsafe import Markup
 
-from portal.config.time_zones import time_zones
+from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
@@ -27,9 +27,8 @@ def init_app(app: Flask) -> None:
 
 def place_time(visit: Appointment) -> datetime:
     """Return when it begins, in its place's time zone; in the clinic's if its zone is missing or unknown."""
-    zone: ZoneInfo = g.tenant.time_zone
-    name = visit.time_zone
-    return in_zone(local(visit.start), ZoneInfo(name) if name and name in time_zones() else zone)
+    zone: ZoneInfo = zone_named(visit.time_zone) or g.tenant.time_zone
+    return in_zone(local(visit.start), zone)
 
 
 def place_day(visit: Appointment) -> date:

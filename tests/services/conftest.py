@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from portal.config.modules import Module
-from portal.services import client, decoding
+from portal.services import changes, decoding
+from portal.services.adapter import PLAIN, Adapter
 from portal.services.api import Content, Endpoint, Reference
 from portal.services.client import Care
 from portal.services.errors import CareError
@@ -40,14 +41,15 @@ class CannedCare:
         self.calls: list[Call] = []
         self.modules_off = frozenset[Module]()
         self.largest_page: int | None = None
+        self.adapter: Adapter = PLAIN
 
     def read(self, endpoint, *, query=None, **ids):
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)
         return decoding.decode(self._answer(call), endpoint.answer)
 
     def act(self, endpoint, body, *, operation=None, before=None, demand=None, **ids):
-        written = client.written(endpoint, body, before)
-        sent = None if body is None else decoding.decode(decoding.encode(written), object)
+        written = PLAIN.sent(endpoint, changes.written(endpoint, body), before)[0]
+        sent = None if body is None else decoding.decode(written, object)
         answer = self._answer(Call(endpoint, {}, sent, operation, ids))
         return decoding.decode(answer, endpoint.answer) if answer else None
 

@@ -11,12 +11,25 @@ from types import SimpleNamespace
 import pytest
 
 from portal.config.strong import Strength
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.file import DialectError, parse_dialect
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.consents import READ_CONSENT, SIGN_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS, ConversationQuery
 from portal.services.demand import Demand
-from portal.services.errors import CareError, CircuitOpen, NotFound, StepUpNeeded, TokenRefused, Unavailable
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    CircuitOpen,
+    Invalid,
+    NotFound,
+    SortRefused,
+    StepUpNeeded,
+    TokenRefused,
+    Unavailable,
+)
 from portal.services.files import READ_FILE_CONTENT, FileQuery
 from portal.services.gather import gather
 from portal.services.prospects import MERGE_PROSPECTS
@@ -316,3 +329,65 @@ def test_an_invalid_content_length_counts_as_unknown(
     status = 404
     with pytest.raises(NotFound):
         care.open(READ_FILE_CONTENT, query=FileQuery(id="file"))
+
+
+def in_dialect(care: Care, text: str) -> Care:
+    return replace(care, adapter=Dialect(parse_dialect(text)))
+
+
+@pytest.mark.parametrize("status", [204, 404])
+def test_a_status_that_says_that_a_list_is_empty(
+    status: int, upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    care = care_at(upstream(answers(status)))
+    query = ConversationQuery(skip_count=0, max_result_count=10)
+    with pytest.raises((BadResponse, NotFound)):
+        care.read(LIST_CONVERSATIONS, query=query)
+    page = in_dialect(care, f"[lists]\nempty = [{status}]").read(LIST_CONVERSATIONS, query=query)
+    assert page.listed.is_whole
+    assert page.items == ()
+
+
+def test_a_dialect_names_the_method(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(lambda line, _number: ok() if line.startswith("PATCH ") else None)
+    in_dialect(care_at(server), '[methods]\nPOST = "PATCH"').act(untyped(SIGN_CONSENT), {}, id="form")
+    assert server.seen[0].startswith("PATCH ")
+
+
+def test_a_file_is_fetched_only_from_a_named_origin_and_without_the_token(
+    upstream: Make, care_at: Callable[..., Care], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = upstream(lambda _line, _number: ok(b"%PDF"))
+    care = care_at(upstream(answers(302, headers=f"Location: {store.url}/signed?x=1\r\n")))
+    with pytest.raises(BadResponse, match="status 302"):
+        care.open(READ_FILE_CONTENT, query=FileQuery(id="f"))
+    assert store.seen == []
+    monkeypatch.setattr(Dialect, "redirects_to", lambda _self, address: address.startswith(store.url))
+    content = in_dialect(care, "").open(READ_FILE_CONTENT, query=FileQuery(id="f"), range_header="bytes=0-3")
+    assert b"".join(content.chunks) == b"%PDF"
+    assert store.seen[0].startswith("GET /signed?x=1 ")
+    assert "authorization" not in store.heads[0].lower()
+
+
+def test_redirects_go_to_named_origins_alone() -> None:
+    dialect = Dialect(parse_dialect('files.redirects = ["https://files.example.org"]'))
+    assert dialect.redirects_to("https://files.example.org/a?b")
+    for other in (
+        "http://files.example.org/a",
+        "https://files.example.org.evil.example/a",
+        "https://files.example.org@evil.example/a",
+        "//files.example.org/a",
+        "",
+    ):
+        assert not dialect.redirects_to(other), other
+    with pytest.raises(DialectError, match="must be origins"):
+        parse_dialect('files.redirects = ["http://files.example.org"]')
+
+
+@pytest.mark.parametrize(("sorting", "error"), [("title desc", SortRefused), (None, Invalid)])
+def test_a_refused_order_of_a_list_is_no_fault_of_what_was_entered(
+    sorting: str | None, error: type[CareError], upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    query = ConversationQuery(skip_count=0, max_result_count=10, sorting=sorting)
+    with pytest.raises(error):
+        care_at(upstream(answers(400))).read(LIST_CONVERSATIONS, query=query)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from portal.services import (
-    files,
-)
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.file import parse_dialect
+from portal.services import files
 from portal.services.api import Content
-from portal.services.errors import BadResponse
+from portal.services.errors import BadResponse, Unavailable
 from tests.services.calls import only_call
 
 
@@ -60,6 +60,29 @@ def test_a_wrapped_file_beyond_the_cap_is_a_bad_response(care, monkeypatch):
     monkeypatch.setattr(files, "LARGEST_WRAPPED", 10)
     care.answers.append(content("application/json", b'"YWJj', b"YWJjYWJj", b'"'))
     with pytest.raises(BadResponse):
+        files.open_file(care, "f")
+
+
+WRAPPED = b'{"ok": true, "result": {"FileName": "report.pdf", "Content": "JVBERg=="}}'
+
+
+def unnamed(body: bytes) -> Content:
+    return Content(200, "application/json", None, len(body), {}, iter([body]))
+
+
+def test_base64_within_an_answer_is_decoded_where_the_dialect_says(care):
+    care.adapter = Dialect(parse_dialect('files = { content = "result.Content", name = "result.FileName" }'))
+    care.answers.append(unnamed(WRAPPED))
+    file = files.open_file(care, "f")
+    assert (b"".join(file.chunks), file.name, file.size) == (b"%PDF", "report.pdf", 4)
+
+
+def test_an_answer_without_a_file_is_none(care):
+    care.answers.append(unnamed(WRAPPED))
+    with pytest.raises(BadResponse):
+        files.open_file(care, "f")
+    care.answers.append(unnamed(b'{"success": false, "code": "GEN-503"}'))
+    with pytest.raises(Unavailable):
         files.open_file(care, "f")
 
 

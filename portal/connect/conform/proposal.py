@@ -209,7 +209,7 @@ class Proposal:
     @property
     def instants(self) -> str | None:
         """How instants are written; None where it can't be told."""
-        return self.rules.instants if self.rules.instants != "iso" else self._form("instants")
+        return self.rules.instants[0] if self.rules.instants != ("iso",) else self._form("instants")
 
     @property
     def truth(self) -> tuple[Code, Code] | None:
@@ -309,7 +309,7 @@ class Proposal:
         known = {"instants": self.rules.instants, "days": self.rules.days}
         yield (
             "times",
-            [f'{what} = "{form}"' for what, form in forms if form and form not in ("iso", known[what])],
+            [f'{what} = "{form}"' for what, form in forms if form and form not in ("iso", *known[what])],
         )
         truth = self._truth()
         values = ['numbers = "text"'] if self.numbers_as_text and not self.rules.numbers_as_text else []

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
-from portal.connect.dialects.forms import folded_code
+from portal.connect.dialects.came import Came
+from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.reading import Reading, at_path
+from portal.connect.dialects.reading import Reading, at_path, is_marked
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.adapter import Adapter
 from portal.services.api import AnyEndpoint, Query
+from portal.services.changes import members_in, without_empty
 from portal.services.decoding import Translation
 from portal.services.endpoints import ALL
+from portal.services.errors import NotFound
 from portal.services.failures import rule_named
 from portal.services.members import Member, members_of
 from portal.services.refusal_codes import RULES
@@ -34,8 +39,9 @@ class Dialect(Adapter):
         self._reading = Reading(rules)
         self._looking = Reading(rules, keeps_unknown=True)
         self._writing = Writing(rules)
+        self._by_language: dict[str, Reading] = {}
         self._readers = {one.answer: self._reading.of(one.answer) for one in ALL}
-        self._templates = {endpoint: self._template(endpoint.template) for endpoint in ALL}
+        self._templates = {endpoint: self._template(endpoint) for endpoint in ALL}
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -60,15 +66,46 @@ class Dialect(Adapter):
         """Translate a query."""
         return self._writing.query(endpoint, query)
 
-    def sent(self, endpoint: AnyEndpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags."""
+    def method(self, endpoint: AnyEndpoint) -> str:
+        """The endpoint's method in this API."""
+        methods = self.rules.methods
+        return methods.get(f"{endpoint.method} {endpoint.template}") or methods.get(
+            endpoint.method, endpoint.method
+        )
+
+    needs_answers = True
+
+    def sent(
+        self,
+        endpoint: AnyEndpoint,
+        body: object,
+        before: object = None,
+        ids: Mapping[str, str] = MappingProxyType({}),
+        came: Sequence[tuple[Any, bytes]] = (),
+        language: str = "",
+    ) -> tuple[bytes, list[tuple[str, str]]]:
+        """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags.
+
+        What a change leaves as it was is sent as it came, and what never came isn't sent. A PATCH has only what was changed.
+        """
         headers: list[tuple[str, str]] = []
         plain = cast("object", msgspec.to_builtins(body))
+        if before is not None and self.method(endpoint) == "PATCH":
+            was = members_in(before)
+            changed = cast("dict[str, object]", plain).items()
+            plain = {name: one for name, one in changed if name == _STAMP or was.get(name) != one}
         if self.has_etags and plain.__class__ is dict:
             stamp = cast("dict[str, object]", plain).pop(_STAMP, None)
             if isinstance(stamp, str) and stamp:
                 headers.append(("If-Match", _quoted(stamp)))
-        written = decoding.encode(self._writing.body(endpoint, plain))
+        over = None
+        if before is not None:
+            over = Came(self.rules, self._writing, language).body(
+                endpoint, cast("dict[str, object]", plain), ids, came
+            )
+            plain = without_empty(endpoint, plain, before)
+        translated = self._writing.body(endpoint, plain) if over is None else self._writing.enclosed(over)
+        written = decoding.encode(translated)
         return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
 
     @property
@@ -76,9 +113,47 @@ class Dialect(Adapter):
         """Whether stamps are sent as ETags."""
         return self.rules.concurrency == "etag"
 
-    def translation(self, into: type[Any]) -> Translation:
-        """What translates the JSON of a record's response."""
+    def translation(self, into: type[Any], language: str = "") -> Translation:
+        """What translates the JSON of a record's response; it raises NotFound for a record that is marked as deleted."""
+        if self.rules.by_language:
+            return self._unless_deleted(self._reading_in(language), into)
+        if self.rules.deleted:
+            return self._unless_deleted(self._reading, into)
         return self._readers.get(into) or self._reading.of(into)
+
+    def _reading_in(self, language: str) -> Reading:
+        known = language if language in self.rules.by_language else ""
+        if known not in self._by_language:
+            self._by_language[known] = Reading(self.rules, language=known)
+        return self._by_language[known]
+
+    def _unless_deleted(self, reading: Reading, into: Any) -> Convert:
+        translate, deleted = reading.of(into), self.rules.deleted
+
+        def read(answer: object) -> object:
+            if deleted and is_marked(reading.opened(answer), deleted):
+                raise NotFound
+            return translate(answer)
+
+        return read
+
+    def is_empty_list(self, status: int) -> bool:
+        """Whether this status says that a list is empty."""
+        return status in self.rules.empty_lists
+
+    def redirects_to(self, address: str) -> bool:
+        """Whether the API may redirect to this address for a file."""
+        parts = urlsplit(address)
+        return f"{parts.scheme}://{parts.netloc}".lower() in self.rules.files.redirects
+
+    def file_in(self, answer: object) -> tuple[str | None, str | None]:
+        """A file's content as base64 and its name, in a JSON answer."""
+        files = self.rules.files
+        content, name = at_path(answer, files.content), at_path(answer, files.name)
+        return (
+            content if isinstance(content, str) and files.content else None,
+            name if isinstance(name, str) and files.name else None,
+        )
 
     def full_translation(self, into: type[Any]) -> Translation:
         """The same with the members that the record doesn't read, named "? name"."""
@@ -98,16 +173,15 @@ class Dialect(Adapter):
 
         A bare list or a file's text says nothing and is well.
         """
-        path = self.rules.errors.success
-        if path is None:
+        success = self.rules.errors.success
+        if success is None:
             return super().is_well(body)
         answer = decoding.plain(body)
         if not isinstance(answer, dict):
             return True
-        told = at_path(cast("object", answer), path.split("."))
-        if not isinstance(told, str | int):
+        if not isinstance(at_path(cast("object", answer), success.path), str | int):
             return None
-        return folded_code(told) in self.rules.errors.success_values
+        return is_marked(cast("object", answer), success)
 
     def status_of(self, answer: object) -> int | None:
         """The status that an error's code stands for (`errors.codes`)."""
@@ -167,7 +241,11 @@ class Dialect(Adapter):
                 return member, len(name)
         return None, 1
 
-    def _template(self, template: str) -> str:
+    def _template(self, endpoint: AnyEndpoint) -> str:
+        template = endpoint.template
+        whole = self.rules.addresses.get(f"{endpoint.method} {template}")
+        if whole is not None:
+            return self.rules.base_path + whole
         for ours in sorted(self.rules.addresses, key=len, reverse=True):
             if template == ours or template.startswith(f"{ours}/"):
                 return self.rules.base_path + self.rules.addresses[ours] + template.removeprefix(ours)

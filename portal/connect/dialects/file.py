@@ -11,18 +11,20 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from portal.config.identity import read_secret
-from portal.config.time_zones import time_zones
-from portal.connect.dialects.forms import EPOCH, Pattern, folded_code
+from portal.config.tenants import LANGUAGES
+from portal.config.time_zones import zone_named
+from portal.connect.dialects.conversions import KINDS, Conversion
+from portal.connect.dialects.forms import EPOCH, PEOPLE, Pattern, folded_code
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.rules import Code, ErrorRules, Rules
+from portal.connect.dialects.rules import Code, ErrorRules, FileRules, Marker, Rules
 from portal.connect.dialects.shapes import choices, query_names, records
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
 from portal.connect.dialects.writing import SORTING
 from portal.services.decoding import Choice
 from portal.services.endpoints import ALL
-from portal.services.members import members_of
+from portal.services.members import Member, members_of
 from portal.services.refusal_codes import RULES
 
 FREE_MEMBERS = "Notification.data"
@@ -35,6 +37,7 @@ _OURS = {
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
+_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _STATUSES = (400, 401, 403, 404, 409, 500, 501, 503)
 _STATUSES_LISTED = ", ".join(map(str, _STATUSES))
 
@@ -74,6 +77,10 @@ def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: 
 class _Reader(TableReader):
     """Turns a dialect file's tables into rules and collects their faults."""
 
+    def __init__(self, lines: Mapping[tuple[str, ...], int], name: str, environ: Mapping[str, str]) -> None:
+        super().__init__(lines, name, environ)
+        self.inverted: set[str] = set()
+
     def read(self, document: Table) -> Rules:
         self._known("", document)
         names = self._table(document, "names")
@@ -86,7 +93,9 @@ class _Reader(TableReader):
         rules = Rules(
             base_path=self._path(document.get("base_path", ""), ("base_path",)),
             addresses=self._addresses(self._table(document, "addresses")),
+            methods=self._methods(self._table(document, "methods")),
             headers=self._headers(self._table(document, "headers")),
+            fixed_query=self._fixed_query(self._table(document, "fixed_query")),
             member_style=self._one_of(
                 names, "names", "members", "camelCase", [s for s in STYLES if s != "UPPER_CASE"]
             ),
@@ -95,11 +104,14 @@ class _Reader(TableReader):
                 names, "names", "enumerations", "PascalCase", [*STYLES, "integers"]
             ),
             first_integer=self._whole(names, "names", "first_integer", 0, least=0),
+            people=self._one_of(names, "names", "people", "", ("", *PEOPLE)) or None,
             everywhere=everywhere,
             members=members,
+            inverted=frozenset(self.inverted),
+            conversions=self._conversions(self._table(document, "convert")),
             query=self._query(self._table(document, "query")),
             envelopes=self._texts(envelopes, "envelopes", "answers"),
-            sent_envelope=self._text(envelopes, "envelopes", "sent"),
+            sent_envelopes=self._sent_envelopes(envelopes),
             items=self._text(lists, "lists", "items"),
             total=self._text(lists, "lists", "total"),
             unread=self._text(lists, "lists", "unread"),
@@ -107,13 +119,19 @@ class _Reader(TableReader):
             first_page=self._whole(lists, "lists", "first_page", 1, least=0),
             largest_page=self._whole(lists, "lists", "largest_page", 0, least=1) or None,
             sorting=self._one_of(lists, "lists", "sorting", "field desc", SORTING),
-            instants=self._form(times, "instants", has_time=True),
-            days=self._form(times, "days", has_time=False),
+            sort_names=self._sort_names(self._named_texts(lists, "lists", "sort_names")),
+            deleted=self._marker(lists, "lists", "deleted"),
+            empty_lists=self._empty_lists(lists),
+            instants=self._forms(times, "instants", has_time=True),
+            days=self._forms(times, "days", has_time=False),
             zone=zone,
             no_time=self._none(times, "times"),
             no_text=self._none(values, "values"),
-            numbers_as_text=self._one_of(values, "values", "numbers", "number", ["number", "text"]) == "text",
+            numbers=self._one_of(values, "values", "numbers", "number", ["number", "text", "comma"]),
+            ids_as_numbers=self._one_of(values, "values", "ids", "text", ["text", "number"]) == "number",
+            by_language=self._languages(values),
             truth=self._truth(values),
+            files=self._files(self._table(document, "files")),
             bom=self._flag(document, "bom"),
             concurrency=self._one_of(document, "", "concurrency", "member", ["member", "etag"]),
             errors=self._errors(self._table(document, "errors")),
@@ -125,13 +143,125 @@ class _Reader(TableReader):
         return rules
 
     def _addresses(self, table: Table) -> dict[str, str]:
-        templates = {endpoint.template for endpoint in ALL}
+        calls = {f"{endpoint.method} {endpoint.template}": endpoint for endpoint in ALL}
+        templates = {endpoint.template: endpoint for endpoint in ALL}
         found: dict[str, str] = {}
         for ours, theirs in table.items():
-            if not any(one == ours or one.startswith(f"{ours}/") for one in templates):
-                self.fault(("addresses", ours), "no address in the specification begins like this")
-            found[ours] = self._path(theirs, ("addresses", ours))
+            where = ("addresses", ours)
+            found[ours] = self._path(theirs, where)
+            whole = calls.get(ours) or templates.get(ours)
+            if whole is None and not any(one.startswith(f"{ours}/") for one in templates):
+                self.fault(where, f"no address in the specification begins like this{near(ours, calls)}")
+            ids = re.findall(r"{(\w+)}", found[ours])
+            if sorted(ids) != sorted(re.findall(r"{(\w+)}", ours)):
+                self.fault(where, "must have the same ids in braces on both sides, each once")
         return found
+
+    def _methods(self, table: Table) -> dict[str, str]:
+        calls = {f"{endpoint.method} {endpoint.template}" for endpoint in ALL if not endpoint.is_safe}
+        known = {*calls, *(one.partition(" ")[0] for one in calls)}
+        for ours, theirs in table.items():
+            if ours not in known:
+                self.fault(("methods", ours), f"is neither POST, PUT, DELETE nor an act{near(ours, known)}")
+            elif theirs not in _METHODS:
+                self.fault(("methods", ours), f"must be one of {', '.join(_METHODS)}: reads are always GET")
+        return {ours: theirs for ours, theirs in table.items() if ours in known and isinstance(theirs, str)}
+
+    def _fixed_query(self, table: Table) -> dict[str, dict[str, str]]:
+        reads = {f"{endpoint.method} {endpoint.template}" for endpoint in ALL if endpoint.is_safe}
+        found: dict[str, dict[str, str]] = {}
+        for name, value in table.items():
+            if isinstance(value, dict) and name in reads:
+                found[name] = self._named_texts(table, "fixed_query", name)
+            elif isinstance(value, str) and value:
+                found.setdefault("", {})[name] = value
+            else:
+                self.fault(
+                    ("fixed_query", name),
+                    f"must be a parameter's value (text), or a table named as a read{near(name, reads)}",
+                )
+        return found
+
+    def _conversions(self, table: Table) -> dict[str, Conversion]:
+        found: dict[str, Conversion] = {}
+        for name, given in table.items():
+            where, member = ("convert", name), self._member_named(name)
+            entry: Table = cast("Table", given) if isinstance(given, dict) else {}
+            kind = KINDS.get(next(iter(entry), ""))
+            if member is None:
+                self.fault(where, f"isn't a member of a record{near(name, self._all_members())}")
+            elif kind is None or len(entry) != 1:
+                self.fault(where, f"must be one of {', '.join(f'{{ {one} = … }}' for one in KINDS)}")
+            elif not kind.fits(member):
+                self.fault(where, f"{next(iter(entry))} is for {kind.of}, which {name} isn't")
+            elif not kind.takes(next(iter(entry.values())), member):
+                self.fault(where, f"{next(iter(entry))} must be {kind.words}")
+            else:
+                found[name] = Conversion(next(iter(entry)), next(iter(entry.values())))
+                first = f"{member.record}.{found[name].given}"
+                if found[name].kind == "length_from" and self._member_named(first) is None:
+                    self.fault(where, f"{first} isn't a member{near(first, self._all_members())}")
+        return found
+
+    def _member_named(self, name: str) -> Member | None:
+        record, _, member = name.partition(".")
+        shape = records().get(record)
+        return next((one for one in members_of(shape) if one.name == member), None) if shape else None
+
+    def _all_members(self) -> list[str]:
+        return [f"{record}.{one.name}" for record, shape in records().items() for one in members_of(shape)]
+
+    def _sent_envelopes(self, table: Table) -> tuple[str, ...]:
+        if isinstance(table.get("sent"), list):
+            return self._texts(table, "envelopes", "sent")
+        one = self._text(table, "envelopes", "sent")
+        return (one,) if one else ()
+
+    def _sort_names(self, table: Mapping[str, str]) -> Mapping[str, str]:
+        for name in table:
+            if self._member_named(name) is None:
+                where = ("lists", "sort_names", name)
+                self.fault(where, f"isn't a member of a record{near(name, self._all_members())}")
+        return table
+
+    def _empty_lists(self, table: Table) -> frozenset[int]:
+        value = table.get("empty", [])
+        statuses = cast("list[object]", value) if isinstance(value, list) else [value]
+        if all(one in (204, 404) for one in statuses):
+            return frozenset(cast("list[int]", statuses))
+        self.fault(("lists", "empty"), "must be a list of 204 and 404")
+        return frozenset()
+
+    def _languages(self, table: Table) -> dict[str, str]:
+        found = self._named_texts(table, "values", "by_language")
+        for code in found.keys() - set(LANGUAGES):
+            self.fault(
+                ("values", "by_language", code), f"is no language of the portal: {', '.join(LANGUAGES)}"
+            )
+        return found
+
+    def _files(self, table: Table) -> FileRules:
+        origins = self._texts(table, "files", "redirects")
+        for one in origins:
+            if not re.fullmatch(r"https://[a-z0-9.-]+(:[0-9]{1,5})?", one):
+                self.fault(("files", "redirects"), "must be origins such as https://files.example.org")
+        content, name = self._paths(table, "files", "content"), self._paths(table, "files", "name")
+        return FileRules(content, name, frozenset(origins))
+
+    def _marker(self, table: Table, where: str, key: str) -> Marker | None:
+        """A member and the values that count: `"ok"` (true), or `{ path = "state", value = "OK" }`."""
+        given = table.get(key)
+        if given is None:
+            return None
+        entry: Table = cast("Table", given) if isinstance(given, dict) else {"path": given}
+        path, value = entry.get("path"), entry.get("value", [True, "true"])
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        is_path = isinstance(path, str) and path and all(path.split("."))
+        if set(entry) <= {"path", "value"} and is_path and all(isinstance(one, str | int) for one in values):
+            codes = frozenset(folded_code(one) for one in cast("list[Code]", values))
+            return Marker(tuple(cast("str", path).split(".")), codes)
+        self.fault((where, key), 'must be a path such as "ok", or { path = "state", value = "OK" }')
+        return None
 
     def _headers(self, table: Table) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -177,6 +307,14 @@ class _Reader(TableReader):
         return found
 
     def _renamed(self, where: tuple[str, ...], ours: str, theirs: object) -> dict[str, str]:
+        if isinstance(theirs, str) and theirs.startswith("!"):
+            theirs = theirs[1:]
+            self.inverted.add(".".join(where[1:]))
+            record = where[1] if len(where) > 2 else None
+            shapes = [shape for name, shape in records().items() if record in (None, name)]
+            members = [one for shape in shapes for one in members_of(shape) if one.name == ours]
+            if not members or not all(one.is_truth for one in members):
+                self.fault(where, "says the opposite (!), which only a member that is true or false can")
         if isinstance(theirs, str) and theirs and all(theirs.split(".")):
             return {ours: theirs}
         self.fault(where, "must be the member's name in the API, or a dotted path of names")
@@ -195,13 +333,17 @@ class _Reader(TableReader):
 
     def _zone(self, table: Table) -> ZoneInfo:
         name = table.get("zone", "UTC")
-        if isinstance(name, str) and name in time_zones():
-            return ZoneInfo(name)
+        if isinstance(name, str) and (zone := zone_named(name)):
+            return zone
         self.fault(("times", "zone"), f"{name!r} isn't an IANA time zone such as Europe/London")
         return ZoneInfo("UTC")
 
-    def _form(self, table: Table, key: str, *, has_time: bool) -> str:
-        form = table.get(key, "iso")
+    def _forms(self, table: Table, key: str, *, has_time: bool) -> tuple[str, ...]:
+        given = table.get(key, "iso")
+        several: list[object] = cast("list[object]", given) if isinstance(given, list) and given else [given]
+        return tuple(self._form(one, key, has_time=has_time) for one in several)
+
+    def _form(self, form: object, key: str, *, has_time: bool) -> str:
         if isinstance(form, str) and (form == "iso" or form in EPOCH):
             return form
         try:
@@ -248,7 +390,6 @@ class _Reader(TableReader):
                     f"must be a rule's name, such as ConcurrencyConflict, or one of {_STATUSES_LISTED}"
                     f"{near(str(rule), RULES)}",
                 )
-        success, success_values = self._success(table)
         statuses: dict[int, int] = {}
         for theirs, meant in self._within(table, "errors", "statuses").items():
             if re.fullmatch(r"[45]\d\d", theirs) and meant in _STATUSES:
@@ -265,23 +406,8 @@ class _Reader(TableReader):
             codes=codes,
             code_statuses=code_statuses,
             statuses=statuses,
-            success=success,
-            success_values=success_values,
+            success=self._marker(table, "errors", "success"),
         )
-
-    def _success(self, table: Table) -> tuple[str | None, frozenset[Code]]:
-        """Where an answer says that it was well, and the values that do: `"ok"`, or `{ path = "state", value = "OK" }`."""
-        given = table.get("success")
-        if given is None or (isinstance(given, str) and given and all(given.split("."))):
-            return given, frozenset({True, "true"})
-        entry: Table = cast("Table", given) if isinstance(given, dict) else {}
-        path, value = entry.get("path"), entry.get("value", True)
-        values = cast("list[object]", value) if isinstance(value, list) else [value]
-        is_path = isinstance(path, str) and path and all(path.split("."))
-        if set(entry) <= {"path", "value"} and is_path and all(isinstance(one, str | int) for one in values):
-            return cast("str", path), frozenset(folded_code(one) for one in cast("list[Code]", values))
-        self.fault(("errors", "success"), 'must be a path such as "ok", or { path = "state", value = "OK" }')
-        return None, frozenset()
 
     def _absent(self, document: Table) -> frozenset[str]:
         known = {

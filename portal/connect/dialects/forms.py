@@ -6,7 +6,7 @@ Values that can't be converted stay unchanged, so that validation names their me
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TypeAlias
@@ -32,6 +32,8 @@ _PARTS = {
 }
 _TOKEN = re.compile("|".join(_PARTS) + "|.", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
+_COMMA = re.compile(r"[+-]?[0-9]{1,18}(,[0-9]{1,18})?")
+_WHOLE_ID = re.compile(r"0|[1-9][0-9]{0,14}")
 _REMEMBERED = 4096
 _LONGEST = 40
 
@@ -146,6 +148,61 @@ def _written(text: str) -> datetime:
     if at is None:
         raise ValueError(text)
     return at
+
+
+def any_of(converts: Sequence[Convert | None]) -> Convert | None:
+    """A converter that tries these in order; None among them leaves times in ISO 8601 as they are."""
+    if len(converts) == 1:
+        return converts[0]
+
+    def read(value: object) -> object:
+        for convert in converts:
+            if convert is None:
+                if isinstance(value, str) and parse.instant(value):
+                    return value
+            elif (found := convert(value)) is not value:
+                return found
+        return value
+
+    return read
+
+
+def number_from_comma(value: object) -> object:
+    """Convert a numeric string with a decimal comma; one with separators of thousands is ambiguous and stays."""
+    if not isinstance(value, str) or not _COMMA.fullmatch(value.strip()):
+        return value
+    return number_from_text(value.strip().replace(",", "."))
+
+
+def number_with_comma(value: object) -> object:
+    """Convert a number to a string with a decimal comma."""
+    text = number_as_text(value)
+    return text.replace(".", ",") if isinstance(text, str) and text is not value else text
+
+
+def id_as_number(value: object) -> object:
+    """An id as a number, if it is written as one."""
+    if isinstance(value, str) and _WHOLE_ID.fullmatch(value):
+        return int(value)
+    return value
+
+
+PEOPLE: Mapping[str, tuple[Callable[[str], tuple[str, str]], Callable[[str, str], str]]] = {
+    "first last": (lambda text: _split(text, last=True), lambda first, last: f"{first} {last}".strip()),
+    "last, first": (
+        lambda text: _split(text, last=False),
+        lambda first, last: f"{last}, {first}" if first else last,
+    ),
+}
+"""How one text holds a person's first and last name: how it is read (first, last), and how it is written."""
+
+
+def _split(text: str, *, last: bool) -> tuple[str, str]:
+    if last:
+        first, _, family = text.strip().rpartition(" ")
+        return first, family
+    family, _, first = text.partition(",")
+    return first.strip(), family.strip()
 
 
 def number_from_text(value: object) -> object:

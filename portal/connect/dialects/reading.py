@@ -5,28 +5,39 @@ A function is built once for each record. Invalid values stay unchanged, so that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import inspect
 
 from portal.connect.dialects import forms
-from portal.connect.dialects.forms import Convert
+from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
+from portal.connect.dialects.forms import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.rules import Code, Rules
+from portal.connect.dialects.rules import Code, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
 from portal.services.members import Member, members_of
 
 
 class Reading:
-    """Translates responses by a dialect's rules; `keeps_unknown` keeps unread members unchanged, as "? name"."""
+    """Translates responses by a dialect's rules; `keeps_unknown` keeps unread members unchanged, as "? name".
 
-    def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
+    `keeps_source` keeps each record as it came, as `SOURCE`; texts that come by language are read in `language`.
+    """
+
+    def __init__(
+        self, rules: Rules, *, keeps_unknown: bool = False, keeps_source: bool = False, language: str = ""
+    ) -> None:
         self.rules = rules
         self.keeps_unknown = keeps_unknown
-        self._instant = forms.read_none(rules.no_time, forms.read_instant(rules.instants, rules.zone))
-        self._day = forms.read_none(rules.no_time, forms.read_day(rules.days, rules.zone))
+        self.keeps_source = keeps_source
+        self.language = rules.by_language.get(language, "")
+        instants = [forms.read_instant(form, rules.zone) for form in rules.instants]
+        self._instant = forms.read_none(rules.no_time, forms.any_of(instants))
+        days = [forms.read_day(form, rules.zone) for form in rules.days]
+        self._day = forms.read_none(rules.no_time, forms.any_of(days))
+        self._number = _NUMBERS[rules.numbers]
         self._truth = forms.read_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
 
@@ -56,9 +67,13 @@ class Reading:
         known: dict[str, tuple[str, Convert | None, bool]] = {}
         deep: list[tuple[str, list[str], Convert | None]] = []
         fillers: list[tuple[str, object]] = []
+        lengths: list[tuple[str, str]] = []
         for member in members_of(shape):
             convert = self.convert(shape, member)
             name = self.rules.name_of(shape, member.name)
+            conversion, _is_opposite = self.rules.of_member(shape, member.name)
+            if conversion and conversion.kind == "length_from":
+                lengths.append((member.name, cast("str", conversion.given)))
             if "." in name:
                 deep.append((member.name, name.split("."), convert))
             else:
@@ -67,7 +82,8 @@ class Reading:
                 fillers.append(
                     (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
                 )
-        keeps_unknown = self.keeps_unknown
+        keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
+        person = self._person(shape)
 
         def read(value: object) -> object:
             if value.__class__ is not dict:
@@ -92,19 +108,58 @@ class Reading:
             for ours, nothing in fillers:
                 if found.get(ours) is None:
                     found[ours] = nothing
+            for ours, first in lengths:
+                if found.get(ours) is not None:
+                    found[ours] = length_read(found[ours], found.get(first))
+            if person:
+                person(found)
+            if keeps_source:
+                found[SOURCE] = (shape, value)
             return found
 
         return read
 
+    def _person(self, shape: type) -> Callable[[dict[str, object]], None] | None:
+        """The function that separates a person's names, if one member of the API holds both."""
+        if not self.rules.people or not names_person_once(self.rules, shape):
+            return None
+        split, _join = forms.PEOPLE[self.rules.people]
+
+        def separate(found: dict[str, object]) -> None:
+            text = found.get("lastName") or found.get("firstName")
+            if isinstance(text, str):
+                found["firstName"], found["lastName"] = split(text)
+
+        return separate
+
     def convert(self, shape: type, member: Member) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
+        conversion, is_opposite = self.rules.of_member(shape, member.name)
+        usual = self._usual(shape, member)
+        if conversion:
+            usual = with_conversion(usual, conversion, member, self.rules.zone)
+        return both(usual, opposite) if is_opposite else usual
+
+    def _usual(self, shape: type, member: Member) -> Convert | None:
         names = [f"{one}.{member.name}" for one in family(shape)]
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
         convert = self._of_type(member.value_type, names)
+        if member.is_text and self.rules.by_language and not member.is_id:
+            convert = both(self._in_language, convert)
         if member.is_text and member.is_nullable:
             return forms.read_none(self.rules.no_text, convert)
         return convert
+
+    def _in_language(self, value: object) -> object:
+        """The text in the reader's language, or the first that there is, of an object of texts by language."""
+        if not isinstance(value, dict):
+            return value
+        given = cast("dict[str, object]", value)
+        texts = {name: one for name, one in given.items() if isinstance(one, str)}
+        if any(one is not None and not isinstance(one, str) for one in given.values()):
+            return given
+        return texts.get(self.language) or next((one for one in texts.values() if one), None)
 
     def _text(self, names: list[str]) -> Convert | None:
         table = self.rules.table_of(*names)
@@ -123,7 +178,7 @@ class Reading:
             case inspect.DateType():
                 return self._day
             case inspect.IntType() | inspect.FloatType():
-                return forms.number_from_text if self.rules.numbers_as_text else None
+                return self._number
             case inspect.BoolType():
                 return self._truth
             case inspect.StrType():
@@ -134,7 +189,7 @@ class Reading:
                 return None
 
     def _items(self, convert: Convert | None) -> Convert | None:
-        envelopes = self.rules.envelopes
+        envelopes, deleted = self.rules.envelopes, self.rules.deleted
         if convert is None and not envelopes:
             return None
 
@@ -143,7 +198,8 @@ class Reading:
                 value = self.opened(value)
             if value.__class__ is not list or convert is None:
                 return value
-            return [None if item is None else convert(item) for item in cast("list[object]", value)]
+            items = [one for one in cast("list[object]", value) if not deleted or not is_marked(one, deleted)]
+            return [None if item is None else convert(item) for item in items]
 
         return read
 
@@ -176,7 +232,8 @@ class Reading:
         unread = (rules.unread or style("unreadCount")).split(".")
         items = rules.items.split(".") if rules.items else None
         usual = style("items")
-        number, keeps_unknown = forms.number_from_text, self.keeps_unknown
+        number, keeps_unknown = self._number, self.keeps_unknown
+        deleted = rules.deleted
 
         def read(value: object) -> object:
             inner = self.opened(value)
@@ -190,20 +247,46 @@ class Reading:
                     return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
                 # Without a list there is nothing to separate; validation names the member.
                 return {} if given is None else {"items": given}
-            page: dict[str, object] = {
-                "items": [None if one is None else record(one) for one in cast("list[object]", given)]
-            }
+            came = cast("list[object]", given)
+            kept = [one for one in came if not is_marked(one, deleted)] if deleted else came
+            page: dict[str, object] = {"items": [None if one is None else record(one) for one in kept]}
+            if len(kept) < len(came):
+                page["(portal) deleted"] = len(came) - len(kept)
             for name, path in (("totalCount", total), ("unreadCount", unread)):
                 count = at_path(value, path)
                 count = at_path(inner, path) if count is None else count
                 if count is not None:
-                    page[name] = number(count) if rules.numbers_as_text else count
+                    page[name] = number(count) if number else count
             if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
                 beside = cast("dict[str, object]", value).items()
                 page |= {f"? {name}": one for name, one in beside if not isinstance(one, list)}
             return page
 
         return read
+
+
+SOURCE = "(source)"
+"""The member in which a record is kept as it came, with its kind."""
+
+_NUMBERS: Mapping[str, Convert | None] = {
+    "number": None,
+    "text": forms.number_from_text,
+    "comma": forms.number_from_comma,
+}
+
+
+def names_person_once(rules: Rules, shape: type) -> bool:
+    """Whether one member of a record in the API holds both names of a person."""
+    names = {one.name for one in members_of(shape)}
+    return {"firstName", "lastName"} <= names and rules.name_of(shape, "firstName") == rules.name_of(
+        shape, "lastName"
+    )
+
+
+def is_marked(value: object, marker: Marker) -> bool:
+    """Whether a record, or an answer, has one of the marker's values."""
+    told = at_path(value, marker.path)
+    return isinstance(told, str | int) and folded_code(told) in marker.values
 
 
 def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Code, str]:
@@ -224,7 +307,7 @@ def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
     return (STYLES[rules.enumeration_style](name), name)
 
 
-def at_path(value: object, path: list[str]) -> object:
+def at_path(value: object, path: Sequence[str]) -> object:
     """The value at a path of members, or None. In a list, a number is an index."""
     for name in path:
         if value.__class__ is dict:

@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
+from portal.connect.dialects.conversions import Conversion
 from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.shapes import family
 
 Code = str | int
 """The API's code for an enumeration value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A member, by its path, that marks a record or an answer by one of these values (folded codes)."""
+
+    path: tuple[str, ...]
+    values: frozenset[Code]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +30,18 @@ class ErrorRules:
     fields: str | None = None
     name: str | None = None
     codes: Mapping[str, str] = field(default_factory=dict[str, str])
-    success: str | None = None
-    success_values: frozenset[Code] = frozenset({True})
+    success: Marker | None = None
     code_statuses: Mapping[str, int] = field(default_factory=dict[str, int])
     statuses: Mapping[int, int] = field(default_factory=dict[int, int])
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """How files come: paths of content and name in a JSON answer, and where the API may redirect to."""
+
+    content: tuple[str, ...] = ()
+    name: tuple[str, ...] = ()
+    redirects: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +50,21 @@ class Rules:
 
     base_path: str = ""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    methods: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    fixed_query: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     member_style: str = "camelCase"
     query_style: str = "PascalCase"
     enumeration_style: str = "PascalCase"
     first_integer: int = 0
+    people: str | None = None
     everywhere: Mapping[str, str] = field(default_factory=dict[str, str])
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    inverted: frozenset[str] = frozenset()
+    conversions: Mapping[str, Conversion] = field(default_factory=dict[str, Conversion])
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     envelopes: tuple[str, ...] = ()
-    sent_envelope: str | None = None
+    sent_envelopes: tuple[str, ...] = ()
     items: str | None = None
     total: str | None = None
     unread: str | None = None
@@ -50,20 +72,37 @@ class Rules:
     first_page: int = 1
     largest_page: int | None = None
     sorting: str = "field desc"
+    sort_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    deleted: Marker | None = None
+    empty_lists: frozenset[int] = frozenset()
     enumerations: Mapping[str, Mapping[str, tuple[Code, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[Code, ...]]]
     )
-    instants: str = "iso"
-    days: str = "iso"
+    instants: tuple[str, ...] = ("iso",)
+    days: tuple[str, ...] = ("iso",)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     no_time: frozenset[Code] = frozenset()
     no_text: frozenset[Code] = frozenset()
-    numbers_as_text: bool = False
+    numbers: str = "number"
+    ids_as_numbers: bool = False
+    by_language: Mapping[str, str] = field(default_factory=dict[str, str])
     truth: tuple[Code, Code] | None = None
+    files: FileRules = field(default_factory=FileRules)
     bom: bool = False
     concurrency: str = "member"
     errors: ErrorRules = field(default_factory=ErrorRules)
     absent_means_none: frozenset[str] = frozenset()
+
+    @property
+    def numbers_as_text(self) -> bool:
+        """Whether numbers are texts."""
+        return self.numbers != "number"
+
+    def of_member(self, shape: type, member: str) -> tuple[Conversion | None, bool]:
+        """How a member's value differs, and whether it says the opposite."""
+        names = [f"{record}.{member}" for record in family(shape)]
+        conversion = next((self.conversions[one] for one in names if one in self.conversions), None)
+        return conversion, member in self.inverted or any(one in self.inverted for one in names)
 
     def table_of(self, *names: str) -> Mapping[str, tuple[Code, ...]]:
         """The codes of the first of these enumerations or members that has any."""

@@ -7,25 +7,12 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import cast
 
+from portal.connect.dialects.keys import KEYS
 from portal.connect.dialects.naming import folded
 
 Table = Mapping[str, object]
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "": (
-        *("base_path", "addresses", "headers", "names", "members", "query", "envelopes", "lists"),
-        *("enumerations", "times", "values", "bom", "concurrency", "errors", "absent_means_none"),
-    ),
-    "names": ("members", "query", "enumerations", "first_integer"),
-    "envelopes": ("answers", "sent"),
-    "lists": ("items", "total", "unread", "paging", "first_page", "largest_page", "sorting"),
-    "times": ("instants", "days", "zone", "none"),
-    "values": ("numbers", "booleans", "none"),
-    "errors": ("success", "code", "fields", "name", "codes", "statuses"),
-}
-"""Every key of a dialect file, by table."""
-
-_PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+")
+_PATH = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|\{\w+\})+)+")
 
 
 class TableReader:
@@ -86,6 +73,22 @@ class TableReader:
             return value
         self.fault((where, key), f"must be a whole number, {least} or more")
         return default
+
+    def _paths(self, table: Table, where: str, key: str) -> tuple[str, ...]:
+        """The names in a dotted path; none if it isn't given."""
+        text = self._text(table, where, key)
+        if text is None or all(text.split(".")):
+            return tuple(text.split(".")) if text else ()
+        self.fault((where, key), "must be a dotted path of names")
+        return ()
+
+    def _named_texts(self, table: Table, where: str, key: str) -> dict[str, str]:
+        """A table of texts by name."""
+        value = self._within(table, where, key) if where else self._table(table, key)
+        found = {name: one for name, one in value.items() if isinstance(one, str) and one}
+        for name in value.keys() - found.keys():
+            self.fault((where, key, name) if where else (key, name), "must be a non-empty string")
+        return found
 
     def _flag(self, table: Table, key: str) -> bool:
         value = table.get(key, False)

@@ -24,6 +24,8 @@ def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
         taken: dict[str, str] = {}
         for member in members_of(shape):
             name = rules.name_of(shape, member.name)
+            if rules.people and member.name in ("firstName", "lastName"):
+                continue
             if (other := taken.setdefault(name, member.name)) != member.name:
                 where = next(_whence(rules, shape, (member.name, other)), ("names", "members"))
                 yield where, f"{record}.{member.name} and {record}.{other} are both called {name!r}"

@@ -9,9 +9,10 @@ import msgspec
 from msgspec import inspect
 
 from portal.connect.dialects import forms
+from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
 from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES
-from portal.connect.dialects.reading import UNLISTED, usual_codes
+from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import family, record_of
 from portal.services.api import AnyEndpoint, Query
@@ -26,8 +27,8 @@ class Writing:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._instant = _as_text(forms.write_instant(rules.instants, rules.zone), rules)
-        self._day = _as_text(forms.write_day(rules.days, rules.zone), rules)
+        self._instant = _as_text(forms.write_instant(rules.instants[0], rules.zone), rules)
+        self._day = _as_text(forms.write_day(rules.days[0], rules.zone), rules)
         self._truth = forms.write_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
         self._parameters = {
@@ -43,8 +44,13 @@ class Writing:
         """A body as JSON values in the dialect, with its envelope."""
         shape = endpoint.body
         plain = cast("object", msgspec.to_builtins(body))
-        written = self.record(shape)(plain) if shape else plain
-        return {self.rules.sent_envelope: written} if self.rules.sent_envelope else written
+        return self.enclosed(self.record(shape)(plain) if shape else plain)
+
+    def enclosed(self, written: object) -> object:
+        """A body in its envelopes."""
+        for name in reversed(self.rules.sent_envelopes):
+            written = {name: written}
+        return written
 
     def record(self, shape: type) -> Convert:
         """The function for a kind of record."""
@@ -58,17 +64,28 @@ class Writing:
             member.name: (self.rules.name_of(shape, member.name).split("."), self.convert(member, shape))
             for member in members_of(shape)
         }
+        lengths = {
+            member.name: cast("str", conversion.given)
+            for member in members_of(shape)
+            if (conversion := self.rules.of_member(shape, member.name)[0])
+            and conversion.kind == "length_from"
+        }
+        is_once = self.rules.people and names_person_once(self.rules, shape)
+        join = forms.PEOPLE[self.rules.people][1] if self.rules.people and is_once else None
 
         def write(value: object) -> object:
             if not isinstance(value, dict):
                 return value
+            members = cast("dict[str, object]", value)
             written: dict[str, object] = {}
-            for ours, given in cast("dict[str, object]", value).items():
+            for ours, given in members.items():
                 path, convert = entries.get(ours) or ([style(ours)], None)
-                place = written
-                for name in path[:-1]:
-                    place = cast("dict[str, object]", place.setdefault(name, {}))
-                place[path[-1]] = convert(given) if convert and given is not None else given
+                if ours in lengths:
+                    given = length_written(given, members.get(lengths[ours]))
+                put(written, path, convert(given) if convert and given is not None else given)
+            if join and ("firstName" in members or "lastName" in members):
+                first, last = (str(members.get(one) or "") for one in ("firstName", "lastName"))
+                put(written, entries["lastName"][0], join(first, last))
             return written
 
         return write
@@ -76,7 +93,13 @@ class Writing:
     def convert(self, member: Member, shape: type | None = None) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
         records = family(shape) if shape else (member.record,)
-        return self._of_type(member.value_type, [f"{one}.{member.name}" for one in records])
+        usual = self._of_type(member.value_type, [f"{one}.{member.name}" for one in records])
+        if self.rules.ids_as_numbers and shape and member.is_id:
+            usual = both(usual, _each(forms.id_as_number) if member.is_list else forms.id_as_number)
+        conversion, is_opposite = self.rules.of_member(shape, member.name) if shape else (None, False)
+        if conversion:
+            usual = before_writing(usual, conversion, member, self.rules.zone)
+        return both(opposite, usual) if is_opposite else usual
 
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
         match kind:
@@ -92,7 +115,7 @@ class Writing:
             case inspect.DateType():
                 return self._day
             case inspect.IntType() | inspect.FloatType():
-                return forms.number_as_text if self.rules.numbers_as_text else None
+                return _NUMBERS[self.rules.numbers]
             case inspect.BoolType():
                 return self._truth
             case inspect.StrType():
@@ -116,8 +139,11 @@ class Writing:
     def query(self, endpoint: AnyEndpoint, query: Query | None) -> dict[str, Any]:
         """Translate a query: names, values, paging and sorting."""
         shape = record_of(endpoint.answer)
+        fixed = self.rules.fixed_query
         parameters = self._parameters.get(endpoint.query, {}) if endpoint.query else {}
         written: dict[str, Any] = {}
+        if fixed and endpoint.is_safe:
+            written |= {**fixed.get("", {}), **fixed.get(f"{endpoint.method} {endpoint.template}", {})}
         for name, value in self._paged(query or {}).items():
             their_name, convert = parameters.get(name, (name, None))
             if name == "Sorting" and isinstance(value, str) and shape:
@@ -138,7 +164,8 @@ class Writing:
 
     def _sorted_by(self, shape: type, sorting: str) -> str:
         member, _, direction = sorting.partition(" ")
-        name = self.rules.name_of(shape, member)
+        names = (self.rules.sort_names.get(f"{record}.{member}") for record in family(shape))
+        name = next(filter(None, names), None) or self.rules.name_of(shape, member)
         return SORTING[self.rules.sorting][direction == "desc"].format(name)
 
 
@@ -151,9 +178,23 @@ SORTING = {
 """The forms of a sort parameter, ascending and descending."""
 
 
+_NUMBERS: Mapping[str, Convert | None] = {
+    "number": None,
+    "text": forms.number_as_text,
+    "comma": forms.number_with_comma,
+}
+
+
+def put(record: dict[str, object], path: list[str], value: object) -> None:
+    """Set the value at a path of members, making the objects on its way."""
+    for name in path[:-1]:
+        record = cast("dict[str, object]", record.setdefault(name, {}))
+    record[path[-1]] = value
+
+
 def _as_text(write: Convert | None, rules: Rules) -> Convert | None:
     """The same as text where numbers are text: times that are numbers are among them."""
-    if write is None or not rules.numbers_as_text:
+    if write is None or rules.numbers != "text":
         return write
     return lambda value: forms.number_as_text(write(value))
 

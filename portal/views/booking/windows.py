@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from flask import g, request
 
+from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -242,10 +243,7 @@ def _busy(physician: Physician, opens: datetime, closes: datetime) -> Iterable[T
 
 
 def _zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
-    try:
-        return ZoneInfo(physician.time_zone) if physician.time_zone else otherwise
-    except (ZoneInfoNotFoundError, ValueError):
-        return otherwise
+    return zone_named(physician.time_zone) or otherwise
 
 
 def _written(at: datetime) -> str:

@@ -125,7 +125,9 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     try:
         act_once(
             Attempt(person.sub, begin_edit(person.sub, f"protocol-status:{protocol.id}", *sent), sent),
-            lambda _key: update_protocol(care, protocol.id, protocol=replace(protocol, status=to)),
+            lambda _key: update_protocol(
+                care, protocol.id, protocol=replace(protocol, status=to), before=protocol
+            ),
             shows=lambda written: written.status == to,
             look=lambda: get_protocol(care, protocol.id),
             event="protocol.status",

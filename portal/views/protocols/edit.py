@@ -149,7 +149,7 @@ def _editing(
         kind="protocol",
         fields=lambda _protocol: plan_fields(physicians),
         read=lambda: get_protocol(care, protocol_id),
-        write=lambda _read, protocol: update_protocol(care, protocol_id, protocol=protocol),
+        write=lambda read, protocol: update_protocol(care, protocol_id, protocol=protocol, before=read),
         check=lambda protocol, form: _check(protocol, form, whose),
     )
 

@@ -66,12 +66,13 @@ def dialects(draw: st.DrawFn) -> Rules:
             choice.__name__: {member.value: (code,) for member, code in zip(choice, codes, strict=True)}
         },
         envelopes=tuple(draw(st.lists(st.sampled_from(["result", "payload"]), unique=True))),
-        instants=draw(
-            st.sampled_from(["iso", "epoch_s", "epoch_ms", "dd/MM/yyyy HH:mm:ss", "yyyyMMdd HHmmss"])
+        instants=(
+            draw(st.sampled_from(["iso", "epoch_s", "epoch_ms", "dd/MM/yyyy HH:mm:ss", "yyyyMMdd HHmmss"])),
         ),
-        days=draw(st.sampled_from(["iso", "epoch_s", "epoch_ms", "dd/MM/yyyy", "MM-dd-yyyy"])),
+        days=(draw(st.sampled_from(["iso", "epoch_s", "epoch_ms", "dd/MM/yyyy", "MM-dd-yyyy"])),),
         zone=ZoneInfo(draw(st.sampled_from(["UTC", "Asia/Tokyo", "America/Phoenix"]))),
-        numbers_as_text=draw(st.booleans()),
+        numbers=draw(st.sampled_from(["number", "text", "comma"])),
+        ids_as_numbers=draw(st.booleans()),
         truth=draw(st.sampled_from([None, ("Y", "N"), ("true", "false"), (1, 0)])),
     )
 

@@ -8,23 +8,32 @@ from pathlib import Path
 
 from portal.careservice.domain.rules import Rule
 from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.documents import skeleton
 from portal.connect.dialects.file import parse_dialect
-from portal.connect.dialects.tables import KEYS
+from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import query_names, records
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
 from portal.services.decoding import Page
+from portal.services.members import members_of
 from portal.services.refusal_codes import RULES
 from portal.web.refusals import refusal_message
 
 PAGE = (Path(__file__).parents[3] / "docs/dialects.md").read_text(encoding="utf-8")
-WITH_KEYS_OF_THEIR_OWN = ("names", "envelopes", "lists", "times", "values", "errors")
 
 
-def test_the_table_names_every_key() -> None:
-    known = {key for key in KEYS[""] if key not in WITH_KEYS_OF_THEIR_OWN}
-    known |= {f"{table}.{key}" for table in WITH_KEYS_OF_THEIR_OWN for key in KEYS[table]}
-    assert named_in("Keys") == known
+def test_the_skeleton_changes_nothing_and_every_line_of_it_can_be_used() -> None:
+    text = skeleton()
+    assert parse_dialect(text) == Rules()
+    used = re.sub(r"^# (?=\[|[\w\"-]+ = )", "", text, flags=re.MULTILINE)
+    rules = parse_dialect(used)
+    assert rules.concurrency == "etag"
+    for name, shape in records().items():
+        assert f"[members.{name}]\n" in used
+        assert set(rules.members[name]) == {one.name for one in members_of(shape)}
+    assert set(rules.errors.codes.values()) == {*RULES}
+    assert {*rules.query} == {*query_names()}
 
 
 def test_all_rules_are_documented_and_have_a_message() -> None:

@@ -1,0 +1,146 @@
+"""Sends a record back as it came: what wasn't changed has its own value, what never came is left out, nothing is erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from portal.connect.dialects.reading import SOURCE, Reading, at_path, names_person_once
+from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import family, record_of
+from portal.connect.dialects.writing import Writing, put
+from portal.services import decoding
+from portal.services.api import AnyEndpoint
+from portal.services.changes import Members, counterpart, members_in, rows_in
+from portal.services.errors import BadResponse
+from portal.services.members import Member, members_of
+
+_MISSING = object()
+
+
+class Came:
+    """Finds the record that a change is about among the answers that came, and writes the change over it."""
+
+    def __init__(self, rules: Rules, writing: Writing, language: str) -> None:
+        self._rules = rules
+        self._writing = writing
+        self._reading = Reading(rules, keeps_source=True, language=language)
+
+    def body(
+        self, endpoint: AnyEndpoint, body: Members, ids: Mapping[str, str], came: Sequence[tuple[Any, bytes]]
+    ) -> object:
+        """The body in the dialect, over the record as it came; None if that isn't among the answers."""
+        shape = record_of(endpoint.answer)
+        if endpoint.body is None or shape is None:
+            return None
+        wanted = ids.get("id")
+        for answer, content in reversed(came):
+            translated = decoding.decode(content, object, self._reading.of(answer))
+            for record in _records(translated):
+                kind = cast("tuple[type, object]", record[SOURCE])[0]
+                if family(shape)[0] in family(kind) and wanted in (None, str(record.get("id"))):
+                    return self._over(endpoint.body, body, shape, record)
+        return None
+
+    def _over(self, sent: type, body: Members, shape: type, record: Members) -> dict[str, object]:
+        """The members of a body, each as it came or as it was changed."""
+        raw = cast("tuple[type, object]", record[SOURCE])[1]
+        held, written = _held(shape, record), cast("dict[str, object]", self._writing.record(sent)(body))
+        members = {one.name: one for one in members_of(shape)}
+        kept: dict[str, object] = {}
+        for name, value in body.items():
+            path = self._rules.name_of(sent, name).split(".")
+            came = _at(raw, path)
+            member = members.get(name)
+            if held is not None and name in held and held[name] == value:
+                if came is not _MISSING:
+                    put(kept, path, came)
+            elif member is not None and member.nested and came is not _MISSING:
+                put(kept, path, self._within(member, value, record.get(name), came, at_path(written, path)))
+            else:
+                put(kept, path, self._changed_text(came, at_path(written, path), value))
+        if self._rules.people and names_person_once(self._rules, sent):
+            path = self._rules.name_of(sent, "lastName").split(".")
+            if at_path(raw, path) is not None and held is not None:
+                is_same = all(held.get(one) == body.get(one) for one in ("firstName", "lastName"))
+                put(kept, path, at_path(raw if is_same else written, path))
+        return kept
+
+    def _within(self, member: Member, value: object, held: object, came: object, written: object) -> object:
+        """The same for the record, or the rows, within a record."""
+        shape = cast("type", member.nested)
+        if isinstance(value, dict) and isinstance(held, dict) and SOURCE in held:
+            return self._whole(shape, cast("Members", value), cast("Members", held))
+        rows, were = rows_in(cast("object", value)), rows_in(cast("object", held))
+        if rows is None or were is None:
+            return written
+        each = cast("list[object]", written)
+        found = [self._row(shape, row, place, were, each[place]) for place, row in enumerate(rows)]
+        return self._in_envelopes(came, found)
+
+    def _row(self, shape: type, row: Members, place: int, were: list[Members], written: object) -> object:
+        same = next((one for one in were if _held(shape, one) == row), None)
+        before = same or counterpart(row, place, were)
+        if before is None or SOURCE not in before:
+            given = {name: value for name, value in row.items() if value not in (None, "", [], ())}
+            return self._writing.record(shape)(given)
+        return self._whole(shape, row, before)
+
+    def _whole(self, shape: type, body: Members, record: Members) -> dict[str, object]:
+        """A record within another as it came, with what was changed: whatever isn't sent of it would be erased."""
+        raw = cast("tuple[type, dict[str, object]]", record[SOURCE])[1]
+        return {**raw, **self._over(shape, body, shape, record)}
+
+    def _in_envelopes(self, came: object, rows: list[object]) -> object:
+        for name in self._rules.envelopes:
+            if isinstance(came, dict) and name in came:
+                return {**cast("dict[str, object]", came), name: rows}
+        return rows
+
+    def _changed_text(self, came: object, written: object, value: object) -> object:
+        """A changed value; of a text by language that came, the reader's is changed."""
+        if not self._rules.by_language or not isinstance(came, dict) or not isinstance(value, str):
+            return written
+        return {**cast("dict[str, object]", came), self._language(cast("dict[str, object]", came)): written}
+
+    def _language(self, came: Mapping[str, object]) -> str:
+        name = self._reading.language
+        return name if name in came else next(iter(came), name)
+
+
+def _records(value: object) -> Iterator[Members]:
+    """Every record in an answer, outermost first."""
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        if SOURCE in given:
+            yield given
+        for name, one in given.items():
+            if name != SOURCE:
+                yield from _records(one)
+    elif isinstance(value, list):
+        for one in cast("list[object]", value):
+            yield from _records(one)
+
+
+def _held(shape: type, record: Members) -> Members | None:
+    """A record as the portal reads it, as JSON values; None if it can't be read."""
+    try:
+        return members_in(cast("object", decoding.read_json(_plain(record), shape)))
+    except BadResponse:
+        return None
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        return {name: _plain(one) for name, one in given.items() if name != SOURCE}
+    return [_plain(one) for one in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def _at(raw: object, path: list[str]) -> object:
+    """The value at a path, also null; `_MISSING` if it never came."""
+    for name in path:
+        if not isinstance(raw, dict) or name not in raw:
+            return _MISSING
+        raw = cast("dict[str, object]", raw)[name]
+    return raw

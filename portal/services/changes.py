@@ -1,0 +1,72 @@
+"""What of a record is sent to change it: nothing that would erase what the API keeps to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from portal.services.api import AnyEndpoint
+
+Members = Mapping[str, object]
+"""A record as JSON values, by the portal's names."""
+
+
+def written(endpoint: AnyEndpoint, body: object) -> object:
+    """The body without the members that this endpoint isn't to be sent."""
+    if not endpoint.without and not endpoint.if_known:
+        return body
+    members = members_in(body)
+    left_out = endpoint.without | {name for name in endpoint.if_known if members[name] is None}
+    return {name: value for name, value in members.items() if name not in left_out}
+
+
+def without_empty(endpoint: AnyEndpoint, body: object, before: object) -> Members:
+    """The body without what is as empty as it was `before`: it may never have come, and an empty value may erase what it is.
+
+    The same holds for the records within: a row is compared with the one of its id, or of its place.
+    """
+    return _without(members_in(body), members_in(before), endpoint.always)
+
+
+def members_in(record: object) -> Members:
+    """A record as JSON values."""
+    return cast("Members", msgspec.to_builtins(record))
+
+
+def counterpart(row: Members, place: int, rows: list[Members]) -> Members | None:
+    """The row of the same id among those that came; without ids, the one of the same place."""
+    if row.get("id") is not None:
+        return next((one for one in rows if one.get("id") == row["id"]), None)
+    return rows[place] if place < len(rows) and rows[place].get("id") is None else None
+
+
+def rows_in(value: object) -> list[Members] | None:
+    """The records in a list; None for anything else."""
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    rows = list(cast("Sequence[Members]", value))
+    return rows if all(isinstance(one, dict) for one in rows) else None
+
+
+def _without(members: Members, before: Members, always: frozenset[str] = frozenset()) -> Members:
+    return {
+        name: _within(value, before.get(name))
+        for name, value in members.items()
+        if name in always or not _is_empty(value) or (name in before and before[name] != value)
+    }
+
+
+def _within(value: object, before: object) -> object:
+    if isinstance(value, dict):
+        return _without(cast("Members", value), cast("Members", before if isinstance(before, dict) else {}))
+    rows = rows_in(value)
+    if rows is None:
+        return value
+    were = rows_in(before) or []
+    return [_without(one, counterpart(one, place, were) or {}) for place, one in enumerate(rows)]
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value == "" or value == [] or value == ()

@@ -1,0 +1,320 @@
+"""Each key by which an API may differ: how values are read, how they are sent, and where the key doesn't fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from portal.connect.dialects.dialect import Dialect
+from portal.connect.dialects.file import DialectError, parse_dialect
+from portal.services import decoding
+from portal.services.cases import UPDATE_CASE, Case, CaseChange
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
+from portal.services.consents.forms import ConsentForm
+from portal.services.decoding import Page
+from portal.services.episodes import READ_EPISODE, Episode, MonitoringDay, TimelineEvent
+from portal.services.errors import NotFound
+from portal.services.files import File
+from portal.services.notifications import UPDATE_NOTIFICATIONS
+from portal.services.patients import UPDATE_PATIENT, Patient
+from portal.services.pgt_results import PgtResult
+from portal.services.protocols import LIST_PROTOCOLS, UPDATE_PROTOCOL, Medication, Protocol
+
+PATIENT = {"id": "p1", "mrn": "M 1"}
+ROW = {"drug": "Gonal-f", "startDay": 1}
+PLAN = {"id": "p", "name": "Antagonist", "status": "Active"}
+FORM = {"id": "c1", "title": "Storage", "status": "Pending"}
+
+
+def dialect(text: str) -> Dialect:
+    return Dialect(parse_dialect(text))
+
+
+def read(text: str, answer: Any, into: Any, language: str = "") -> Any:
+    return decoding.decode(json.dumps(answer).encode(), into, dialect(text).translation(into, language))
+
+
+def faults(text: str) -> str:
+    with pytest.raises(DialectError) as refused:
+        parse_dialect(text)
+    return "\n".join(refused.value.faults)
+
+
+def changed(text: str, endpoint: Any, record: Any, before: Any, answer: Any, **how: Any) -> Any:
+    """What is sent to change `before`, which was read from `answer`, to `record`."""
+    came = [(how.pop("came_as", endpoint.answer), json.dumps(answer).encode())]
+    return json.loads(dialect(text).sent(endpoint, record, before, {"id": before.id}, came, **how)[0])
+
+
+def test_an_exclamation_mark_says_the_opposite() -> None:
+    text = '[members.TimelineEvent]\nverified = "!Preliminary"'
+    for theirs, ours in ((True, False), (False, True)):
+        event = read(text, {"id": "t", "at": "2026-11-20T08:00:00Z", "Preliminary": theirs}, TimelineEvent)
+        assert event.verified is ours
+    assert "true or false" in faults('[members.Patient]\nmrn = "!Number"')
+
+
+def test_an_opposite_is_sent_as_such() -> None:
+    sent = dialect('[members]\nisRead = "!Unread"').sent(UPDATE_NOTIFICATIONS, {"all": True, "isRead": True})
+    assert json.loads(sent[0]) == {"all": True, "Unread": False}
+
+
+def test_units_are_converted_by_a_factor() -> None:
+    per_cent = '[convert]\n"PgtResult.mosaicPercent" = { times = 100 }'
+    result = {
+        "id": "r",
+        "embryoCode": "E 1",
+        "testType": "PgtA",
+        "status": "Released",
+        "mosaicPercent": 0.345,
+    }
+    assert read(per_cent, result, PgtResult).mosaic_percent == 34.5
+    millimetres = '[convert]\n"Follicles.left" = { times = 10 }'
+    day = {"date": "2026-11-20", "follicles": {"left": [1.6, 1.75], "right": [16]}}
+    follicles = read(millimetres, day, MonitoringDay).follicles
+    assert (follicles.left, follicles.right) == ((16, 17.5), (16,))
+    assert read('[convert]\n"File.size" = { times = 1000 }', {"id": "f", "size": 2.5}, File).size == 2500
+    assert "which ConsentForm.title isn't" in faults('[convert]\n"ConsentForm.title" = { times = 10 }')
+    assert "other than 0" in faults('[convert]\n"File.size" = { times = 0 }')
+
+
+def test_days_may_count_from_zero_and_a_medicine_may_have_a_length() -> None:
+    text = """
+[members.Medication]
+endDay = "DurationDays"
+[convert]
+"Medication.startDay" = { plus = 1 }
+"Medication.endDay" = { length_from = "startDay" }
+"""
+    row = read(text, {"drug": "Gonal-f", "startDay": 4, "DurationDays": 5}, Medication)
+    assert (row.start_day, row.end_day) == (5, 9)
+    assert read(text, {"drug": "Gonal-f", "startDay": 4}, Medication).end_day is None
+    plan = Protocol(id="p", name="A", status="Active", medications=(row,))  # type: ignore[arg-type]
+    (sent,) = json.loads(dialect(text).sent(UPDATE_PROTOCOL, plan)[0])["medications"]
+    assert (sent["startDay"], sent["DurationDays"]) == (4, 5)
+    assert "isn't a member" in faults('[convert]\n"Medication.endDay" = { length_from = "begin" }')
+
+
+def test_hours_of_half_a_day_are_read_and_sent() -> None:
+    text = '[convert]\n"Medication.time" = { clock = 12 }'
+    for theirs, ours in (("8:05 PM", "20:05"), ("12:30 am", "00:30"), ("12:00 PM", "12:00")):
+        row = read(text, {**ROW, "time": theirs}, Medication)
+        assert row.time == ours
+    plan = Protocol(
+        id="p", name="A", status="Active", medications=(Medication(drug="x", start_day=1, time="20:05"),)
+    )  # type: ignore[arg-type]
+    assert json.loads(dialect(text).sent(UPDATE_PROTOCOL, plan)[0])["medications"][0]["time"] == "8:05 PM"
+    assert "clock must be 12" in faults('[convert]\n"Medication.time" = { clock = 24 }')
+
+
+def test_one_member_may_have_a_time_format_of_its_own_and_a_list_of_formats_is_tried_in_order() -> None:
+    several = '[times]\ninstants = ["epoch_ms", "iso", "dd.MM.yyyy HH:mm"]\nzone = "Europe/Berlin"'
+    for theirs in (1795593600000, "2026-11-25T08:00:00Z", "25.11.2026 09:00"):
+        form = read(several, {**FORM, "sentAt": theirs}, ConsentForm)
+        assert str(form.sent_at) == "2026-11-25 08:00:00+00:00", theirs
+    own = '[convert]\n"ConsentForm.sentAt" = { form = "dd.MM.yyyy HH:mm" }\n[times]\nzone = "W. Europe Standard Time"'
+    form = read(own, {**FORM, "sentAt": "25.11.2026 09:00", "expiresAt": "2026-11-26T08:00:00Z"}, ConsentForm)
+    assert str(form.sent_at) == "2026-11-25 08:00:00+00:00"
+    assert str(form.expires_at) == "2026-11-26 08:00:00+00:00"
+    assert "a pattern that fits it" in faults('[convert]\n"ConsentForm.sentAt" = { form = "dd.MM.yyyy" }')
+
+
+def test_a_decimal_comma_is_read_and_sent_and_separators_of_thousands_are_not_guessed() -> None:
+    text = '[values]\nnumbers = "comma"'
+    assert read(text, {**ROW, "dose": "0,25"}, Medication).dose == 0.25
+    assert (
+        read(text, {**PLAN, "medications": [{**ROW, "dose": "1.250,5"}]}, Protocol).medications[0].dose
+        is None
+    )
+    sent = dialect(text).sent(UPDATE_PROTOCOL, {"medications": [{"drug": "x", "startDay": 1, "dose": 0.25}]})
+    assert json.loads(sent[0])["medications"][0]["dose"] == "0,25"
+
+
+def test_one_member_may_hold_both_names() -> None:
+    text = '[names]\npeople = "last, first"\n[members.Patient]\nfirstName = "Name"\nlastName = "Name"'
+    came = {"id": "p1", "Name": "KELLER, Lena", "preferredName": "Lena"}
+    patient = read(text, came, Patient)
+    assert (patient.first_name, patient.last_name) == ("Lena", "KELLER")
+    body = {"firstName": "Lena", "lastName": "KELLER", "preferredName": "Leni"}
+    sent = json.loads(dialect(text).sent(UPDATE_PATIENT, body)[0])
+    assert sent == {"Name": "KELLER, Lena", "preferredName": "Leni"}
+    assert "both called" in faults('[members.Patient]\nfirstName = "Name"\nlastName = "Name"')
+
+
+def test_texts_by_language_are_read_in_the_readers() -> None:
+    text = '[values]\nby_language = { en = "En", es = "Es" }'
+    came = {**FORM, "title": {"En": "Storage", "De": "Lagerung", "Es": None}}
+    titles = [read(text, came, ConsentForm, language).title for language in ("en", "es", "ar")]
+    assert titles == ["Storage"] * 3
+    assert read(text, {**FORM, "title": {"De": "Lagerung"}}, ConsentForm, "en").title == "Lagerung"
+    assert "no language of the portal" in faults('[values]\nby_language = { xx = "Xx" }')
+
+
+def test_ids_are_sent_as_numbers_where_they_are() -> None:
+    text = '[values]\nids = "number"'
+    sent = json.loads(dialect(text).sent(UPDATE_NOTIFICATIONS, {"ids": ["2002", "a1", "007"]})[0])
+    assert sent["ids"] == [2002, "a1", "007"]
+
+
+def test_whole_addresses_and_methods_are_replaced() -> None:
+    text = """
+base_path = "/v3"
+[addresses]
+"/api/care" = "/clinical"
+"/api/care/consent-forms/{id}/sign" = "/consentForms/{id}/signatures"
+"PUT /api/care/cases/{id}" = "/cases/{id}/edit"
+[methods]
+PUT = "PATCH"
+"PUT /api/care/cases/{id}" = "POST"
+"""
+    api = dialect(text)
+    assert api.template(SIGN_CONSENT) == "/v3/consentForms/{id}/signatures"
+    assert api.template(UPDATE_CASE) == "/v3/cases/{id}/edit"
+    assert api.template(READ_CONSENT) == "/v3/clinical/consent-forms/{id}"
+    assert (api.method(UPDATE_CASE), api.method(UPDATE_PATIENT)) == ("POST", "PATCH")
+    assert (api.method(READ_CONSENT), api.method(SIGN_CONSENT)) == ("GET", "POST")
+    assert "same ids" in faults('[addresses]\n"/api/care/consent-forms/{id}/sign" = "/signatures"')
+    assert "reads are always GET" in faults('[methods]\nPUT = "GET"')
+    assert "neither POST, PUT, DELETE nor an act" in faults('[methods]\nGET = "POST"')
+
+
+def test_a_patch_has_only_what_was_changed_and_the_stamp() -> None:
+    came = {**PATIENT, "email": "a@example.org", "preferredName": "Al", "concurrencyStamp": "v1"}
+    before = read("", came, Patient)
+    after = Patient(
+        **{name: getattr(before, name) for name in before.__struct_fields__} | {"preferred_name": "B"}
+    )
+    sent = changed('[methods]\nPUT = "PATCH"', UPDATE_PATIENT, after, before, came)
+    assert sent == {"preferredName": "B", "concurrencyStamp": "v1"}
+
+
+def test_parameters_that_every_read_or_one_read_must_have() -> None:
+    text = '[fixed_query]\nscope = "all"\n[fixed_query."GET /api/care/consent-forms"]\nview = "full"'
+    asked = dialect(text).query(LIST_CONSENTS, {"Filter": "x"})
+    assert asked == {"scope": "all", "view": "full", "Filter": "x"}
+    assert dialect(text).query(READ_EPISODE, None) == {"scope": "all"}
+    assert "named as a read" in faults('[fixed_query."PUT /api/care/cases/{id}"]\nx = "y"')
+
+
+def test_a_list_may_be_sorted_by_other_names() -> None:
+    text = '[lists]\nsorting = "-field"\nsort_names = { "ConsentForm.title" = "headline" }\n[members]\ntitle = "Headline.En"'
+    assert dialect(text).query(LIST_CONSENTS, {"Sorting": "title desc"}) == {"Sorting": "-headline"}
+    assert dialect(text).query(LIST_PROTOCOLS, {"Sorting": "name"}) == {"Sorting": "name"}
+    assert "isn't a member" in faults('[lists]\nsort_names = { "ConsentForm.titel" = "x" }')
+
+
+def test_deleted_records_are_left_out_and_counted_apart() -> None:
+    text = '[lists]\ndeleted = { path = "Deleted", value = "Y" }\ntotal = "count"\nitems = "rows"'
+    rows = [{**FORM, "Deleted": "N"}, {**FORM, "id": "c2", "Deleted": "y"}, {**FORM, "id": "c3"}]
+    page = read(text, {"rows": rows, "count": 3}, Page[ConsentForm])
+    assert [one.id for one in page.items] == ["c1", "c3"]
+    assert (page.received, page.count.number, page.listed.is_whole) == (3, 2, True)
+    plan = {**PLAN, "medications": [{**ROW, "Deleted": "Y"}, {**ROW, "drug": "Cetrotide"}]}
+    assert [one.drug for one in read(text, plan, Protocol).medications] == ["Cetrotide"]
+    with pytest.raises(NotFound):
+        read(text, {**FORM, "Deleted": "Y"}, ConsentForm)
+
+
+def test_statuses_that_say_that_a_list_is_empty() -> None:
+    assert dialect("[lists]\nempty = [204, 404]").is_empty_list(404)
+    assert not dialect("").is_empty_list(404)
+    assert "204 and 404" in faults("[lists]\nempty = [500]")
+
+
+def test_bodies_may_have_several_envelopes() -> None:
+    sent = dialect('[envelopes]\nsent = ["a", "b"]').sent(UPDATE_NOTIFICATIONS, {"all": True})
+    assert json.loads(sent[0]) == {"a": {"b": {"all": True}}}
+
+
+def test_a_change_leaves_everything_else_as_it_came() -> None:
+    text = """
+[names]
+members = "PascalCase"
+[members]
+concurrencyStamp = "RowVersion"
+[enumerations.CareStatus]
+Active = ["RUN", "ACTIVE"]
+[times]
+none = [0]
+[values]
+by_language = { en = "En", es = "Es" }
+"""
+    came = {
+        "Id": 7,
+        "Status": "ACTIVE",
+        "Title": {"En": "IVF", "De": "Kinderwunsch"},
+        "PhysicianId": 31,
+        "Diagnosis": None,
+        "RowVersion": 125,
+    }
+    before = read(text, came, Case, "en")
+    body = {
+        "title": "IVF 2",
+        "status": "Active",
+        "physicianId": "31",
+        "coordinatorId": None,
+        "diagnosis": None,
+        "notes": None,
+        "closedReason": None,
+        "concurrencyStamp": "125",
+    }
+    change = CaseChange(
+        title="IVF", status=before.status, physician_id="31", coordinator_id=None, diagnosis=None, notes=None,
+        closed_reason=None, concurrency_stamp="125",
+    )  # fmt: skip
+    (sent, _headers) = dialect(text).sent(
+        UPDATE_CASE, body, change, {"id": "7"}, [(Case, json.dumps(came).encode())], "en"
+    )
+    assert json.loads(sent) == {
+        "Status": "ACTIVE",
+        "Title": {"En": "IVF 2", "De": "Kinderwunsch"},
+        "PhysicianId": 31,
+        "Diagnosis": None,
+        "RowVersion": 125,
+    }
+
+
+def test_rows_that_were_not_changed_go_back_as_they_came() -> None:
+    text = '[values]\nnumbers = "comma"\n[times]\nnone = ["0001-01-01"]'
+    came = {
+        **PLAN,
+        "startDate": "0001-01-01",
+        "concurrencyStamp": "v1",
+        "medications": [
+            {"id": "m1", "drug": "Gonal-f", "startDay": "01", "dose": "150,00", "brand": "x"},
+            {"id": "m2", "drug": "Cetrotide", "startDay": "5", "dose": "0,250"},
+        ],
+    }
+    before = read(text, came, Protocol)
+    first, second = before.medications
+    rows = (
+        first,
+        Medication(
+            **{
+                **{name: getattr(second, name) for name in second.__struct_fields__},
+                "instructions": "Evenings",
+            }
+        ),
+        Medication(drug="Ovitrelle", start_day=11, dose=0.5),
+    )
+    after = Protocol(
+        **{**{name: getattr(before, name) for name in before.__struct_fields__}, "medications": rows}
+    )
+    sent = changed(text, UPDATE_PROTOCOL, after, before, came)
+    assert sent["startDate"] == "0001-01-01"
+    assert sent["medications"] == [
+        {"id": "m1", "drug": "Gonal-f", "startDay": "01", "dose": "150,00", "brand": "x"},
+        {"id": "m2", "drug": "Cetrotide", "startDay": "5", "dose": "0,250", "instructions": "Evenings"},
+        {"drug": "Ovitrelle", "startDay": "11", "dose": "0,5"},
+    ]
+    assert set(sent) == {"id", "name", "status", "startDate", "concurrencyStamp", "medications"}
+
+
+def test_a_record_within_another_is_found_among_what_came() -> None:
+    episode = {"id": "e1", "patient": {"id": "p1", "mrn": "M 1", "phoneNumber": "0331 2750"}}
+    before = read("", {"id": "p1", "mrn": "M 1", "phoneNumber": "0331 2750"}, Patient)
+    after = Patient(id="p1", mrn="M 1", phone_number="0331 2750", preferred_name="Leni")
+    sent = changed("", UPDATE_PATIENT, after, before, episode, came_as=Episode)
+    assert sent == {"id": "p1", "mrn": "M 1", "phoneNumber": "0331 2750", "preferredName": "Leni"}
