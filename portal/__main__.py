@@ -58,6 +58,9 @@ def main() -> int:
         metavar="PATH",
         help="where addresses may begin, such as /fertility/v3 (again for more): tried where ours aren't found",
     )
+    conform.add_argument(
+        "--summary", type=Path, metavar="FILE", help="write what was found and accepted, sealed, to be filed"
+    )
     audit = commands.add_parser("audit", help="the records of who did what")
     of_audit = audit.add_subparsers(dest="what", required=True)
     verify = of_audit.add_parser("verify", help="say whether a record was changed, added or removed")
@@ -87,6 +90,8 @@ def main() -> int:
     of_dialect.add_parser(
         "init", help="print a dialect file to begin with: every key and member, as comments"
     )
+    acts = of_dialect.add_parser("acts", help="print what each act would send in a dialect; nothing is sent")
+    acts.add_argument("path", type=Path, help="the dialect file")
     given = parser.parse_args()
     if given.command == "demo":
         return _demo(given)
@@ -99,7 +104,7 @@ def main() -> int:
     if given.command == "contract":
         return _contract(as_page=given.page)
     if given.command == "dialect":
-        return _dialect()
+        return _acts(given.path) if given.what == "acts" else _dialect()
     if given.command == "conform":
         return _conform(given)
     return _check(settings_alone=given.settings) if given.command == "check" else _serve()
@@ -149,6 +154,21 @@ def _dialect() -> int:
     from portal.connect.dialects.documents import skeleton
 
     print(skeleton(), end="")
+    return 0
+
+
+def _acts(path: Path) -> int:
+    """Print what each act would send; 2 when the file can't be used."""
+    from portal.connect.dialects.acts import acts
+    from portal.connect.dialects.dialect import Dialect
+    from portal.connect.dialects.file import DialectError, read_dialect
+
+    try:
+        rules = read_dialect(path, os.environ)
+    except DialectError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+    print(*acts(Dialect(rules)), sep="\n\n")
     return 0
 
 
@@ -207,6 +227,7 @@ def _conform(given: argparse.Namespace) -> int:
         json=given.json,
         html=given.html,
         propose=given.propose,
+        summary=given.summary,
         with_values=given.with_values,
         remember=not given.no_remember,
         bases=tuple(path.rstrip("/") for path in given.base),

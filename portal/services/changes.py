@@ -23,11 +23,13 @@ def written(endpoint: AnyEndpoint, body: object) -> object:
 
 
 def without_empty(endpoint: AnyEndpoint, body: object, before: object) -> Members:
-    """The body without what is as empty as it was `before`: it may never have come, and an empty value may erase what it is.
-
-    The same holds for the records within: a row is compared with the one of its id, or of its place.
-    """
-    return _without(members_in(body), members_in(before), endpoint.always)
+    """The body without what is as empty as it was `before`: it may never have come, and an empty value may erase what it is."""
+    was = members_in(before)
+    return {
+        name: value
+        for name, value in members_in(body).items()
+        if name in endpoint.always or not _is_empty(value) or was.get(name) != value
+    }
 
 
 def members_in(record: object) -> Members:
@@ -50,23 +52,5 @@ def rows_in(value: object) -> list[Members] | None:
     return rows if all(isinstance(one, dict) for one in rows) else None
 
 
-def _without(members: Members, before: Members, always: frozenset[str] = frozenset()) -> Members:
-    return {
-        name: _within(value, before.get(name))
-        for name, value in members.items()
-        if name in always or not _is_empty(value) or (name in before and before[name] != value)
-    }
-
-
-def _within(value: object, before: object) -> object:
-    if isinstance(value, dict):
-        return _without(cast("Members", value), cast("Members", before if isinstance(before, dict) else {}))
-    rows = rows_in(value)
-    if rows is None:
-        return value
-    were = rows_in(before) or []
-    return [_without(one, counterpart(one, place, were) or {}) for place, one in enumerate(rows)]
-
-
 def _is_empty(value: object) -> bool:
-    return value is None or value == "" or value == [] or value == ()
+    return value is None or value == ""

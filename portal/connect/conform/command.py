@@ -18,8 +18,10 @@ from portal.config.tenants import Tenant
 from portal.connect.answers.observer import Answers
 from portal.connect.conform.addresses import find_addresses
 from portal.connect.conform.ask import ask_parameters
+from portal.connect.conform.filed import summary
 from portal.connect.conform.judge import judge
 from portal.connect.conform.merge import merged
+from portal.connect.conform.plausible import doubts
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.propose import propose
 from portal.connect.conform.refusal import ask_refusal
@@ -53,6 +55,7 @@ class Options:
     json: Path | None = None
     html: Path | None = None
     propose: Path | None = None
+    summary: Path | None = None
     with_values: bool = False
     remember: bool = True
     bases: tuple[str, ...] = ()
@@ -69,6 +72,9 @@ def run(
     tenant = settings.tenants.by_key.get(options.clinic)
     if tenant is None:
         return _stop(f"There is no clinic {options.clinic}: {', '.join(settings.tenants.by_key)}.")
+    files = (options.json, options.html, options.propose, options.summary)
+    if nowhere := [str(one) for one in files if one and not one.parent.is_dir()]:
+        return _stop(f"There is no folder for {', '.join(nowhere)}.")
     host = urlsplit(tenant.base_url).netloc
     if options.acts is not None and options.acts != host:
         return _stop(
@@ -86,23 +92,33 @@ def run(
     except DialectError as error:
         return _stop("\n".join(error.faults))
     is_patient = finished.person.is_patient
+    rules = rules_of(care)
     visits, proposal = _found(care, options, as_patient=is_patient)
     report = Report(
         clinic=tenant.key,
         base_url=tenant.base_url,
         side="a patient" if is_patient else "staff",
-        verdicts=judge(visits, as_patient=is_patient),
+        verdicts=judge(visits, as_patient=is_patient, accepted=rules.accepted),
         proposal=proposal,
         with_values=options.with_values,
+        doubts=tuple(one for one in doubts(visits, rules) if one.about not in rules.accepted),
+        accepted=rules.accepted,
     )
     say(report.text())
     for path, content in (
         (options.json, report.json),
         (options.html, lambda: report.html().encode()),
         (options.propose, lambda: _file(tenant, report.proposal).encode()),
+        (
+            options.summary,
+            lambda: summary(report, tenant.dialect, settings.secret_keys[0], time.time()),
+        ),
     ):
         if path:
-            path.write_bytes(content())
+            try:
+                path.write_bytes(content())
+            except OSError as error:
+                return _stop(f"{path} can't be written: {error.strerror}.")
             say(f"Written: {path}")
     if options.remember:
         _remember(settings, tenant, visits)

@@ -77,8 +77,10 @@ class Verdict:
         return bool(bad_status or self.unreadable or is_short or self.other_type or self.values)
 
 
-def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
-    """Return a verdict for each endpoint, in the specification's order."""
+def judge(
+    visits: Iterable[Visit], *, as_patient: bool, accepted: frozenset[str] = frozenset()
+) -> list[Verdict]:
+    """Return a verdict for each endpoint, in the specification's order; `accepted` are members that count as sound."""
     by_endpoint: dict[str, Verdict] = {}
     looks: dict[str, Look] = {}
     kinds: dict[str, dict[str, type[object]]] = {}
@@ -100,12 +102,16 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
         for name, value, fit in _values(answer, visit.into):
             if fit == "unknown":
                 verdict.values[name] += 1
-            elif fit != "strict":
+            elif fit == "unfit":
                 verdict.other_type[name] += 1
-            if fit != "strict":
+            if fit in ("unknown", "unfit"):
                 _keep(verdict.examples, name, value)
     came = _came(looks.values())
-    excused = excused_members(as_patient=as_patient)
+    for verdict in by_endpoint.values():
+        for name in accepted:
+            verdict.values.pop(name, None)
+            verdict.other_type.pop(name, None)
+    excused = excused_members(as_patient=as_patient) | accepted
     for name, found in looks.items():
         verdict = by_endpoint[name]
         verdict.unknown = found.unknown

@@ -6,7 +6,7 @@ Ambiguous matches are never chosen: they are left to a person.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache
@@ -17,6 +17,7 @@ from msgspec import inspect
 from portal.connect.answers.shape import UNREAD, records_in
 from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
 from portal.connect.conform.judge import choice_of
+from portal.connect.conform.opposites import is_opposite
 from portal.connect.dialects.naming import folded, words
 from portal.services.members import Member, members_of
 from portal.services.uses import use_of
@@ -90,7 +91,9 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
             found.undecided[member.name] = candidates
         else:
             found.absent.append(member.name)
-        found.unread[member.name] = [u for u in left if u not in candidates and _may_be(member, u, values[u])]
+        found.unread[member.name] = [
+            u for u in left if not {u, f"!{u}"} & {*candidates} and _may_be(member, u, values[u])
+        ]
     return found
 
 
@@ -195,6 +198,8 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
     by_name = sorted({*known, *empty}, key=lambda u: (-likeness(member.name, u), left.index(u)))
     if not by_name and member.is_required:
         return fitting
+    if _holds(member.type, inspect.BoolType):
+        by_name = [f"!{u}" if is_opposite(member.name, u) else u for u in by_name]
     if not by_name and next(records_in(member.type), None):
         is_list = _holds(member.type, inspect.VarTupleType)
         by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
@@ -212,6 +217,11 @@ def _is_record(value: object, *, is_list: bool) -> bool:
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     is_alike = isinstance(value, list) is is_list
     return is_alike and bool(items) and all(isinstance(one, dict) for one in items)
+
+
+def is_weak(ours: str, theirs: Sequence[str]) -> bool:
+    """Whether a single candidate is one by its type alone: its name isn't like the member's."""
+    return len(theirs) == 1 and likeness(ours, theirs[0].removeprefix("!")) < _ALIKE
 
 
 @cache
@@ -288,7 +298,7 @@ def _is_of_form(member: Member, values: list[object]) -> bool:
     texts = [one for one in values if isinstance(one, str)]
     last = (words(member.name) or [""])[-1]
     if last == "id":
-        return not any(" " in text.strip() for text in texts)
+        return not any(" " in text.strip() for text in texts) and not all(map(_is_a_date, values))
     if texts and all(map(date_form, texts)):
         return False
     if last in _MACHINE_MADE:
@@ -297,6 +307,11 @@ def _is_of_form(member: Member, values: list[object]) -> bool:
     if form:
         return len(texts) == len(values) and all(map(form, texts))
     return not texts or not all(map(is_made_by_machine, texts))
+
+
+def _is_a_date(value: object) -> bool:
+    """Whether it is a date and no id: an instant counted in seconds may be either."""
+    return date_form(value) not in (None, "epoch_s")
 
 
 def _is_like(value: object, record: type[object]) -> bool:

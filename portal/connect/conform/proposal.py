@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.codes import Codes
 from portal.connect.conform.codes import questions as code_questions
-from portal.connect.conform.match import Matches
+from portal.connect.conform.match import Matches, is_weak
 from portal.connect.dialects.naming import STYLES, words
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import family, record_of, records
@@ -131,7 +131,7 @@ class Proposal:
         asked: list[str] = []
         for kind, shape in sorted(_of_acts().items()):
             read = {one for record in family(shape) if record in self.matches for one in _members(record)}
-            for ours in sorted(_members(kind) - read - everywhere - {*self.rules.members.get(kind, {})}):
+            for ours in sorted(_used(kind) - read - everywhere - {*self.rules.members.get(kind, {})}):
                 guesses = known.get(ours) or self._id_like(ours, known)
                 for theirs, as_in in list(guesses.items())[:1]:
                     asked.append(
@@ -175,7 +175,9 @@ class Proposal:
                 kinds.setdefault((ours, tuple(common if is_shared else theirs)), []).append(kind)
         return [
             (f"{where[0]}.{ours}" if len(where) == 1 else f"{ours} (in {', '.join(where)})")
-            + f": one of {', '.join(map(json.dumps, self._or_unread(where, ours, theirs)))}, or none of them?"
+            + f": one of {', '.join(map(json.dumps, self._or_unread(where, ours, theirs)))}"
+            + (" (by its type alone: no name is like it)" if is_weak(ours, theirs) else "")
+            + ", or none of them?"
             for (ours, theirs), where in kinds.items()
         ]
 
@@ -379,6 +381,13 @@ def _of_acts() -> dict[str, type]:
     acts = [one for one in ALL if not one.is_safe]
     shapes = (shape for one in acts for shape in (one.body, record_of(one.answer)) if shape)
     return {shape.__name__: shape for shape in shapes}
+
+
+def _used(record: str) -> set[str]:
+    """The members of a record that acts send, or that the portal uses."""
+    shape = records()[record]
+    is_sent = any(one.body is shape for one in ALL)
+    return {one.name for one in members_of(shape) if is_sent or one.is_required or one.use}
 
 
 def _members(record: str) -> set[str]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import msgspec
 from markupsafe import Markup
 
+from portal.connect.conform.duties import unkept
 from portal.connect.conform.judge import Verdict
+from portal.connect.conform.plausible import Doubt
 from portal.connect.conform.proposal import Proposal
 
 
@@ -23,13 +25,22 @@ class Report:
     verdicts: list[Verdict]
     proposal: Proposal
     with_values: bool = False
+    doubts: tuple[Doubt, ...] = ()
+    accepted: frozenset[str] = frozenset()
+
+    @property
+    def duties(self) -> list[str]:
+        """What the clinic owes people on pages and may not be able to keep."""
+        short = [one for verdict in self.verdicts for one in (*verdict.missing, *verdict.other_type)]
+        return list(unkept([*short, *(one.about for one in self.doubts)]))
 
     @property
     def status(self) -> int:
         """The command's exit status: 2 if a person must decide something, 1 if something is missing, else 0."""
         if self.proposal.undecided:
             return 2
-        return int(any(one.has_gap for one in self.verdicts) or not self.proposal.is_empty)
+        has_gap = any(one.has_gap and one.endpoint not in self.accepted for one in self.verdicts)
+        return int(has_gap or bool(self.doubts) or not self.proposal.is_empty)
 
     def text(self) -> str:
         """The report for the terminal."""
@@ -37,6 +48,8 @@ class Report:
         for one in self.verdicts:
             lines.append(f"{_word(one):5} {one.endpoint}: {_summary(one)}")
             lines += [f"        {line}" for line in self._details(one)]
+        for title, found in self._findings():
+            lines += ["", title, *(f"  {one}" for one in found)]
         lines += ["", *self._ending()]
         return "\n".join(lines) + "\n"
 
@@ -67,6 +80,9 @@ class Report:
             "side": self.side,
             "exitStatus": self.status,
             "undecided": self._questions(),
+            "doubts": [one.text for one in self.doubts],
+            "duties": self.duties,
+            "accepted": sorted(self.accepted),
             "endpoints": endpoints,
         }
         return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
@@ -85,6 +101,9 @@ class Report:
             for one in self.verdicts
         )
         ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
+        for title, found in self._findings():
+            rows_of = Markup().join(Markup("<li>{}</li>").format(one) for one in found)
+            ending += Markup("<h3>{}</h3><ul>{}</ul>").format(title, rows_of)
         return _PAGE.format(
             clinic=self.clinic,
             base_url=self.base_url,
@@ -92,6 +111,14 @@ class Report:
             rows=rows,
             ending=ending,
         )
+
+    def _findings(self) -> Iterator[tuple[str, list[str]]]:
+        if self.doubts:
+            yield "Values that can't be meant as they are read:", [one.text for one in self.doubts]
+        if self.duties:
+            yield "Duties that pages may not keep:", self.duties
+        if self.accepted:
+            yield "Accepted by the dialect file:", sorted(self.accepted)
 
     def _questions(self) -> list[str]:
         return self.proposal.undecided if self.with_values else self.proposal.undecided_without_values

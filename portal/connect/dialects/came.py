@@ -82,7 +82,12 @@ class Came:
         same = next((one for one in were if _held(shape, one) == row), None)
         before = same or counterpart(row, place, were)
         if before is None or SOURCE not in before:
-            given = {name: value for name, value in row.items() if value not in (None, "", [], ())}
+            usual = {name for one in were for name in one}
+            given = {
+                name: one
+                for name, one in row.items()
+                if one is not None and (name in usual or one not in ("", [], ()))
+            }
             return self._writing.record(shape)(given)
         return self._whole(shape, row, before)
 

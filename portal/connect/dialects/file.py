@@ -136,6 +136,7 @@ class _Reader(TableReader):
             concurrency=self._one_of(document, "", "concurrency", "member", ["member", "etag"]),
             errors=self._errors(self._table(document, "errors")),
             absent_means_none=self._absent(document),
+            accepted=self._accepted(document),
         )
         rules = replace(rules, enumerations=self._enumerations(self._table(document, "enumerations"), rules))
         for where, what in (*name_clashes(rules), *disclosures(rules)):
@@ -408,6 +409,14 @@ class _Reader(TableReader):
             statuses=statuses,
             success=self._marker(table, "errors", "success"),
         )
+
+    def _accepted(self, document: Table) -> frozenset[str]:
+        known = {*self._all_members(), *(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)}
+        found = self._texts(document, "", "accepted")
+        for name in found:
+            if name not in known:
+                self.fault(("accepted",), f"{name} is neither a member nor a call{near(name, known)}")
+        return frozenset(found)
 
     def _absent(self, document: Table) -> frozenset[str]:
         known = {

@@ -267,6 +267,13 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key("errors.statuses", "the meaning of a status: `423 = 409`", "as in HTTP", "{ 423 = 409 }"),
     Key(
+        "accepted",
+        "members and calls that `conform` needn't report any more, because you know of them: "
+        '`["File.size", "GET /api/file-management/directory-descriptor"]`. They are named in its summary',
+        "none",
+        '["File.size"]',
+    ),
+    Key(
         "absent_means_none",
         'members that the API leaves out when there is nothing: `["Episode.alerts"]`',
         "absent means not provided",

@@ -82,6 +82,7 @@ class Reading:
                 fillers.append(
                     (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
                 )
+        outer = {path[0] for _ours, path, _convert in deep}
         keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
         person = self._person(shape)
 
@@ -92,7 +93,7 @@ class Reading:
             for name, given in cast("dict[str, object]", value).items():
                 entry = known.get(name)
                 if entry is None:
-                    if keeps_unknown:
+                    if keeps_unknown and name not in outer:
                         found[f"? {name}"] = given
                     continue
                 ours, convert, keeps_null = entry

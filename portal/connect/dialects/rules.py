@@ -92,6 +92,7 @@ class Rules:
     concurrency: str = "member"
     errors: ErrorRules = field(default_factory=ErrorRules)
     absent_means_none: frozenset[str] = frozenset()
+    accepted: frozenset[str] = frozenset()
 
     @property
     def numbers_as_text(self) -> bool:

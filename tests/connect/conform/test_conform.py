@@ -79,7 +79,7 @@ def visits(operator: Operator) -> list[Visit]:
         patch.setattr(
             command,
             "judge",
-            lambda given, as_patient: (walked.extend(given), judge(given, as_patient=as_patient))[1],
+            lambda given, **how: (walked.extend(given), judge(given, **how))[1],
         )
         found = operator.conform("elif")
     assert found.status == 0, found.text

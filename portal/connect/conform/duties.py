@@ -1,0 +1,43 @@
+"""What a clinic owes its patients on pages and can't keep, because a member is missing or in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+DUTIES: Mapping[str, str] = {
+    "Episode.alerts": "warnings may not be shown",
+    "Alert.until": "warnings may not be shown, or for too long",
+    "Alert.severity": "urgent warnings may look like others",
+    "ConsentForm.requiredSigners": "people may not be told that a form waits for them",
+    "ConsentForm.status": "a withdrawn form may look signed",
+    "ConsentForm.revokedAt": "a withdrawal may not be shown",
+    "ConsentForm.body": "nobody can read what they sign",
+    "ConsentForm.statements": "nobody can read what they sign",
+    "ConsentForm.contentHash": "a text that changed may be signed",
+    "Signer.personId": "nobody may be able to sign",
+    "Medication.startDay": "medicines may be shown on wrong days",
+    "Medication.endDay": "medicines may be shown after their last day",
+    "Medication.time": "medicines may be shown at wrong hours",
+    "Medication.dose": "doses may be missing",
+    "Protocol.startDate": "the plan has no dates",
+    "EmbryoStorage.holdReason": "why an embryo is on hold isn't said",
+    "EmbryoStorage.statutoryLimit": "the legal limit of storage isn't shown",
+    "PgtResult.sexDisclosed": "an embryo's sex may be shown, or kept, against the patient's wish",
+    "PgtResult.mosaicPercent": "a genetic result may be read wrongly",
+    "Follicles.left": "follicles may be measured wrongly",
+    "Follicles.right": "follicles may be measured wrongly",
+    "MonitoringDay.verified": "provisional values may look checked",
+    "TimelineEvent.verified": "provisional values may look checked",
+    "Message.senderVerified": "an unknown sender may look known",
+}
+"""By member, what may happen without it."""
+
+
+def unkept(members: Iterable[str]) -> Iterator[str]:
+    """The duties that these members concern, each once with the members."""
+    found: dict[str, list[str]] = {}
+    for one in sorted(set(members)):
+        if one in DUTIES:
+            found.setdefault(DUTIES[one], []).append(one)
+    for duty, names in found.items():
+        yield f"{duty} ({', '.join(names)})"

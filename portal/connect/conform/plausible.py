@@ -1,0 +1,242 @@
+"""What answers say that can't be meant so: values that stand for none, other units, lists that aren't whole, opposites.
+
+Each doubt names the key of a dialect file that settles it. A person decides: nothing here is written into a proposal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args, get_origin
+
+from portal.connect.answers.shape import UNREAD, records_in
+from portal.connect.conform.judge import LIST_OF_FORMS
+from portal.connect.conform.opposites import is_opposite
+from portal.connect.conform.walk import LIST_SIZE, Visit, json_of
+from portal.connect.dialects.naming import words
+from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import records as all_records
+from portal.services.consents import READ_CONSENT
+from portal.services.decoding import Page
+from portal.services.members import members_of
+
+Record = Mapping[str, object]
+_NONE = re.compile(r"(0001|1753|1899|1900|1970|9999)-\d\d-\d\d|\d\d[./-]\d\d[./-](0001|1753|1899|1900|9999)")
+_DELETED = re.compile(r"(is|was)?(soft)?deleted(at|on)?|removed(at|on)?|recordstatus", re.IGNORECASE)
+_LENGTH = frozenset({"duration", "length", "days"})
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Doubt:
+    """A member or endpoint whose values can't be meant as they are read, why, and what settles it."""
+
+    about: str
+    why: str
+    settle: str
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        return f"{self.about}: {self.why}: {self.settle}"
+
+
+def doubts(visits: Iterable[Visit], rules: Rules) -> list[Doubt]:
+    """Every doubt about these answers, each once."""
+    good = [one for one in visits if one.is_good and one.into not in (bytes, object)]
+    kinds = _records_of(good)
+    found: set[Doubt] = set()
+    for check in (_dates, _units, _days, _names, _deleted, _contradictions):
+        found |= set(check(kinds, rules))
+    found |= set(_lists(good, rules)) | set(_signers(kinds)) | set(_success(good, rules))
+    return sorted(found)
+
+
+def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
+    """All records by kind, also those within others."""
+    found: dict[str, list[Record]] = {}
+
+    def add(value: object, kind: type[object]) -> None:
+        if isinstance(value, list):
+            for one in cast("list[object]", value):
+                add(one, kind)
+        elif isinstance(value, dict):
+            record = cast("dict[str, object]", value)
+            found.setdefault(kind.__name__, []).append(record)
+            for member in members_of(kind):
+                within = next(records_in(member.type), None)
+                if within and member.name in record:
+                    add(record[member.name], within)
+
+    for visit in visits:
+        add(_rows(visit), _kind(visit))
+    return found
+
+
+def _kind(visit: Visit) -> type[object]:
+    is_page = get_origin(visit.into) is Page
+    return cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
+
+
+def _rows(visit: Visit) -> object:
+    answer = json_of(visit.body)
+    if get_origin(visit.into) is Page and isinstance(answer, dict):
+        return cast("dict[str, object]", answer).get("items")
+    return answer
+
+
+def _values(kinds: Mapping[str, list[Record]], name: str) -> list[float]:
+    """The numbers that came for a member, those in lists too."""
+    kind, _, member = name.partition(".")
+    given = (one.get(member) for one in kinds.get(kind, ()))
+    flat = (
+        one for value in given for one in (cast("list[Any]", value) if isinstance(value, list) else [value])
+    )
+    return [float(one) for one in flat if isinstance(one, int | float) and not isinstance(one, bool)]
+
+
+def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    for kind, records in kinds.items():
+        for name in {name for one in records for name in one if name != "dateOfBirth"}:
+            given = [one[name] for one in records if isinstance(one.get(name), str | int)]
+            odd = {str(one) for one in given if _NONE.match(str(one))}
+            odd |= {"0"} if 0 in given and name in _TIMES else set()
+            if odd:
+                told = ", ".join(sorted(odd)[:3])
+                why = f"{len([one for one in given if str(one) in odd])} of {len(given)} are {told}"
+                yield Doubt(f"{kind}.{name.removeprefix(UNREAD)}", why, "a word for none? times.none")
+
+
+def _units(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    for name, most, why, settle in _UNITS:
+        given = [one for one in _values(kinds, name) if one]
+        if given and max(given) <= most and name not in rules.conversions:
+            yield Doubt(name, f"{len(given)} values, none above {max(given):g}: {why}", settle)
+
+
+_UNITS: tuple[tuple[str, float, str, str], ...] = tuple(
+    (name, most, why, f"convert: {{ times = {factor} }}")
+    for name, most, why, factor in (
+        ("PgtResult.mosaicPercent", 1, "a fraction, and no per cent?", 100),
+        ("Thresholds.euploidBelow", 1, "a fraction, and no per cent?", 100),
+        ("Thresholds.aneuploidAbove", 1, "a fraction, and no per cent?", 100),
+        ("Follicles.left", 4, "centimetres?", 10),
+        ("Follicles.right", 4, "centimetres?", 10),
+        ("MonitoringDay.endometriumMm", 2.5, "centimetres?", 10),
+        ("File.size", 100, "kilobytes?", 1000),
+        ("Attachment.size", 100, "kilobytes?", 1000),
+    )
+)
+
+
+def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    for name in ("Medication.startDay", "Check.day"):
+        given = _values(kinds, name)
+        if 0 in given and min(given) == 0 and name not in rules.conversions:
+            yield Doubt(name, "the first day is 0", "do days count from 0? convert: { plus = 1 }")
+    rows = kinds.get("Medication", ())
+    lengths = {name for one in rows for name in one if _LENGTH & set(words(name.removeprefix(UNREAD)))}
+    if rows and not any(one.get("endDay") is not None for one in rows):
+        for name in sorted(lengths):
+            theirs = name.removeprefix(UNREAD)
+            settle = f'a length? endDay = "{theirs}" and convert: {{ length_from = "startDay" }}'
+            yield Doubt("Medication.endDay", f"never came, and {theirs} did", settle)
+    clocks = {
+        name
+        for kind, name in (("Medication", "time"), ("QuietHours", "start"), ("WorkingHours", "start"))
+        for one in kinds.get(kind, ())
+        if re.search(r"[ap]\.?m\b", str(one.get(name, "")), re.IGNORECASE)
+    }
+    for name in sorted(clocks):
+        yield Doubt(name, "half days (AM, PM)", "convert: { clock = 12 }")
+
+
+def _names(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    """Members read as true or false whose name in the API says the opposite."""
+    given = [(record, names) for record, names in rules.members.items()] + [("", rules.everywhere)]
+    for record, names in given:
+        for ours, theirs in names.items():
+            name = f"{record}.{ours}" if record else ours
+            if is_opposite(ours, theirs) and name not in rules.inverted and ours in _TRUTHS:
+                yield Doubt(name, f"is called {theirs}", f'the opposite? {ours} = "!{theirs}"')
+
+
+_TIMES = frozenset(one.name for shape in all_records().values() for one in members_of(shape) if one.is_time)
+_TRUTHS = frozenset(
+    member.name for shape in all_records().values() for member in members_of(shape) if member.is_truth
+)
+
+
+def _deleted(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    if rules.deleted is not None:
+        return
+    for kind, records in kinds.items():
+        for name in sorted({name for one in records for name in one}):
+            theirs = name.removeprefix(UNREAD)
+            told = {repr(one.get(name)) for one in records if one.get(name) is not None}
+            if _DELETED.fullmatch(theirs.replace("_", "")) and len(told) > 1:
+                yield Doubt(
+                    f"{kind}.{theirs}",
+                    "tells records apart",
+                    f'deleted ones? lists.deleted = {{ path = "{theirs}", … }}',
+                )
+
+
+def _contradictions(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
+    for one in kinds.get("ConsentForm", ()):
+        if one.get("revokedAt") and str(one.get("status")).casefold() not in ("revoked", "superseded"):
+            why = "a withdrawn form has another status; pages show it as withdrawn"
+            yield Doubt("ConsentForm.status", why, "ask the vendor which of the two holds")
+
+
+def _lists(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
+    listed: set[str] = set()
+    single: set[str] = set()
+    for visit in visits:
+        answer = json_of(visit.body)
+        if get_origin(visit.into) is Page and isinstance(answer, dict):
+            page = cast("dict[str, object]", answer)
+            rows, total = page.get("items"), page.get("totalCount")
+            count = len(cast("list[object]", rows)) if isinstance(rows, list) else 0
+            if isinstance(total, int) and count < min(total, LIST_SIZE) and not rules.largest_page:
+                why = f"{count} of {total} rows came, and {LIST_SIZE} were asked for"
+                yield Doubt(visit.name, why, f"lists.largest_page = {count}?")
+        if visit.name == LIST_OF_FORMS:
+            listed |= _names_in(_rows(visit))
+        elif visit.endpoint is READ_CONSENT:
+            single |= _names_in(cast("object", answer))
+    for name in sorted((single - listed) & {"requiredSigners", "signatures"}) if listed else ():
+        why = "comes with single forms, and not in lists"
+        yield Doubt(f"ConsentForm.{name}", why, "is there a parameter for it? fixed_query")
+
+
+def _names_in(value: object) -> set[str]:
+    rows = cast("list[object]", value) if isinstance(value, list) else [value]
+    return {name for one in rows if isinstance(one, dict) for name in cast("dict[str, object]", one)}
+
+
+def _signers(kinds: Mapping[str, list[Record]]) -> Iterator[Doubt]:
+    """Signers that are no account of anybody, and the record of somebody."""
+    people = {str(one.get("id")): one.get("userId") for one in kinds.get("Patient", ()) if one.get("userId")}
+    signers = {str(one.get("personId")) for kind in ("Signer", "Signature") for one in kinds.get(kind, ())}
+    records = {id_ for id_, account in people.items() if str(account) != id_} & signers
+    if records - {str(account) for account in people.values()}:
+        why = "is a patient's record, and not the account of it"
+        yield Doubt("Signer.personId", why, "signers have to be accounts (sub): nobody can sign")
+
+
+def _success(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
+    if rules.errors.success is not None:
+        return
+    for visit in visits:
+        answer = json_of(visit.body)
+        beside = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+        for name, value in beside.items():
+            theirs = name.removeprefix(UNREAD)
+            is_flag = isinstance(value, bool) and re.fullmatch(
+                r"ok|success(ful)?|succeeded|is_?success(ful)?", theirs, re.IGNORECASE
+            )
+            if is_flag and get_origin(visit.into) is Page:
+                yield Doubt(
+                    "answers", f"each says {theirs}", f'is false a failure? errors.success = "{theirs}"'
+                )

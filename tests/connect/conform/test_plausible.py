@@ -1,0 +1,126 @@
+"""What `conform` doubts of answers that can be read, and what it doesn't."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from portal.connect.conform.duties import DUTIES, unkept
+from portal.connect.conform.judge import judge
+from portal.connect.conform.opposites import is_opposite
+from portal.connect.conform.plausible import Doubt, doubts
+from portal.connect.conform.proposal import Proposal
+from portal.connect.conform.report import Report
+from portal.connect.conform.walk import Visit
+from portal.connect.dialects.file import parse_dialect
+from portal.connect.dialects.shapes import records
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.episodes import READ_EPISODE
+from portal.services.members import members_of
+from portal.services.pgt_results import READ_PGT_RESULT
+from portal.services.protocols import READ_PROTOCOL
+
+FORM = {"id": "c1", "title": "Storage", "status": "Pending", "requiredSigners": [], "signatures": []}
+PLAN = {"id": "p", "name": "A", "status": "Active"}
+
+
+def visit(endpoint: Any, answer: object) -> Visit:
+    return Visit(endpoint, endpoint.answer, 200, "", json.dumps(answer).encode(), "application/json", 0.0)
+
+
+def doubted(*visits: Visit, dialect: str = "") -> dict[str, str]:
+    return {one.about: one.settle for one in doubts(visits, parse_dialect(dialect))}
+
+
+@pytest.mark.parametrize("none", ["1970-01-01T00:00:00Z", "0001-01-01", "9999-12-31", "01.01.0001", 0])
+def test_dates_that_stand_for_none(none: object) -> None:
+    found = doubted(visit(READ_CONSENT, {**FORM, "expiresAt": none}))
+    assert found == {"ConsentForm.expiresAt": "a word for none? times.none"}
+    assert doubted(visit(READ_CONSENT, {**FORM, "expiresAt": "2026-12-01T00:00:00Z", "version": 0})) == {}
+
+
+def test_units_that_cannot_be_meant() -> None:
+    result = {"id": "r", "embryoCode": "E", "testType": "PgtA", "status": "Released", "mosaicPercent": 0.345}
+    day = {"date": "2026-11-20", "follicles": {"left": [1.6], "right": [16.5]}}
+    episode = {"id": "e", "status": "Active", "monitoring": [day]}
+    found = doubted(visit(READ_PGT_RESULT, result), visit(READ_EPISODE, episode))
+    assert found == {
+        "PgtResult.mosaicPercent": "convert: { times = 100 }",
+        "Follicles.left": "convert: { times = 10 }",
+    }
+    text = 'convert = { "PgtResult.mosaicPercent" = { times = 100 }, "Follicles.left" = { times = 10 } }'
+    assert doubted(visit(READ_PGT_RESULT, result), visit(READ_EPISODE, episode), dialect=text) == {}
+
+
+def test_days_from_zero_lengths_and_half_days() -> None:
+    rows = [{"drug": "Gonal-f", "startDay": 0, "? DurationDays": 5, "time": "8:30 PM"}]
+    found = doubted(visit(READ_PROTOCOL, {**PLAN, "medications": rows}))
+    assert set(found) == {"Medication.startDay", "Medication.endDay", "time"}
+    assert 'endDay = "DurationDays"' in found["Medication.endDay"]
+    fine = [{"drug": "Gonal-f", "startDay": 1, "endDay": 5, "time": "20:30"}]
+    assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": fine})) == {}
+
+
+def test_members_that_say_the_opposite() -> None:
+    dialect = '[members.TimelineEvent]\nverified = "Preliminary"\n[members]\nisRead = "Unread"'
+    found = doubted(dialect=dialect)
+    assert found["TimelineEvent.verified"] == 'the opposite? verified = "!Preliminary"'
+    assert found["isRead"] == 'the opposite? isRead = "!Unread"'
+    assert doubted(dialect=dialect.replace('"Pre', '"!Pre').replace('"Un', '"!Un')) == {}
+    assert is_opposite("sexDisclosed", "SexWithheld")
+    assert not is_opposite("isActive", "Enabled")
+
+
+def test_lists_that_are_cut_or_briefs_and_records_that_are_deleted() -> None:
+    row = {"id": "c1", "title": "Storage", "status": "Pending"}
+    rows = [{**row, "isDeleted": False}, {**row, "id": "c2", "isDeleted": True}]
+    found = doubted(visit(LIST_CONSENTS, {"items": rows, "totalCount": 13}), visit(READ_CONSENT, FORM))
+    assert found["GET /api/care/consent-forms"] == "lists.largest_page = 2?"
+    assert found["ConsentForm.requiredSigners"].endswith("fixed_query")
+    assert "lists.deleted" in found["ConsentForm.isDeleted"]
+    whole = {"items": [FORM], "totalCount": 1}
+    assert doubted(visit(LIST_CONSENTS, whole), visit(READ_CONSENT, FORM)) == {}
+
+
+def test_signers_by_record_contradictions_and_answers_that_say_whether_they_are_well() -> None:
+    episode = {"id": "e", "status": "Active", "patient": {"id": "50011", "mrn": "M", "userId": "lena"}}
+    form = {
+        **FORM,
+        "status": "Signed",
+        "revokedAt": "2026-11-20T08:00:00Z",
+        "requiredSigners": [{"role": "Patient", "personId": "50011"}],
+    }
+    found = doubted(
+        visit(READ_EPISODE, episode),
+        visit(READ_CONSENT, form),
+        visit(LIST_CONSENTS, {"? ok": True, "items": [form], "totalCount": 1}),
+    )
+    assert set(found) == {"Signer.personId", "ConsentForm.status", "answers"}
+
+
+def test_doubts_are_duties_and_count_until_they_are_accepted() -> None:
+    verdicts = judge([visit(READ_CONSENT, {**FORM, "version": 7})], as_patient=False)
+    doubt = Doubt("Alert.until", "3 of 3 are 1970-01-01", "times.none")
+    report = Report("riverside", "https://api.example", "staff", verdicts, Proposal(), doubts=(doubt,))
+    assert report.status == 1
+    assert report.duties[0] == "warnings may not be shown, or for too long (Alert.until)"
+    assert "Duties that pages may not keep:" in report.text()
+    assert "<li>warnings may not be shown" in report.html()
+    known = {f"{name}.{one.name}" for name, shape in records().items() for one in members_of(shape)}
+    assert set(DUTIES) <= known
+    assert list(unkept(["File.size"])) == []
+
+
+def test_accepted_members_are_no_gaps_and_an_id_as_a_number_is_none() -> None:
+    whole = {name.name: None for name in members_of(records()["ConsentForm"])} | FORM | {"id": 7}
+    (found,) = [one for one in judge([visit(READ_CONSENT, whole)], as_patient=False) if one.statuses]
+    assert not found.other_type
+    less = {name: value for name, value in whole.items() if name != "fileId"}
+    (found,) = [one for one in judge([visit(READ_CONSENT, less)], as_patient=False) if one.statuses]
+    assert found.missing == ["ConsentForm.fileId"]
+    accepted = judge(
+        [visit(READ_CONSENT, less)], as_patient=False, accepted=frozenset({"ConsentForm.fileId"})
+    )
+    assert not next(one for one in accepted if one.statuses).missing
