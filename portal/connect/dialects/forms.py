@@ -32,7 +32,7 @@ _PARTS = {
 }
 _TOKEN = re.compile("|".join(_PARTS) + "|.", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
-_COMMA = re.compile(r"[+-]?[0-9]{1,18}(,[0-9]{1,18})?")
+_COMMA = re.compile(r"[+-]?[0-9]{1,18}(,[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_ID = re.compile(r"0|[1-9][0-9]{0,14}")
 _REMEMBERED = 4096
 _LONGEST = 40
