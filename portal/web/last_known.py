@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
+from weakref import WeakSet
 
 from flask import g
 
@@ -18,7 +19,7 @@ from portal.store import Record, StoreDown
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class LastKnown(Generic[T]):
     """A cache of one value per person and clinic, under the record name `kind`; expires `seconds` after its last change.
 
@@ -30,11 +31,8 @@ class LastKnown(Generic[T]):
     default: T
     seconds: float
 
-    kinds: ClassVar[list[str]] = []
-    """The kinds of all values, to be read together."""
-
     def __post_init__(self) -> None:
-        self.kinds.append(self.kind)
+        _read_together.add(self)
 
     def get(self, person: Person) -> T:
         """Return the cached value, or `default`; throughout one request the same, but for its own changes."""
@@ -67,7 +65,7 @@ class LastKnown(Generic[T]):
         """Return this request's values by record name, each encrypted until it is first used."""
         whose = (person.issuer, person.sub)
         if "last_known" not in g or g.last_known[0] != whose:
-            names = [_record_name(kind, person) for kind in self.kinds]
+            names = [known.record_name(person) for known in _read_together]
             try:
                 records = context().vault.get_many(names)
             except StoreDown:
@@ -77,8 +75,7 @@ class LastKnown(Generic[T]):
 
     def record_name(self, person: Person) -> str:
         """Return the name of the store's record."""
-        return _record_name(self.kind, person)
+        return context().vault.name(self.kind, person.issuer, g.tenant.key, person.sub)
 
 
-def _record_name(kind: str, person: Person) -> str:
-    return context().vault.name(kind, person.issuer, g.tenant.key, person.sub)
+_read_together: WeakSet[LastKnown[Any]] = WeakSet()

@@ -12,17 +12,18 @@ from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.parse import line
 from portal.services.client import Care
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
-from portal.views.consents.queue import with_queue
+from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
 from portal.views.consents.signature import open_signing, sign_once
 from portal.views.consents.signing import Signing, Step
 from portal.web import audit, unsent
 from portal.web.guard import signed_in, to_sign_in
-from portal.web.htmx import redirect_to
+from portal.web.htmx import redirect_to, toast
 
 bp = Blueprint("sign", __name__)
 sign_pages.register(bp)
@@ -75,7 +76,7 @@ def confirm(care: Care, person: Person, consent_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 @unsent.typed_text("signature", "statement", "reading_mode")
 def sign(care: Care, person: Person, consent_id: str) -> Response:
-    """Sign with the typed name, once; staff declare their sentence with the same form."""
+    """Sign with the typed name, once; staff declare their sentence with the same form, and may go on to the next one."""
     signing = _keep_last(open_signing(care, person, consent_id, _mark()), request.form)
     if signing.step is not Step.NAME:
         return _once_more(signing, signing.step)
@@ -84,7 +85,7 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
     sign_once(care, signing)
-    return to_receipt(signing.form)
+    return _to_next(care, signing) if "open-next" in request.form else to_receipt(signing.form)
 
 
 def _mark() -> str:
@@ -153,6 +154,18 @@ def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
 def _is_wanting(signing: Signing, step: Step) -> bool:
     """Whether this step's input is still incomplete, as the address may be outdated."""
     return signing.step is step if step is not Step.NAME else not signing.is_name_right
+
+
+def _to_next(care: Care, signing: Signing) -> Response:
+    """To the list's next form to sign; to the receipt if none is left or the list can't be read.
+
+    The message names neither form nor patient, because it stands on the next patient's page.
+    """
+    place = place_in_list(care, signing.person, signing.form)
+    if place is None or not place.next_sign:
+        return to_receipt(signing.form)
+    toast(_("You’ve signed the form before this one."))
+    return redirect_to(place.next_sign)
 
 
 def _fresh_sign_in(signing: Signing) -> Response:

@@ -105,6 +105,31 @@ def test_a_clinician_signs_in_again_once_for_a_queue_and_keeps_input(portal: Any
     assert "password" not in signed.url
 
 
+def test_signing_can_go_on_to_the_next_form_of_the_list(portal: Any, service: Any) -> None:
+    first = fresh_form(service.plan)
+    fresh_form(service.plan)
+    victor = portal.sign_in("victor")
+    page = victor.get(f"{first}/sign?list=mine")
+    wrong = page.form(f"{first}/sign").submit(signature="Victor", **{"open-next": "1"})
+    assert wrong.path == f"{first}/sign/name" or wrong.path.startswith(f"{first}/sign"), "nothing is skipped"
+    following = wrong.form(f"{first}/sign").submit(
+        check_all=True, signature="Victor Castellanos", **{"open-next": "1"}
+    )
+    assert following.heading == "Sign this form" or following.path.endswith("/sign"), following.path
+    assert not following.path.startswith(first) and "list=mine" in following.url
+    assert not following.select("#declaration[checked]") and not following.select("#signature")[0].get(
+        "value"
+    )
+    assert "You’ve signed the form before this one" in following.soup.get_text()
+    assert signatures(victor, first)[-1] == "Victor Castellanos"
+    again = page.form(f"{first}/sign").submit(
+        check_all=True, signature="Victor Castellanos", **{"open-next": "1"}
+    )
+    assert again.path == f"{first}/receipt", "a second click signs nothing, and not the next one either"
+    apart = victor.get(f"{following.path.removesuffix('/sign')}/sign")
+    assert "Sign and open the next" not in apart.words, "without a list there is no next one"
+
+
 @pytest.fixture
 def noted(portal: Any) -> Any:
     """The sentences that were noted as declared, by event, since the test began."""
