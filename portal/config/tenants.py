@@ -283,6 +283,12 @@ class Tenant:
         "true: two staff, each signed in, read the straw before an embryo's irreversible move is sent",
         False,
     )
+    fresh_sign_in_for_each_signature: bool = setting(
+        flag,
+        False,
+        "true: a sign-in proves one signature; whoever signs several forms signs in for each (21 CFR 11.200)",
+        False,
+    )
     modules_off: frozenset[Module] = setting(
         _modules, [], 'optional: parts of the portal that the clinic doesn\'t use, such as ["medicines"]', []
     )

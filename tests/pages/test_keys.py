@@ -39,8 +39,9 @@ OF_A_PERSON = {
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
 OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints"}
-NOT_TAKEN = {"browser", "jti", "ended", "sid"}
-"""A browser's cookie and an identity server's ids, random themselves; tests/signin has them, and a session's end."""
+NOT_TAKEN = {"browser", "jti", "ended", "sid", "signature-proof"}
+"""A browser's cookie and an identity server's ids, random themselves; tests/signin has them, and a session's end.
+What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py)."""
 
 Touched = defaultdict[str, set[str]]
 """The names of the records of each kind."""

@@ -19,7 +19,7 @@ from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
-from portal.views.consents.signature import open_signing, sign_once
+from portal.views.consents.signature import is_proven, open_signing, sign_once
 from portal.views.consents.signing import Signing, Step
 from portal.web import audit, unsent
 from portal.web.guard import signed_in, to_sign_in
@@ -84,6 +84,8 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
+    if not is_proven(signing):  # the sign-in has proved another signature meanwhile
+        return _fresh_sign_in(signing)
     sign_once(care, signing)
     return _to_next(care, signing) if "open-next" in request.form else to_receipt(signing.form)
 

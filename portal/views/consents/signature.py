@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from flask import g
 
 from portal.context import context
 from portal.services.client import Care
@@ -12,6 +14,7 @@ from portal.services.errors import Conflict, Refused, Unavailable
 from portal.services.rules.signing import has_signed, open_role
 from portal.state.operations import State
 from portal.state.session_records import Person
+from portal.state.signature_proofs import SignatureProofs
 from portal.views.consents.signing import Signing, resume
 from portal.web.act_once import Reopened, Unconfirmed, act_once
 
@@ -86,6 +89,9 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
         raise HasSigned(form) if has_signed(form, person) else CannotSign(care, form)
     demand = signing_demand(role, form.kind)
     signing = resume(form, person, role, demand, is_fresh=care.suffices(demand))
+    if signing.is_fresh and g.tenant.fresh_sign_in_for_each_signature:
+        is_free = _proofs().is_free(g.tenant.key, person, signing.operation.id)
+        signing = replace(signing, is_fresh=is_free)
     if signing.operation.state is State.DONE:
         raise HasSigned(form)
     if signing.operation.state is not State.OPEN:
@@ -93,6 +99,17 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
     if mark not in (None, signing.mark):
         raise StalePage(care, signing)
     return signing
+
+
+def is_proven(signing: Signing) -> bool:
+    """Whether the person's sign-in proves this signature; where the clinic asks for that, it then proves no other."""
+    if not g.tenant.fresh_sign_in_for_each_signature:
+        return True
+    return _proofs().take(g.tenant.key, signing.person, signing.operation.id)
+
+
+def _proofs() -> SignatureProofs:
+    return SignatureProofs(context().vault, context().clock)
 
 
 def sign_once(care: Care, signing: Signing) -> None:
