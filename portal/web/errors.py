@@ -155,7 +155,6 @@ def _step_up(error: StepUpNeeded) -> Response:
     if is_background():  # the bell must not take anyone away from the page
         return make_response("", 204)
     unsent.keep()
-    audit.note_refusal(request.endpoint or "-", "step-up")
     return to_sign_in(demand=error.demand)
 
 

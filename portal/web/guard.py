@@ -253,11 +253,13 @@ def to_sign_in(
 ) -> Response:
     """Redirect to sign-in, which returns to `next_path` or the current page.
 
-    `fresh` requires the password, and so does a `demand`; how strong it has to be is kept in the session.
+    `fresh` requires the password, and so does a `demand`; how strong it has to be is kept in the session. The audit record
+    says that the request asked for it.
     """
     query: dict[str, str] = {"next": next_path or page_to_return_to()}
     if fresh or demand:
         query["fresh"] = "1"
+        audit.note_refusal(request.endpoint or "-", "step-up")
     if demand and (strength := strength_of(demand)):
         session()[STRENGTH] = msgspec.to_builtins(strength)
     return htmx.redirect_to(f"/sign-in?{urlencode(query)}")

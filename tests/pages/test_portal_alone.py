@@ -25,8 +25,7 @@ TIE = f"/relationships/{EPISODE['relationships'][0]['id']}/remove"
 class Act:
     """The page on which an act's form stands, the form's address, the call that it makes, and what is filled in.
 
-    The audit record calls it `event`, and `asked` where another sign-in is asked for first;
-    withdrawing sends people to sign in by itself, without a line.
+    The audit record calls it `event`, and `asked` where another sign-in is asked for first.
     """
 
     who: tuple[str, ...]
@@ -45,7 +44,7 @@ ACTS = {
         "/consents/",
         REVOKE_CONSENT,
         "consent.revoke",
-        "",
+        "consents.revoke.revoke",
         {"reason": "No."},
     ),
     "decide": Act(
@@ -94,12 +93,22 @@ def test_an_act_is_sent_by_somebody_who_has_just_signed_in_alone(
     in_process.audited()
     long_ago.request("POST", form.action, data=fields, status=None, follow=False)
     assert not fake_api.sent(act.row)
-    assert noted(in_process) == ({(act.asked, "step-up")} if act.asked else set())
+    assert noted(in_process) == {(act.asked, "step-up")}
     form.submit(status=None, **act.filled)
     assert len(fake_api.sent(act.row)) == 1
     assert {(act.event, "done"), (act.event, "unknown")} & noted(in_process), (
         "whether the record shows it or not"
     )
+
+
+def test_signing_out_other_devices_notes_that_a_new_sign_in_was_asked_for(
+    visitor: SignIn, in_process: InProcess
+) -> None:
+    _elsewhere, long_ago = visitor("amelia"), visitor("amelia", signed_in_ago=3600.0)
+    page = long_ago.get("/me/devices/sign-out")
+    in_process.audited()
+    page.form("/me/devices/sign-out").submit(status=None, follow=False)
+    assert noted(in_process) == {("devices.everywhere", "step-up")}
 
 
 def noted(portal: InProcess) -> set[tuple[str, str]]:

@@ -208,6 +208,7 @@ def test_how_strong_a_sign_in_has_to_be_is_kept_in_the_session_and_not_in_the_ad
 ) -> None:
     clinic.strong, held = STRONG, dict[str, Any]()
     monkeypatch.setattr(guard, "session", lambda: held)
+    monkeypatch.setattr(guard.audit, "note_refusal", lambda *_: None)
     with site.test_request_context("/list"):
         answer: Response = to_sign_in(demand=Demand(300, Act.MERGING))
         assert (answer.headers["Location"], held) == ("/sign-in?next=%2Flist&fresh=1", {})
@@ -277,10 +278,15 @@ def test_a_sign_in_is_fresh_until_its_maximum_age(
         ({"next_path": "/bell", "fresh": True}, "/sign-in?next=%2Fbell&fresh=1"),
     ],
 )
-def test_signing_in_returns_to_the_requested_page(site: Flask, given: dict[str, Any], location: str) -> None:
+def test_signing_in_returns_to_the_requested_page(
+    site: Flask, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], location: str
+) -> None:
+    noted: list[tuple[str, str]] = []
+    monkeypatch.setattr(guard.audit, "note_refusal", lambda *line: noted.append(line))
     with site.test_request_context("/list?page=2"):
         answer: Response = to_sign_in(**given)
         assert (answer.status_code, answer.headers["Location"]) == (303, location)
+    assert noted == ([("list", "step-up")] if "fresh" in given else [])
 
 
 @pytest.mark.parametrize(
