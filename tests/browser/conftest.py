@@ -73,7 +73,10 @@ def visit(chrome: Browser, stack: PortalProcess) -> Iterator[SignIn]:
 
     def visitor(name: str, *, javascript: bool = True, width: int = 1280, height: int = 900) -> Home:
         context = chrome.new_context(
-            java_script_enabled=javascript, viewport={"width": width, "height": height}, locale="en-GB"
+            java_script_enabled=javascript,
+            viewport={"width": width, "height": height},
+            locale="en-GB",
+            timezone_id="Europe/London",
         )
         context.set_default_timeout(10_000)
         opened.append(context)
@@ -107,7 +110,14 @@ def person(visit: SignIn) -> Person:
 def signed_in(chrome: Browser, origin: str, name: str, **options: Any) -> Generator[Page]:
     """A browser of this person's own, for as long as a module of tests; `options` are those of its context."""
     complaints: list[str] = []
-    context = chrome.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options})
+    context = chrome.new_context(
+        **{
+            "viewport": {"width": 1280, "height": 900},
+            "locale": "en-GB",
+            "timezone_id": "Europe/London",
+            **options,
+        }
+    )
     context.set_default_timeout(10_000)
     page = context.new_page()
     _listen(page, complaints)

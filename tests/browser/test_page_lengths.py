@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -11,15 +12,39 @@ from playwright.sync_api import Browser, ViewportSize, expect
 from portal.careservice.ids import sample_id
 from portal.state.booking_links import BookingLinks
 from tests.browser.conftest import SignIn
-from tests.support.stack import SECRETS, PortalProcess
+from tests.support.hours import pages_at
+from tests.support.stack import SECRETS, CareService, PortalThread, plan
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 _HEIGHT = "() => document.documentElement.scrollHeight"
 _TREATMENT = 1650
 """A treatment on a desktop: two doses, with the advice for a missed one open, a warning, and then day by day."""
+_OPEN, _CLOSED = 10, 20
+"""Hours of the day: what is said about reaching the clinic is longer when it is closed."""
+
+at_both_hours = pytest.mark.parametrize("hour", [_OPEN, _CLOSED], indirect=True)
 
 
-def test_the_booking_page_fits_in_one_and_a_half_windows(chrome: Browser, stack: PortalProcess) -> None:
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalThread]:
+    """Care service and portal, whose pages tell the hour of the test."""
+    the = plan(tmp_path_factory.mktemp("lengths"))
+    service = CareService(the)
+    running = PortalThread(the)
+    yield running
+    running.stop()
+    service.stop()
+
+
+@pytest.fixture(autouse=True)
+def hour(request: pytest.FixtureRequest) -> Iterator[int]:
+    """The hour that pages tell, when the clinic is open unless a test says otherwise."""
+    told: int = getattr(request, "param", _OPEN)
+    with pages_at(told):
+        yield told
+
+
+def test_the_booking_page_fits_in_one_and_a_half_windows(chrome: Browser, stack: PortalThread) -> None:
     links = BookingLinks((SECRETS["PORTAL_SECRET_KEYS"],), time.time)
     signed = links.make(
         clinic="riverside", prospect_id=sample_id("prospect", "tomasz"), lifetime=timedelta(days=7)
@@ -64,6 +89,7 @@ def test_my_details_folds_rare_fields_and_uses_the_full_width(visit: SignIn) -> 
         assert abs(beside["x"] + beside["width"] - bar["x"] - bar["width"]) <= 24, path
 
 
+@at_both_hours
 @pytest.mark.parametrize("language", ["es", "ar"])
 def test_pages_in_other_languages_have_the_same_maximum_height(visit: SignIn, language: str) -> None:
     home = visit("amelia", width=360, height=800)
@@ -107,6 +133,7 @@ def test_a_treatments_embryos_are_rows_that_expand_to_their_details(visit: SignI
     expect(rows.first.get_by_text("Frozen on")).to_be_visible()
 
 
+@at_both_hours
 def test_the_treatment_page_puts_the_next_visit_beside_the_doses_on_a_desktop(visit: SignIn) -> None:
     page = visit("amelia", width=1280, height=900).go(f"/episodes/{sample_id('episode', 'amelia-1')}").page
     assert page.evaluate(_HEIGHT) <= _TREATMENT
