@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,7 +35,11 @@ def main() -> int:
     conform = commands.add_parser(
         "conform", help="say what a clinic's API lacks, and propose a dialect for it"
     )
-    conform.add_argument("--clinic", required=True, help="the clinic's key in the tenants file")
+    what = conform.add_mutually_exclusive_group(required=True)
+    what.add_argument("--clinic", help="the clinic's key in the tenants file")
+    what.add_argument(
+        "--verify", type=Path, metavar="FILE", help="say whether a summary is as it was written"
+    )
     conform.add_argument(
         "--redirect-uri",
         help="a registered one; a loopback address with a port is listened at (else: paste the answer)",
@@ -220,6 +225,8 @@ def _conform(given: argparse.Namespace) -> int:
     except SettingsError as error:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
+    if given.verify:
+        return _verify_summary(given.verify, settings.secret_keys)
     options = Options(
         clinic=given.clinic,
         redirect_uri=given.redirect_uri,
@@ -233,6 +240,19 @@ def _conform(given: argparse.Namespace) -> int:
         bases=tuple(path.rstrip("/") for path in given.base),
     )
     return run(settings, options)
+
+
+def _verify_summary(path: Path, keys: Sequence[str]) -> int:
+    """Say whether a summary is as it was written; 1 when it isn't, 2 when it can't be read."""
+    from portal.connect.conform.filed import is_sealed
+
+    try:
+        is_whole = is_sealed(path.read_bytes(), keys)
+    except OSError as error:
+        print(f"{path} can't be read: {error.strerror}.", file=sys.stderr)
+        return 2
+    print(f"{path} is as it was written." if is_whole else f"{path} isn't what this portal sealed.")
+    return 0 if is_whole else 1
 
 
 def _end_sessions(clinic: str | None, sub: str | None) -> int:

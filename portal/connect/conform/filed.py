@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,10 @@ from portal.connect.conform.report import Report
 
 
 def summary(report: Report, dialect: Path | None, key: str, now: float) -> bytes:
-    """The summary as JSON. Its `seal` is the HMAC-SHA256 of the rest under the portal's newest secret key."""
+    """The summary as JSON. Its `seal` is the HMAC-SHA256 of the file with an empty one under the portal's newest secret key.
+
+    Raises OSError if the dialect can't be read.
+    """
     told = {
         "date": datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
         "portal": metrics.code(),
@@ -30,5 +35,21 @@ def summary(report: Report, dialect: Path | None, key: str, now: float) -> bytes
         "accepted": sorted(report.accepted),
         "questions": len(report.proposal.undecided),
     }
-    seal = hmac.new(key.encode(), msgspec.json.encode(told, order="sorted"), hashlib.sha256).hexdigest()
-    return msgspec.json.format(msgspec.json.encode({**told, "seal": seal}), indent=2) + b"\n"
+    unsealed = msgspec.json.format(msgspec.json.encode({**told, "seal": ""}), indent=2) + b"\n"
+    return unsealed.removesuffix(_END) + _seal(unsealed, key) + _END
+
+
+def is_sealed(content: bytes, keys: Iterable[str]) -> bool:
+    """Whether a summary is, byte for byte, what was sealed under one of these keys."""
+    found = _SEALED.fullmatch(content)
+    return found is not None and any(
+        hmac.compare_digest(found[2], _seal(found[1] + _END, key)) for key in keys
+    )
+
+
+_END = b'"\n}\n'
+_SEALED = re.compile(rb'(.*"seal": ")([0-9a-f]{64})"\n\}\n', re.DOTALL)
+
+
+def _seal(unsealed: bytes, key: str) -> bytes:
+    return hmac.new(key.encode(), b"conform\n" + unsealed, hashlib.sha256).hexdigest().encode()

@@ -18,11 +18,24 @@ _OF_TYPES: tuple[tuple[type[inspect.Type], object], ...] = (
     (inspect.FloatType, 0.25),
     (inspect.DictType, {}),
 )
-_OF_NAMES = {"time": "20:30", "start": "09:00", "end": "17:00", "firstName": "Lena", "lastName": "Keller"}
+_OF_NAMES = {
+    "time": "20:30",
+    "times": "20:30",
+    "start": "09:00",
+    "end": "17:00",
+    "firstName": "Lena",
+    "lastName": "Keller",
+    "language": "en",
+    "screenLanguage": "en",
+    "timeZone": "Europe/London",
+}
 
 
 def acts(dialect: Dialect) -> Iterator[str]:
-    """Each act as text: its call, additional headers, and body."""
+    """Each act as text: its call, additional headers, and body.
+
+    The values of the dialect's own headers are left out: they may be secrets.
+    """
     for endpoint in ALL:
         if endpoint.is_safe:
             continue
@@ -33,6 +46,7 @@ def acts(dialect: Dialect) -> Iterator[str]:
             }
             body, headers = dialect.sent(endpoint, members)
         lines = [f"{dialect.method(endpoint)} {dialect.template(endpoint)}"]
+        lines += [f"{name}: (of the dialect file)" for name in dialect.headers]
         lines += [f"{name}: {value}" for name, value in headers]
         yield "\n".join([*lines, *([body.decode("utf-8-sig")] if body else [])])
 

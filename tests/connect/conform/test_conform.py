@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -15,10 +17,13 @@ import pytest
 import requests
 from requests.adapters import HTTPAdapter, Retry
 
+from portal import __main__
+from portal.config.settings import Settings
 from portal.connect.answers.observer import Answers
 from portal.connect.conform import command
 from portal.connect.conform import sign_in as sign_in_module
 from portal.connect.conform.command import Options, run
+from portal.connect.conform.filed import is_sealed
 from portal.connect.conform.judge import Verdict, judge
 from portal.connect.conform.propose import propose
 from portal.connect.conform.report import Report
@@ -250,6 +255,65 @@ def test_reports_contain_no_record_value_and_no_token(
         "what conform learned must be known to the portal at once"
     )
     assert not members.is_not_given("riverside", "Episode.embryos")
+
+
+def test_a_summary_is_sealed_and_names_no_value_and_no_token(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held: list[str] = []
+    begin = HeldToken.__init__
+    monkeypatch.setattr(
+        HeldToken, "__init__", lambda self, token: (held.append(token), begin(self, token))[1]
+    )
+
+    def change(_method: str, path: str, answer: Any) -> Any:
+        return {**answer, "stage": "Dolores said so"} if "episodes" in path else answer
+
+    path = operator.folder / "summary.json"
+    with operator.speaking('accepted = ["Episode.alerts"]\n'):
+        found = operator.conform(change=change, summary=path, with_values=True)
+    written = path.read_bytes()
+    told = json.loads(written)
+    assert (told["clinic"], told["side"], told["exitStatus"]) == ("riverside", "staff", found.status)
+    assert told["accepted"] == ["Episode.alerts"]
+    assert told["dialectSha256"] == sha256(b'accepted = ["Episode.alerts"]\n').hexdigest()
+    assert EPISODE in told["gaps"]
+    for secret in (*held, *operator.settings.secret_keys, "Amelia", "Dolores"):
+        assert secret.encode() not in written
+
+    keys = operator.settings.secret_keys
+    assert is_sealed(written, ["another-key", *keys])
+    assert not is_sealed(written, ["another-key"])
+    for at in range(len(written)):
+        other = written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :]
+        assert not is_sealed(other, keys), at
+    assert not is_sealed(written + b"\n", keys)
+    assert not is_sealed(b" " + written, keys)
+    assert not is_sealed(b"", keys)
+
+    monkeypatch.setattr(Settings, "from_env", lambda: operator.settings)
+    for content, status, said in (
+        (written, 0, "is as it was written."),
+        (written.replace(b"staff", b"stuff"), 1, "isn't what this portal sealed."),
+        (None, 2, "can't be read: No such file or directory."),
+    ):
+        path.unlink() if content is None else path.write_bytes(content)
+        monkeypatch.setattr(sys, "argv", ["portal", "conform", "--verify", str(path)])
+        capsys.readouterr()
+        assert __main__.main() == status
+        assert "".join(capsys.readouterr()) == f"{path} {said}\n"
+
+
+def test_a_summary_that_cannot_be_written_is_one_line(
+    operator: Operator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = operator.folder / "no-folder" / "summary.json"
+    assert run(operator.settings, Options("riverside", summary=nowhere)) == 2
+    assert capsys.readouterr().err == f"There is no folder for {nowhere}.\n"
+    taken = operator.folder / "taken"
+    taken.mkdir()
+    assert operator.conform(summary=taken).status == 2
+    assert capsys.readouterr().err == f"{taken} can't be written: Is a directory.\n"
 
 
 def test_with_values_adds_example_values(visits: list[Visit]) -> None:
