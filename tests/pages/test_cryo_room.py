@@ -15,6 +15,8 @@ from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStat
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.patients import Patient
 from portal.services.storage import EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.state.copies import Copies
+from portal.store import StoreFull
 from portal.views.storage.room import STEP
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Page, Visitor
@@ -160,6 +162,21 @@ def test_a_large_clinic_is_read_in_steps_and_counted_with_at_least(
     assert len(fake_api.sent(READ_EPISODE)) == STEP + 2, "a second list is the same inventory"
     elif_.get("/storage").follow("Read again")
     assert len(fake_api.sent(READ_EPISODE)) == 2 * STEP + 2
+
+
+def test_a_store_that_takes_no_writes_makes_no_page_read_the_same_step_for_ever(
+    visitor: SignIn, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keep(*_args: object, **_more: object) -> None:
+        raise StoreFull("full")
+
+    holds(fake_api, *(episode(str(number), embryo(f"E-{number}", "T1")) for number in range(STEP + 2)))
+    elif_ = visitor("elif", "embryologist")
+    (link,) = elif_.get("/storage").select("#reading a")
+    assert "load" in str(link["hx-trigger"]), "it reads on by itself"
+    monkeypatch.setattr(Copies, "keep", keep)
+    (link,) = elif_.get("/storage?again=1").select("#reading a")
+    assert link["hx-trigger"] == "click"
 
 
 def test_a_treatment_that_cannot_be_read_is_told_and_tried_again(visitor: SignIn, fake_api: FakeApi) -> None:

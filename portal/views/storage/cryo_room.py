@@ -64,6 +64,10 @@ def _page(known: Room | CareError, selection: Selection, *, is_only_told: bool =
         shelves=shelves,
         room=read,
         selection=selection,
-        reads_on=read is not None and read.may_go_on and -(-read.asked // STEP) % _STEPS_BY_THEMSELVES != 0,
+        reads_on=read is not None and _goes_on_by_itself(read),
         is_only_told=is_only_told,
     )
+
+
+def _goes_on_by_itself(read: Room) -> bool:
+    return read.is_kept and read.may_go_on and -(-read.asked // STEP) % _STEPS_BY_THEMSELVES != 0

@@ -97,7 +97,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     `named` are the ids of the episodes that forms name, of which the first `asked` were asked for; `failed` are those of them
     that couldn't be read. `forms` were looked through, `is_last_form` if those were all; `unnamed` of them are of embryos that there
-    may be, but name no episode.
+    may be, but name no episode. Without `is_kept` the store didn't take it, so that another step would read the same again.
     """
 
     begun_at: float
@@ -108,6 +108,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     is_last_form: bool = False
     unnamed: int = 0
     embryos: tuple[KeptEmbryo, ...] = ()
+    is_kept: bool = True
 
     @property
     def is_full(self) -> bool:
@@ -161,8 +162,7 @@ def read_on(care: Care) -> Room:
     if not known.is_last_form and len(known.named) - known.asked < STEP:
         known = _with_forms(care, known)
     known = _with_episodes(care, known)
-    _keep(known)
-    return known
+    return replace(known, is_kept=_keep(known))
 
 
 def forget_room() -> None:
@@ -279,10 +279,13 @@ def _kept() -> Room | None:
     return known if known and 0 <= context().clock() - known.begun_at < _SECONDS else None
 
 
-def _keep(known: Room) -> None:
-    """Keep it, if the store takes it; else each page reads the first step."""
-    if name := session().name:
-        try:
-            context().copies.keep(name, ROOM, b"", msgspec.msgpack.encode(known), seconds=_SECONDS)
-        except StoreDown:
-            return
+def _keep(known: Room) -> bool:
+    """Keep it, and say whether the store took it; if not, each page reads the first step."""
+    name = session().name
+    if name is None:
+        return False
+    try:
+        context().copies.keep(name, ROOM, b"", msgspec.msgpack.encode(known), seconds=_SECONDS)
+    except StoreDown:
+        return False
+    return True
