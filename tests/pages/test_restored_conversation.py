@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -64,3 +65,26 @@ def test_a_conversation_that_stays_archived_is_never_said_to_be_back(
     page = visitor("nora", "nurse").post("/conversations/t-1/restore")
     assert words in page.text
     assert "back in your inbox" not in page.text
+
+
+def test_what_cannot_be_read_after_restoring_is_said_neither_to_be_back_nor_refused(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    def restore(_ids: Mapping[str, str]) -> object:
+        fake_api.refuses(LIST_CONVERSATIONS, 503)
+        return msgspec.to_builtins(TALK.messages[1])
+
+    fake_api.gives(LIST_CONVERSATIONS, [TALK])
+    fake_api.computes(RESTORE_MESSAGE, restore)
+    nora = visitor("nora", "nurse")
+    nora.request(
+        "POST",
+        "/conversations/t-1/restore",
+        data={"csrf_token": nora.csrf_token()},
+        status=None,
+        follow=False,
+    )
+    fake_api.gives(LIST_CONVERSATIONS, [TALK])
+    page = nora.get("/conversations/t-1")
+    assert "we can’t tell whether the conversation is back" in page.text
+    assert "didn’t put it back" not in page.text and "back in your inbox" not in page.text

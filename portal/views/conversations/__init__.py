@@ -274,7 +274,11 @@ def restore(care: Care, person: Person, conversation_id: str) -> Response:
         return redirect_to(url_for(".show", conversation_id=conversation_id))
     _act(person, "message.restore", message_id, lambda: restore_message(care, message_id))
     now = attempt(lambda: get_conversation(care, conversation_id))
-    if isinstance(now, CareError) or now.is_archived:
+    if isinstance(now, CareError):
+        toast(
+            _("It was sent, but right now we can’t tell whether the conversation is back."), tone="attention"
+        )
+    elif now.is_archived:
         toast(_("The clinic’s system didn’t put it back into the inbox."), tone="attention")
     else:
         toast(_("The conversation is back in your inbox."))
