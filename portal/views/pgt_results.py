@@ -80,6 +80,19 @@ class ResultView:
         return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
 
     @property
+    def words(self) -> list[str]:
+        """The glossary's words that this result uses."""
+        of_call = {PgtCall.EUPLOID: "euploid", PgtCall.ANEUPLOID: "aneuploid"}.get(
+            self.result.call or PgtCall.LOW_MOSAIC, "mosaic"
+        )
+        of_changes = [
+            kind
+            for kind in ("trisomy", "monosomy")
+            if any(kind in one.change.casefold() for one in self.result.abnormalities)
+        ]
+        return ["pgt-a", of_call, *of_changes, "blastocyst"]
+
+    @property
     def call(self) -> str:
         """The laboratory's call, with its percentage of changed cells if it has one."""
         if self.result.call is None:
@@ -180,6 +193,16 @@ class ResultView:
 def _call_words(call: PgtCall, percent: float | None) -> str:
     words = labels.pgt_call_name(call)
     return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))
+
+
+@bp.app_template_filter("change_in_words")
+def change_in_words(change: str) -> str:
+    """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own."""
+    plain = {
+        "trisomy": _("three copies instead of two"),
+        "monosomy": _("one copy instead of two"),
+    }.get(change.strip().casefold())
+    return f"{plain} ({change})" if plain else change
 
 
 @bp.app_template_filter("pgt_meaning")

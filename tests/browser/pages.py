@@ -158,7 +158,7 @@ class Naming(Seen):
 
 
 class Receipt(Seen):
-    HEADING = "Receipt"
+    HEADING = re.compile("^(You’ve signed|Receipt)$")
 
     def verify(self) -> None:
         """Have the text compared with each signature."""

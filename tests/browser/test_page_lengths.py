@@ -84,7 +84,10 @@ def test_my_details_folds_rare_fields_and_uses_the_full_width(visit: SignIn) -> 
     page.set_viewport_size({"width": 1280, "height": 900})
     for path in ("/me", "/help", "/notifications"):
         page.goto(home.origin + path)
-        beside, bar = page.locator("main aside").bounding_box(), page.locator(".topbar-inner").bounding_box()
+        beside, bar = (
+            page.locator(".beside > aside").bounding_box(),
+            page.locator(".topbar-inner").bounding_box(),
+        )
         assert beside and bar
         assert abs(beside["x"] + beside["width"] - bar["x"] - bar["width"]) <= 24, path
 

@@ -66,6 +66,33 @@ def test_no_page_about_embryos_scrolls_sideways(visit: SignIn, long_words: None)
     assert not [one for language in ("en", "es", "ar") for one in _sideways(home, language, OF_EMBRYOS)]
 
 
+def test_the_last_third_of_a_wide_window_is_used_and_tabs_stay_where_they_are(visit: SignIn) -> None:
+    home = visit("amelia", width=1280)
+    page, empty, tops = home.page, list[str](), set[float]()
+    for path in (*PAGES, f"{EPISODE}/timeline", f"{EPISODE}/team", "/me/devices", "/episodes"):
+        page.goto(home.origin + path, wait_until="domcontentloaded")
+        if not page.evaluate(_WORDS_IN_THE_LAST_THIRD):
+            empty.append(path)
+        if path.startswith("/episodes/"):
+            tops.add(page.locator(".tabs").bounding_box()["y"])  # pyright: ignore[reportOptionalSubscript]
+    assert not empty
+    assert len(tops) == 1, tops
+
+
+_WORDS_IN_THE_LAST_THIRD = """() => {
+  const main = document.querySelector("main"), box = main.getBoundingClientRect(), third = box.left + box.width * 2 / 3;
+  const words = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  for (let node = words.nextNode(); node; node = words.nextNode()) {
+    const of = node.parentElement;
+    if (!node.data.trim() || of.closest(".pagehead, .crumbs, .back, .tabs, .call-now, .visually-hidden") || !of.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    if ([...range.getClientRects()].some((line) => line.left >= third && line.top < innerHeight)) return true;
+  }
+  return false;
+}"""
+
+
 def _sideways(home: Home, language: str, paths: Sequence[str]) -> list[str]:
     """Which of these pages are wider than which windows, in this language."""
     page, found = home.page, list[str]()

@@ -61,33 +61,39 @@ PATIENTS: dict[str, str] = {
         "me: firstName lastName; other: firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>/appointments": (
-        "Appointment: kind location; CareTeamMember: name; Episode: type; me: firstName lastName; "
+        "Appointment: kind location; CareTeamMember: name role; Episode: type; me: firstName lastName; "
         "other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/appointments.ics": "Appointment: location",
     "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": "Appointment: location",
     "/episodes/<record:episode_id>/consents": (
-        "ConsentBrief: title; Episode: type; me: firstName lastName; other: firstName lastName"
+        "Appointment: kind location; CareTeamMember: name role; ConsentBrief: title; Episode: type; "
+        "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/documents": (
-        "Directory: name; Episode: type; File: name; me: firstName lastName; other: firstName lastName"
+        "Appointment: kind location; CareTeamMember: name role; Directory: name; Episode: type; File: name; "
+        "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/embryos": (
-        "EmbryoStorage: embryoCode grade; Episode: type; me: firstName lastName; other: firstName lastName"
+        "Appointment: kind location; CareTeamMember: name role; EmbryoStorage: embryoCode grade; Episode: type; "
+        "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/medication": (
-        "Episode: type; Medication: drug instructions route stopRule unit; me: firstName lastName; "
+        "Appointment: kind location; CareTeamMember: name role; Episode: type; "
+        "Medication: drug instructions route stopRule unit; me: firstName lastName; "
         "other: firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>/monitoring": (
-        "Episode: type; HormoneUnits: e2 lh p4; MonitoringDay: endometriumPattern unit; me: firstName lastName; "
+        "Appointment: kind location; CareTeamMember: name role; Episode: type; "
+        "HormoneUnits: e2 lh p4; MonitoringDay: endometriumPattern unit; me: firstName lastName; "
         "other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/team": (
-        "CareTeamMember: name role; Episode: type; me: firstName lastName; other: firstName lastName"
+        "Appointment: kind location; CareTeamMember: name role; Episode: type; "
+        "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/timeline": (
-        "Appointment: kind location; Episode: type; TimelineEvent: note title; "
+        "Appointment: kind location; CareTeamMember: name role; Episode: type; TimelineEvent: note title; "
         "me: firstName lastName; other: firstName lastName"
     ),
     "/files/<record:file_id>": "Content: name",

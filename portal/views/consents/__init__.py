@@ -15,6 +15,7 @@ from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.listed import Listed
 from portal.services.rules.consent_text import content_hash
+from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
 from portal.views.consents import (
     create,
@@ -96,6 +97,7 @@ class ReceiptPage(Page, template="consents/receipt.html", about="form"):
     checks: list[Check] | None
     signatures: list[Signature]
     is_ended: bool
+    is_mine: bool
     missing: list[str]
     seal_check: SealCheck | None
     next_form: Item | CareError | None
@@ -180,6 +182,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),
         is_ended=form.is_ended,
+        is_mine=person.is_patient and has_signed(form, person),
         missing=missing_words(form, person),
         seal_check=check_seal(form),
         next_form=next_form,

@@ -27,7 +27,7 @@ from tests.support.signing import (
 def test_a_patient_sees_whose_turn_it_is_to_sign(amelia: Any) -> None:
     page = amelia.get("/consents")
     headings = [h2.get_text(" ", strip=True).split()[0] for h2 in page.select("main h2")]
-    assert headings == ["Your", "Waiting", "Signed", "Ended"]
+    assert headings == ["Your", "Waiting", "Signed", "Ended", "Reach"]
     assert "After you: Daniel Hart and Victor Castellanos" in page.words
     assert "Daniel Hart signs first, then you" in page.words
     assert page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
