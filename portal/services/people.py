@@ -39,7 +39,8 @@ _MOST_EPISODES = 4
 _APOSTROPHES = "'’‘ʼ`´"
 _NO_APOSTROPHES = str.maketrans(dict.fromkeys(_APOSTROPHES, ""))
 _APOSTROPHES_AND_HYPHENS = str.maketrans(dict.fromkeys(f"{_APOSTROPHES}-", " "))
-_NO_MATCH = 2
+NO_MATCH = 2
+"""The rank of a person whom a record mentions without a name like the text."""
 _SHORTEST_NEAR = 4
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -85,11 +86,12 @@ class People:
     among: int = 0
 
 
-def find_people(care: Care, text: str) -> People:
+def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     """Find people by part of a name, a record number, or words in their messages.
 
     An API may compare letter by letter: if it finds nobody, the newest forms and protocols are looked through for names that
-    are alike without accents and apostrophes, or but for one letter. Raises CareError if no list could be read.
+    are alike without accents and apostrophes, or but for one letter; not if `is_found` says that somebody is known already.
+    Raises CareError if no list could be read.
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc", text=text),
@@ -102,9 +104,9 @@ def find_people(care: Care, text: str) -> People:
         raise failures[0]
     forms, talks, protocols, news = answers
     found = group_people(_items(forms), _items(talks), _items(protocols), _items(news))
-    if not found and not failures:
+    if not found and not failures and not is_found:
         return _alike(care, text)
-    ranked = sorted(found, key=lambda one: (_rank(one.name, text), -happened_at(one.latest).timestamp()))
+    ranked = sorted(found, key=lambda one: (rank_of(one.name, text), -happened_at(one.latest).timestamp()))
     best = ranked[:_MOST]
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
@@ -119,12 +121,12 @@ def _alike(care: Care, text: str) -> People:
     )
     known_forms, known_protocols = _items(forms), _items(protocols)
     everyone = group_people(known_forms, (), known_protocols, ())
-    alike = [one for one in everyone if _rank(one.name, text) < _NO_MATCH or _is_near(one.name, text)][:_MOST]
+    alike = [one for one in everyone if rank_of(one.name, text) < NO_MATCH or is_near(one.name, text)][:_MOST]
     _read_episodes(care, alike)
     return People(tuple(alike), is_partial=True, among=len(known_forms) + len(known_protocols))
 
 
-def _is_near(name: str, text: str) -> bool:
+def is_near(name: str, text: str) -> bool:
     """Whether each word of `text`, of four letters or more, is a word of the name but for one letter."""
     words = _joined(name).replace("-", " ").split()
     return all(
@@ -201,13 +203,13 @@ def happened_at(record: ConsentForm | Conversation | Protocol | Notification) ->
     return max((one for one in times if one), default=_NEVER)
 
 
-def _rank(name: str, text: str) -> int:
+def rank_of(name: str, text: str) -> int:
     """The rank of a match: 0 if each word of `text` starts a word of the name, 1 if the name contains them, else 2."""
     apart = folded(name).translate(_APOSTROPHES_AND_HYPHENS)
     whole, wanted = _joined(name), _joined(text).split()
     if all(any(word.startswith(one) for word in (*apart.split(), *whole.split())) for one in wanted):
         return 0
-    return 1 if all(one in whole for one in wanted) else _NO_MATCH
+    return 1 if all(one in whole for one in wanted) else NO_MATCH
 
 
 def _joined(text: str) -> str:

@@ -109,3 +109,8 @@ def tokens_name(name: str) -> str:
 def ended_name(name: str) -> str:
     """The name of the record of who owned the session, once it has ended."""
     return "ended:" + name.removeprefix("session:")
+
+
+def known_people_name(name: str) -> str:
+    """The name of the record of the people whom the session knows (`portal/web/known_people.py`)."""
+    return "known:" + name.removeprefix("session:")

@@ -30,6 +30,7 @@ from portal.state.session_records import (
     SessionRecord,
     Tokens,
     ended_name,
+    known_people_name,
     record_name,
     tokens_name,
 )
@@ -292,7 +293,7 @@ class Sessions(SessionInterface):
         """Delete the session with this record name; its tokens first, so that none are left without a session."""
         if self._vault.delete(tokens_name(name), name, ended_name(name)) > 1:
             metrics.session("ended")
-            self._vault.delete(*copies.names_of(name))
+            self._vault.delete(*copies.names_of(name), known_people_name(name))
 
     def end_unasked(self, name: str) -> SessionRecord | None:
         """End a session without a sign-out in its browser, and return it; its owner stays on record for a while."""

@@ -8,10 +8,12 @@ from functools import cache
 import pytest
 
 from portal.careservice.ids import sample_id
+from portal.state.session_records import known_people_name, record_name
 from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
+GRACES = sample_id("episode", "grace-2")
 FORM = sample_id("consent", "amelia-genetic")
 
 
@@ -114,7 +116,7 @@ def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], V
     victor.get(f"/consents/{FORM}")
     victor.get(f"/episodes/{EPISODE}")
     page = victor.get("/find")
-    rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
+    rows = [row.get_text(" ", strip=True) for row in page.select("#found .hits:first-of-type .hit-main")]
     assert rows[0].startswith("Amelia Hart Episode")
     assert rows[1].startswith("Amelia Hart Consent form")
     assert len(rows) == 2
@@ -126,3 +128,86 @@ def test_patients_have_no_search_box(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     amelia.get("/find", status=403)
     assert not amelia.get("/").select("#find")
+
+
+# ── what the session has read ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def elif_(person: Callable[[str], Visitor]) -> Visitor:
+    """Somebody who has read the treatments of Amelia and Grace."""
+    elif_ = person("elif")
+    elif_.get(f"/episodes/{EPISODE}")
+    elif_.get(f"/episodes/{GRACES}")
+    return elif_
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("17/04/1991", "Amelia Hart"),
+        ("1991-04-17", "Amelia Hart"),
+        ("17 april 1991", "Amelia Hart"),
+        ("GO-1", "GO-1"),
+        ("go-1", "GO-1"),
+        ("Amelja", "Amelia Hart"),
+    ],
+)
+def test_what_was_read_is_found_by_what_no_list_searches(elif_: Visitor, text: str, name: str) -> None:
+    assert hits(typed(elif_, text))[0][0] == name
+
+
+def test_places_telephones_and_numbers_are_found_and_lead_to_the_thing(elif_: Visitor) -> None:
+    found = hits(typed(elif_, "T4 C2"))
+    assert {href.partition("?")[2] for name, href in found if name.startswith("GO-")} == {f"episode={GRACES}"}
+    assert ("GO-1", f"/storage/{sample_id('embryo', 'GO-1')}?episode={GRACES}") in found
+    assert found[-1][1].startswith("/storage?q="), "the inventory can be searched too"
+    for text in ("07700 900182", "+44 7700 900182", "900182", "E-2051-1", "C-2051"):
+        assert hits(typed(elif_, text))[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
+
+
+def test_what_one_has_read_is_found_by_nobody_else_and_gone_with_the_session(
+    portal: PortalThread, person: Callable[[str], Visitor], elif_: Visitor
+) -> None:
+    assert hits(typed(elif_, "07700 900182"))
+    assert hits(typed(person("colin"), "07700 900182")) == [], "of another person's session"
+    again = portal.sign_in("elif")
+    assert hits(typed(again, "07700 900182")) == [], "of the same person's other session"
+    again.get(f"/episodes/{EPISODE}")
+    assert hits(typed(again, "07700 900182"))
+    name = known_people_name(
+        record_name(next(one.value or "" for one in again.http.cookies if one.name == "__Host-sid"))
+    )
+    assert portal.context.vault.store.get(name)
+    again.get("/me").form("/sign-out").submit()
+    assert portal.context.vault.store.get(name) is None
+
+
+# ── actions ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("who", "text", "href"),
+    [
+        ("victor", "new prot", "/protocols/new"),
+        ("nora", "new consent", "/consents/new"),
+        ("nora", "sign", "/consents?list=mine"),
+        ("nora", "messages", "/conversations"),
+    ],
+)
+def test_actions_are_found_in_the_same_box(
+    person: Callable[[str], Visitor], who: str, text: str, href: str
+) -> None:
+    assert href in [address for _name, address in hits(typed(person(who), text))]
+
+
+def test_actions_that_are_not_ones_own_are_not_offered(person: Callable[[str], Visitor]) -> None:
+    assert "/consents/new" not in [href for _name, href in hits(typed(person("elif"), "new consent"))]
+
+
+def test_before_anything_is_typed_there_are_recent_records_and_actions(nora: Visitor) -> None:
+    nora.get(f"/episodes/{EPISODE}")
+    page = typed(nora, "")
+    assert hits(page)[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
+    assert "/consents/new" in [href for _name, href in hits(page)]
+    assert not page.select("#found[data-for]"), "Enter opens none of them unasked"

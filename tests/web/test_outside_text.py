@@ -151,6 +151,7 @@ OTHERS = {
     **dict.fromkeys(_WHOLE, "matches a whole value, or each character, by a pattern without choices"),
     "services/adapter.py": "finds a member of two possible values by a pattern that repeats only spaces",
     "signin/dpop.py": "matches a whole nonce, and an error's name by a pattern that repeats only spaces",
+    "views/known_search.py": "matches a whole value of 2,000 characters at most, or each character",
     "store/redis_client.py": "reads the operator's address of the store",
     "services/decoding.py": "reads msgspec's messages, which quote nothing that was sent",
     "signin/discovery.py": "reads addresses of the identity server, of 100 kB at most",

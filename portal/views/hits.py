@@ -1,0 +1,150 @@
+"""The lines of a search: a person, a record, or something to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from flask import url_for
+
+from portal.folding import folded
+from portal.i18n.gettext import _
+from portal.services.listed import Count
+from portal.services.people import NO_MATCH, FoundPerson, happened_at, rank_of
+from portal.views.known_search import Known
+from portal.views.quick_actions import Action
+from portal.views.recent import Opened
+from portal.web.filters import in_a_row, long_date
+from portal.web.known_people import KnownPerson
+from portal.web.labels import treatment_name
+from portal.web.record_links import address_of
+
+_MOST_BESIDE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another record of a person's that can be opened."""
+
+    label: str
+    href: str
+    icon: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line: a name and distinguishing facts; `icon` unless it is a person.
+
+    `beside` are the records in which the words stand, for a person whose name isn't like them.
+    """
+
+    name: str
+    href: str
+    facts: str = ""
+    icon: str = ""
+    beside: tuple[Beside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more.
+
+    `among` is 0, or among how many records these are the names like `text`, which nobody has. `is_from_read` says that only
+    what the session has read was searched, `is_near` that the names differ by a letter.
+    `actions` are what can be done before anything is typed.
+    """
+
+    text: str
+    hits: tuple[Hit, ...] = ()
+    says: str = ""
+    is_partial: bool = False
+    among: int = 0
+    is_from_read: bool = False
+    is_near: bool = False
+    actions: tuple[Hit, ...] = ()
+
+    @property
+    def count(self) -> Count:
+        """How many were found."""
+        return Count(len(self.hits), not self.is_partial)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether the first two have the same name, or only a name like it; then Enter doesn't open the first one."""
+        if self.among or self.is_near:
+            return True
+        names = [folded(hit.name) for hit in self.hits[:2]]
+        return len(names) == 2 and names[0] == names[1]
+
+
+def hit_of(one: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
+    """A person whom the API found; `known` is what the session has read about them."""
+    others = _beside(one)
+    address = address_of("episode", one.episode_id) or address_of("prospect", one.prospect_id)
+    href = address or (others[0].href if others else url_for("open_by_id.show"))
+    is_named = bool(one.name) and rank_of(one.name, text) < NO_MATCH
+    return Hit(
+        name=one.name or (_("Enquiry") if one.prospect_id else _("Patient without a known name")),
+        href=href,
+        facts=in_a_row(_facts(one, known), " · "),
+        beside=() if is_named else tuple(other for other in others if other.href != href)[:_MOST_BESIDE],
+    )
+
+
+def known_hit(found: Known) -> Hit:
+    """A person or an embryo that the session has read about."""
+    one, embryo = found.person, found.embryo
+    if embryo is None:
+        treatment = treatment_name(one.treatment, plain=False) if one.treatment else ""
+        facts = in_a_row(_who(one.mrn, one.born, treatment), " · ")
+        return Hit(one.name, address_of("episode", one.episode_id) or "/open", facts)
+    href = address_of("embryo", embryo.id, data={"episodeId": one.episode_id}) or "/open"
+    place = " ".join(part for part in embryo.place[1:] if part)
+    facts = [fact for fact in (place, one.name, *_who(one.mrn, None, "")) if fact]
+    return Hit(embryo.code, href, in_a_row(facts, " · "), "storage")
+
+
+def recent_hit(one: Opened) -> Hit:
+    """A record that was opened lately."""
+    return Hit(one.title, one.href, one.line, "clock")
+
+
+def action_hit(one: Action) -> Hit:
+    """Something to do."""
+    return Hit(one.words, one.href, icon=one.icon)
+
+
+def _facts(one: FoundPerson, known: KnownPerson | None) -> list[str]:
+    """Facts that distinguish a person: record number, date of birth, treatment."""
+    treatment = one.episode.type if one.episode else known.treatment if known else ""
+    mrn = one.record.mrn if one.record else known.mrn if known else ""
+    born = one.record.date_of_birth if one.record else known.born if known else None
+    is_enquiry = [_("Enquiry")] if one.prospect_id and one.name else []
+    return [*is_enquiry, *_who(mrn, born, treatment_name(treatment, plain=False) if treatment else "")]
+
+
+def _who(mrn: str, born: date | None, treatment: str) -> list[str]:
+    facts = [
+        _("born %(date)s", date=long_date(born)) if born else "",
+        _("MRN %(mrn)s", mrn=mrn) if mrn else "",
+        treatment,
+    ]
+    return [fact for fact in facts if fact]
+
+
+def _beside(one: FoundPerson) -> list[Beside]:
+    found: list[tuple[datetime, Beside]] = []
+    for form in one.forms:
+        found.append((happened_at(form), Beside(form.title, address_of("consent", form.id) or "", "consent")))
+    for talk in one.talks:
+        href = address_of("conversation", talk.id) or ""
+        found.append((happened_at(talk), Beside(talk.subject or _("Message"), href, "message")))
+    for plan in one.protocols:
+        found.append(
+            (happened_at(plan), Beside(plan.name, address_of("protocol", plan.id) or "", "protocol"))
+        )
+    for news in one.news:
+        href = address_of(news.entity_type or "", news.entity_id, data=news.data) or "/notifications"
+        found.append((happened_at(news), Beside(news.title, href, "bell")))
+    newest = sorted(found, key=lambda pair: pair[0], reverse=True)
+    return [beside for _at, beside in newest if beside.href]

@@ -1,0 +1,131 @@
+"""Searching what this session has read (`portal/web/known_people.py`): by telephone, date of birth, number, embryo and place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from portal.folding import folded
+from portal.services.people import NO_MATCH, is_near, rank_of
+from portal.web.filters import long_date
+from portal.web.known_people import KnownEmbryo, KnownPerson
+
+_NOT_DIGITS = re.compile(r"\D")
+_TELEPHONE = re.compile(r"[+(]?[\d\s()./\-\u00a0]{6,}")
+_DATE = re.compile(r"(\d{1,4})[./\-\s](\d{1,2})[./\-\s](\d{1,4})")
+_BETWEEN = re.compile(r"[›>/·,;\s\u00a0]+")
+"""What may stand between the parts of a place that was typed or pasted."""
+_PLACE = re.compile(r"[a-z]{0,3}\d{1,4}")
+_SHORTEST = 6
+"""How many digits a telephone number has to have at least: fewer would be a part of many."""
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A person, or the embryo of theirs that was meant."""
+
+    person: KnownPerson
+    embryo: KnownEmbryo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFound:
+    """What was found: `exact` by a fact that nobody else has, `named` by name, `near` by a name that differs by one letter."""
+
+    exact: tuple[Known, ...] = ()
+    named: tuple[Known, ...] = ()
+    near: tuple[Known, ...] = ()
+
+    @property
+    def first(self) -> tuple[Known, ...]:
+        """The best of them."""
+        return self.exact or self.named or self.near
+
+
+def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
+    """Search the people; one of several treatments is found once, by the one under way or else read last."""
+    once = _once(people)
+    embryos = [Known(one, embryo) for one in people for embryo in one.embryos if _is_embryo(embryo, text)]
+    facts = [Known(one) for one in once if _has_fact(one, text)]
+    named = [Known(one) for one in once if _rank(one, text) < NO_MATCH]
+    near = [Known(one) for one in once if is_near(one.name, text)]
+    return KnownFound(tuple((embryos + facts)[:_MOST]), tuple(named[:_MOST]), tuple(near[:_MOST]))
+
+
+def is_place(text: str) -> bool:
+    """Whether the text can be a place in the store: `T4 C2`."""
+    words = _BETWEEN.split(folded(text).strip())
+    return 1 < len(words) <= 4 and all(_PLACE.fullmatch(word) for word in words)
+
+
+def is_date(text: str) -> bool:
+    """Whether the text can be a day: `17/04/1991`."""
+    return bool(_DATE.fullmatch(text.strip()))
+
+
+def _once(people: Iterable[KnownPerson]) -> list[KnownPerson]:
+    found: dict[str, KnownPerson] = {}
+    for one in people:
+        before = found.get(one.patient_id)
+        if before is None or (before.is_ended and not one.is_ended):
+            found[one.patient_id] = one
+    return list(found.values())
+
+
+def _rank(one: KnownPerson, text: str) -> int:
+    return min(rank_of(one.name, text), rank_of(one.called, text) if one.called else NO_MATCH)
+
+
+def _is_embryo(embryo: KnownEmbryo, text: str) -> bool:
+    """Whether the text begins its code, with a digit at least, or each of several words is a part of its place."""
+    wanted = folded(text).strip()
+    if any(map(str.isdigit, wanted)) and folded(embryo.code).startswith(wanted):
+        return True
+    return is_place(text) and set(_BETWEEN.split(wanted)) <= set(map(folded, embryo.place))
+
+
+def _has_fact(one: KnownPerson, text: str) -> bool:
+    checks: tuple[Callable[[KnownPerson, str], bool], ...] = (_is_born, _has_number, _has_telephone)
+    return any(check(one, text) for check in checks)
+
+
+def _is_born(one: KnownPerson, text: str) -> bool:
+    if one.born is None:
+        return False
+    return one.born in _dates(text) or folded(long_date(one.born)) == folded(text).strip()
+
+
+def _dates(text: str) -> set[date]:
+    """The dates that it may mean: year first, or day or month first."""
+    typed = _DATE.fullmatch(text.strip())
+    if typed is None:
+        return set()
+    first, middle, last = map(int, typed.groups())
+    orders = [(first, middle, last)] if first > 31 else [(last, middle, first), (last, first, middle)]
+    return {found for order in orders if (found := _date(*order))}
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _has_number(one: KnownPerson, text: str) -> bool:
+    """Whether it begins with a number of theirs; a part of one has to be longer than its letters."""
+    wanted = folded(text).strip()
+    return any(map(str.isdigit, wanted)) and any(
+        number and folded(number).startswith(wanted) for number in (one.mrn, *one.numbers)
+    )
+
+
+def _has_telephone(one: KnownPerson, text: str) -> bool:
+    """Whether it is a part of their number, written as at home or from abroad."""
+    if not _TELEPHONE.fullmatch(text.strip()):
+        return False
+    wanted = _NOT_DIGITS.sub("", text).lstrip("0")
+    return len(wanted) >= _SHORTEST and wanted in _NOT_DIGITS.sub("", one.phone)

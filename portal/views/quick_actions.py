@@ -1,0 +1,54 @@
+"""What the search box can do besides finding: the sections, and what is begun most often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import url_for
+
+from portal.folding import folded
+from portal.i18n.gettext import _
+from portal.state.session_records import Person
+from portal.views.consents.eligibility import may_create
+from portal.views.known_search import is_place
+from portal.views.protocols.labels import WRITERS
+from portal.web import modules
+from portal.web.navigation import navigation
+from portal.web.permissions import may
+from portal.web.routing import endpoint_at
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do: its words, where, and its icon."""
+
+    words: str
+    href: str
+    icon: str
+
+
+def usual_actions(person: Person) -> list[Action]:
+    """Return what this person begins from everywhere, which is offered before anything is typed."""
+    found = [Action(_("Sign my forms"), url_for("consents.list", list="mine"), "signed")]
+    if may_create(person):
+        found.append(Action(_("New consent form"), url_for("consents.create.choose"), "add"))
+    if person.roles & set(WRITERS):
+        found.append(Action(_("New protocol"), "/protocols/new", "add"))
+    return [one for one in found if not modules.off() or endpoint_at(one.href.partition("?")[0])]
+
+
+def matching_actions(person: Person, text: str) -> list[Action]:
+    """Return those of which the text's words begin words, and the place in the store that it may be."""
+    wanted = folded(text).split()
+    sections = [Action(item.label, item.href, item.icon) for item in navigation(person)]
+    by_id = Action(_("Open by id"), url_for("open_by_id.show"), "open")
+    every = (*usual_actions(person), *sections, by_id)
+    found = [one for one in every if _begins(folded(one.words).split(), wanted)]
+    if is_place(text) and may(person, "embryo.edit") and endpoint_at("/storage"):
+        words = _("Look for “%(place)s” in embryo storage", place=text)
+        found.insert(0, Action(words, url_for("storage.index", q=text), "storage"))
+    return found
+
+
+def _begins(words: list[str], wanted: list[str]) -> bool:
+    return bool(wanted) and all(any(word.startswith(one) for word in words) for one in wanted)
