@@ -133,15 +133,6 @@ def test_no_list_scrolls_sideways(victor: Page, stack: PortalThread, width: int)
     victor.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_a_rows_full_names_are_shown_on_focus(victor: Page, stack: PortalThread) -> None:
-    go(victor, stack, "/consents?list=open")
-    row = victor.locator(".table tbody tr").first
-    hint = "(who) => getComputedStyle(who, '::after').display"
-    assert row.locator(".who").evaluate(hint) == "none"
-    row.locator("a").first.focus()
-    assert row.locator(".who").evaluate(hint) == "block"
-
-
 def test_a_queue_of_eleven_forms_is_signed_in_24_clicks_and_13_loads(
     victor: Page, stack: PortalThread
 ) -> None:

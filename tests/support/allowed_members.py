@@ -132,7 +132,7 @@ STAFF: dict[str, str] = {
         "CareTeamMember: name; Case: caseNumber closedReason diagnosis notes title; Physician: name; "
         "patient: firstName lastName"
     ),
-    "/consents": "ConsentForm: patientName title; Signer: name",
+    "/consents": "ConsentForm: patientName title; ReplyAddress: email sms; Signer: name",
     "/consents/<record:consent_id>": (
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"

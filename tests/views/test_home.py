@@ -96,7 +96,15 @@ def test_staff_see_the_most_urgent_consents_first_with_dates_in_words(nora: Any)
     assert any(word in rows[0] for word in ("Needed today", "Date has passed", "Needed tomorrow"))
     counts = [link.get_text(" ", strip=True) for link in page.select("#consents .chips a")]
     assert [re.sub(r"[0-9]+", "n", one) for one in counts] == [
-        *("Mine n", "Late or today n", "This week n", "No date n", "All that wait n", "All forms")
+        *(
+            "Mine n",
+            "Late or today n",
+            "Until Friday n",
+            "Next n days n",
+            "No date n",
+            "All that wait n",
+            "All forms",
+        )
     ]
     assert "Bruising where I inject" in page.words
 

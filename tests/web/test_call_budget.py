@@ -43,7 +43,12 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("amelia", "/notifications/settings", 1),
         ("nora", "/notifications/settings", 1),
     ],
-    "/consents": [("amelia", "/consents", 1), ("nora", "/consents", 2), ("nora", "/consents?q=genetic", 1)],
+    "/consents": [
+        ("amelia", "/consents", 1),
+        ("nora", "/consents", 2),
+        ("nora", "/consents?list=friday&waits=patients", 5),
+        ("nora", "/consents?q=genetic", 1),
+    ],
     "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 2)],
     "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
     "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 2)],

@@ -18,6 +18,7 @@ from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
 from portal.views.consents import (
+    contacts,
     create,
     ending,
     labels,
@@ -28,9 +29,11 @@ from portal.views.consents import (
     sign_in_method,
     worklist,
 )
+from portal.views.consents.contacts import NO_CONTACTS, read_contacts
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
+from portal.views.consents.narrowing import Narrowing, kind_choices, waits_choices
 from portal.views.consents.queue import asked_list, place_in_list, with_queue
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
@@ -55,7 +58,7 @@ languages.register(bp)
 sign_in_method.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
-for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp):
+for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp, contacts.bp):
     bp.register_blueprint(part)
 
 
@@ -83,6 +86,8 @@ class WorkPage(Page, template="consents/worklist.html"):
     number: int
     pages: int
     may_create: bool
+    waits_choices: list[tuple[str, str]]
+    kind_choices: list[tuple[str, str]]
 
 
 class ReceiptPage(Page, template="consents/receipt.html", about="form"):
@@ -117,7 +122,7 @@ def list_(care: Care, person: Person) -> Response:
             )
         )
     if not _asks_for_all(request.args):
-        return _show_work(read_work(care, person), may_create(person))
+        return _show_work(care, read_work(care, person, Narrowing.read(request.args)))
     query = LISTING.read(request.args)
     found = list_consents(
         care,
@@ -137,20 +142,24 @@ def _asks_for_all(args: Mapping[str, str]) -> bool:
     return args.get("list") == "all" or ("list" not in args and bool({"q", "status", "sort"} & args.keys()))
 
 
-def _show_work(work: Work, may_create: bool) -> Response:
+def _show_work(care: Care, work: Work) -> Response:
     """Show a page of the requested list, or of the default one."""
     which = asked_list() or work.usual()
     forms = work.forms_of(which)
     pages = max(1, -(-len(forms.items) // PAGE))
     number = min(page_number(request.args.get("page")), pages)
+    first, end = (number - 1) * PAGE, number * PAGE
+    reach = read_contacts(care, forms.items[first:end]) if work.narrowing.is_about_people else NO_CONTACTS
     page = WorkPage(
         work=work,
         which=which,
         forms=forms,
-        rows=work.rows_of(which, (number - 1) * PAGE, number * PAGE),
+        rows=work.rows_of(which, first, end, reach),
         number=number,
         pages=pages,
-        may_create=may_create,
+        may_create=may_create(work.person),
+        waits_choices=waits_choices(),
+        kind_choices=kind_choices(work.forms, work.narrowing.kind),
     )
     audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
     return render(page, fragment="results")

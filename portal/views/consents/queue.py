@@ -9,6 +9,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotSignedIn
 from portal.state.session_records import Person
+from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import Place, WorkList, place_of, queue_query, read_work
 
 
@@ -25,7 +26,7 @@ def with_queue(address: str) -> str:
     which = asked_list()
     if which is None:
         return address
-    query = queue_query(which, _done())
+    query = queue_query(which, _done(), Narrowing.read(request.args))
     return f"{address}&{query[1:]}" if "?" in address else address + query
 
 
@@ -35,7 +36,7 @@ def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None
     if which is None:
         return None
     try:
-        return place_of(read_work(care, person), which, form, _done())
+        return place_of(read_work(care, person, Narrowing.read(request.args)), which, form, _done())
     except NotSignedIn:
         raise
     except CareError:

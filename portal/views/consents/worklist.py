@@ -31,11 +31,12 @@ from portal.services.decoding import Page
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
 from portal.services.listed import Count, Listed
-from portal.services.rules.signing import listed_role, without_account
+from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
-from portal.views.consents.labels import kind_word, names_of
+from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
+from portal.views.consents.labels import kind_word
 from portal.views.consents.list import Due, due, with_text_in_doubt
-from portal.views.consents.missing import account_words
+from portal.views.consents.narrowing import EVERYTHING, Narrowing
 from portal.web.filters import in_a_row, today
 from portal.web.listing import Chip
 
@@ -43,6 +44,8 @@ bp = Blueprint("worklist", __name__)
 
 PAGE = 25
 _WEEK_DAYS = 7
+_FRIDAY = 4
+"""Friday as `date.weekday` gives it."""
 _OLD_DAYS = 30
 """After how many days a late form is apart, with those to close or chase."""
 _ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
@@ -53,6 +56,7 @@ class WorkList(StrEnum):
 
     MINE = "mine"
     LATE = "late"
+    FRIDAY = "friday"
     WEEK = "week"
     UNDATED = "undated"
     OPEN = "open"
@@ -63,15 +67,13 @@ class WorkList(StrEnum):
 class WorkRow:
     """A form in staff's table: when it is needed, and who it is waiting for.
 
-    `waits_for` are the names of those who haven't signed, `note` says who of them can't, `href` is the row's link;
+    `waits_for` are those who haven't signed, `href` is the row's link;
     `needs_title` says that another row has the same patient and short name.
     """
 
     form: ConsentForm
     due: Due | None
-    waits_for: tuple[str, ...]
-    missing: str
-    note: str
+    waits_for: tuple[Awaited, ...]
     is_mine: bool
     href: str
     sign_href: str
@@ -93,28 +95,37 @@ class WorkRow:
 class Work:
     """The waiting forms that were read, soonest needed first and the old ones last.
 
-    `whole` are the lists of which nothing is missing, `total` is how many forms wait.
+    `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every
+    list.
     """
 
     forms: tuple[ConsentForm, ...]
     whole: frozenset[WorkList]
     total: Count
     person: Person
+    narrowing: Narrowing = EVERYTHING
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
         """The forms of one list."""
         day = today()
-        found = (form for form in self.forms if self._is_in(form, which, day))
+        found = (
+            form
+            for form in self.forms
+            if self._is_in(form, which, day) and self.narrowing.fits(form, self.person)
+        )
         return Listed(tuple(found), which in self.whole)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""
-        return self.total if which is WorkList.OPEN else self.forms_of(which).count
+        is_total = which is WorkList.OPEN and not self.narrowing
+        return self.total if is_total else self.forms_of(which).count
 
-    def rows_of(self, which: WorkList, first: int, end: int) -> tuple[WorkRow, ...]:
+    def rows_of(
+        self, which: WorkList, first: int, end: int, contacts: Contacts = NO_CONTACTS
+    ) -> tuple[WorkRow, ...]:
         """The rows of a part of one list, whose links name it."""
-        query = queue_query(which)
-        rows = listed_rows(self.forms_of(which).items[first:end], self.person)
+        query = queue_query(which, narrowing=self.narrowing)
+        rows = listed_rows(self.forms_of(which).items[first:end], self.person, contacts)
         return tuple(row.in_queue(query) for row in rows)
 
     def usual(self) -> WorkList:
@@ -125,14 +136,17 @@ class Work:
         """The lists as links with counts, without the old ones."""
         lists = (which for which in WorkList if which is not WorkList.OLDER)
         return [
-            (Chip(list_word(which), list_address(which), which == current), self.count_of(which))
+            (
+                Chip(list_word(which), list_address(which, self.narrowing), which == current),
+                self.count_of(which),
+            )
             for which in lists
         ]
 
     @property
     def older(self) -> tuple[Count, str]:
         """How many are long overdue, and the address of their list."""
-        return self.count_of(WorkList.OLDER), list_address(WorkList.OLDER)
+        return self.count_of(WorkList.OLDER), list_address(WorkList.OLDER, self.narrowing)
 
     def shows_older(self, which: WorkList) -> bool:
         """Whether the list shown is that of the long overdue ones."""
@@ -143,6 +157,8 @@ class Work:
             return True
         if which is WorkList.MINE:
             return listed_role(form, self.person) is not None
+        if which is WorkList.FRIDAY:
+            return form.procedure_date is not None and _is_until(form.procedure_date, friday(day), day)
         return _when(form, day) is which
 
 
@@ -165,7 +181,7 @@ class Place:
     next_sign: str
 
 
-def read_work(care: Care, person: Person) -> Work:
+def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
     """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
     heads: dict[ConsentStatus, Page[ConsentForm]] = {}
     read = gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES])
@@ -173,7 +189,7 @@ def read_work(care: Care, person: Person) -> Work:
         if isinstance(head, CareError):
             raise head
         heads[status] = head
-    return work_of(care, heads, person)
+    return replace(work_of(care, heads, person), narrowing=narrowing)
 
 
 def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person: Person) -> Work:
@@ -220,6 +236,8 @@ def _rest(
             missing.append(which)
         if not isinstance(answer, CareError):
             more.append(answer)
+    if {WorkList.LATE, WorkList.WEEK} & set(missing):
+        missing.append(WorkList.FRIDAY)
     return frozenset(WorkList) - set(missing), more
 
 
@@ -229,24 +247,23 @@ def _reached(head: Page[ConsentForm]) -> date | None:
     return dates[-1] if dates and not head.unreadable and dates == sorted(dates) else None
 
 
-def listed_rows(forms: Iterable[ConsentForm], person: Person) -> tuple[WorkRow, ...]:
+def listed_rows(
+    forms: Iterable[ConsentForm], person: Person, contacts: Contacts = NO_CONTACTS
+) -> tuple[WorkRow, ...]:
     """The rows for a list of forms."""
-    rows = [_row_of(form, person) for form in forms]
+    rows = [_row_of(form, person, contacts) for form in forms]
     alike = Counter((row.form.patient_name, row.short) for row in rows)
     return tuple(
         replace(row, needs_title=True) if alike[row.form.patient_name, row.short] > 1 else row for row in rows
     )
 
 
-def _row_of(form: ConsentForm, person: Person) -> WorkRow:
-    missing = form.missing_signers if form.is_open else ()
+def _row_of(form: ConsentForm, person: Person, contacts: Contacts) -> WorkRow:
     is_mine = listed_role(form, person) is not None
     return WorkRow(
         form=form,
         due=due(form),
-        waits_for=tuple(signer.name or names_of((signer,)) for signer in missing),
-        missing=names_of(missing),
-        note=in_a_row(account_words(without_account(form, person))),
+        waits_for=contacts.of(form, person),
         is_mine=is_mine,
         href=url_for("consents.show", consent_id=form.id),
         sign_href=url_for("consents.sign.show", consent_id=form.id) if is_mine else "",
@@ -259,7 +276,7 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
     """
     forms = work.forms_of(which)
-    own_query = queue_query(which, done)
+    own_query = queue_query(which, done, work.narrowing)
     ids = [one.id for one in forms]
     if form.id in ids:
         index = ids.index(form.id)
@@ -268,7 +285,7 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
         day = today()
         index = after = sum(_order(day, one) < _order(day, form) for one in forms)
         done += 1
-    query = queue_query(which, done)
+    query = queue_query(which, done, work.narrowing)
     rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)
     before = next((row for row in rows if index and row.form.id == ids[index - 1]), None)
     following = next((row for row in rows if after < len(ids) and row.form.id == ids[after]), None)
@@ -276,7 +293,7 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     return Place(
         words=list_word(which),
         query=own_query,
-        home=url_for("consents.list", list=which, page=page if page > 1 else None) + f"#form-{form.id}",
+        home=work.narrowing.address(list=which, **({"page": page} if page > 1 else {})) + f"#form-{form.id}",
         number=index + done + (form.id in ids),
         of=work.count_of(which) + Count(done),
         back=before.href + query if before else "",
@@ -286,9 +303,9 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     )
 
 
-def queue_query(which: WorkList, done: int = 0) -> str:
+def queue_query(which: WorkList, done: int = 0, narrowing: Narrowing = EVERYTHING) -> str:
     """The query parameters that identify the list that a form was opened from."""
-    return "?" + urlencode({"list": str(which), **({"done": done} if done else {})})
+    return "?" + urlencode({"list": str(which), **narrowing.query, **({"done": done} if done else {})})
 
 
 def list_word(which: WorkList) -> str:
@@ -296,7 +313,8 @@ def list_word(which: WorkList) -> str:
     words = {
         WorkList.MINE: _("Mine"),
         WorkList.LATE: _("Late or today"),
-        WorkList.WEEK: _("This week"),
+        WorkList.FRIDAY: _("Until Friday"),
+        WorkList.WEEK: _("Next 7 days"),
         WorkList.UNDATED: _("No date"),
         WorkList.OPEN: _("All that wait"),
         WorkList.OLDER: _("Long overdue"),
@@ -304,9 +322,19 @@ def list_word(which: WorkList) -> str:
     return words[which]
 
 
-def list_address(which: WorkList) -> str:
+def list_address(which: WorkList, narrowing: Narrowing = EVERYTHING) -> str:
     """The address of a list."""
-    return url_for("consents.list", list=which)
+    return narrowing.address(list=which)
+
+
+def friday(day: date) -> date:
+    """The next Friday, which may be that day."""
+    return day + timedelta(days=(_FRIDAY - day.weekday()) % 7)
+
+
+def _is_until(needed: date, last: date, day: date) -> bool:
+    """Whether it is needed until `last`, or has been overdue on `day` for no more than 30 days."""
+    return day - timedelta(days=_OLD_DAYS) <= needed <= last
 
 
 @bp.app_template_filter("consent_short")

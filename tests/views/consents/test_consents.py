@@ -210,7 +210,7 @@ def test_a_signer_without_an_account_is_named(portal: Any, nora: Any) -> None:
     assert waiting
     form = waiting[0].select_one("a")["href"].removesuffix("/sign")
     assert said in grace.get(form).words and said in nora.get(form).words
-    assert said in nora.get("/consents?q=Grace").words
+    assert "Joseph Okafor-D'Angelo no account yet" in nora.get("/consents?q=Grace").words
 
 
 def test_the_seal_of_a_signed_form_is_shown_and_recomputed(amelia: Any, service: Any) -> None:

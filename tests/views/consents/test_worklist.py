@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cache
 from typing import Any, cast
+from urllib.parse import unquote
 
 import pytest
 from msgspec.structs import replace
@@ -17,10 +18,11 @@ from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer
 from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import Page as Records
-from portal.services.errors import Invalid
+from portal.services.errors import Invalid, Unavailable
 from portal.services.listed import Count
 from portal.views import consents as consents_views
-from portal.views.consents import worklist
+from portal.views.consents import contacts, worklist
+from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 from tests.support.signing import NAMES, fresh_form
@@ -268,9 +270,9 @@ def test_a_thousand_old_forms_take_nothing_from_the_lists_of_now(
 ) -> None:
     with at(portal, monkeypatch):
         few, many = counts(Clinic(busy(3)).work()), counts(Clinic(busy(2400)).work())
-    lists = (WorkList.MINE, WorkList.LATE, WorkList.WEEK, WorkList.UNDATED)
+    lists = (WorkList.MINE, WorkList.LATE, WorkList.FRIDAY, WorkList.WEEK, WorkList.UNDATED)
     assert {which: many[which] for which in lists} == {which: few[which] for which in lists}
-    assert [few[which] for which in lists] == [(4, True), (4, True), (4, True), (2, True)]
+    assert [few[which] for which in lists] == [(4, True), (4, True), (6, True), (4, True), (2, True)]
     assert few[WorkList.OLDER] == (6, True)
     assert many[WorkList.OLDER] == (2000, False)
     assert many[WorkList.OPEN] == (4800 + few[WorkList.OPEN][0] - 6, True)
@@ -288,6 +290,7 @@ def test_an_api_that_doesnt_narrow_its_list_is_never_counted_as_if_it_did(
         assert (number, is_whole) == true[which] if is_whole else number <= true[which][0], which
     assert not told[WorkList.MINE][1]
     assert not told[WorkList.WEEK][1]
+    assert not told[WorkList.FRIDAY][1]
     assert counts(listed)[WorkList.WEEK] == (4, True), "the first thousand reach beyond this week"
     assert counts(listed)[WorkList.OLDER] == (1970, True)
 
@@ -297,16 +300,111 @@ def test_pages_say_at_least_where_a_list_isnt_whole(
 ) -> None:
     clinic = Clinic(busy(2400), narrows=False)
 
-    def read(_care: object, _person: object) -> worklist.Work:
+    def read(_care: object, _person: object, _narrowing: object) -> worklist.Work:
         return worklist.work_of(cast("Any", clinic), clinic.heads(), person("victor", Side.STAFF))
 
     monkeypatch.setattr(consents_views, "read_work", read)
     page = victor.get("/consents?list=week")
-    assert "This week at least 0" in page.words
+    assert "Next 7 days at least 0" in page.words
     assert "This list isn’t complete" in page.words
     assert "Nothing waits here" not in page.words
     assert "at least 2,000 forms have been overdue for more than 30 days" in page.words
     assert len(rows(victor.get("/consents?list=older"))) == worklist.PAGE
+
+
+@pytest.mark.parametrize(
+    ("day", "friday"),
+    [
+        (date(2026, 11, 25), date(2026, 11, 27)),
+        (date(2026, 11, 27), date(2026, 11, 27)),
+        (date(2026, 11, 28), date(2026, 12, 4)),
+    ],
+)
+def test_until_friday_is_until_the_next_one_and_with_what_is_late(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch, day: date, friday: date
+) -> None:
+    needed = (day - timedelta(days=31), day - timedelta(days=30), friday, friday + timedelta(days=1), None)
+    forms = [replace(waiting(None, number), procedure_date=on) for number, on in enumerate(needed)]
+    with at(portal, monkeypatch):
+        monkeypatch.setattr(worklist, "today", lambda: day)
+        work = work_of(NO_API, heads(records(*forms)), person("x", Side.STAFF))
+        assert {form.id for form in work.forms_of(WorkList.FRIDAY)} == {"f1", "f2"}
+
+
+# ── narrowing ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "fitting"),
+    [
+        ({}, {"both", "partner", "clinic"}),
+        ({"waits": "patients"}, {"both", "partner"}),
+        ({"waits": "partners"}, {"partner"}),
+        ({"waits": "us"}, {"both", "clinic"}),
+        ({"waits": "no-account"}, {"partner"}),
+        ({"kind": "Storage"}, {"partner"}),
+        ({"waits": "us", "kind": "Storage"}, set[str]()),
+        ({"waits": "everyone", "kind": "Other"}, {"both", "partner", "clinic"}),
+    ],
+)
+def test_a_list_is_narrowed_by_whom_it_waits_for_and_by_kind(
+    query: dict[str, str], fitting: set[str]
+) -> None:
+    signed = consent(AMELIA).signatures
+    without_account = replace(DANIEL, person_id="record-of-daniel")
+    forms = (
+        consent(id="both", required_signers=(AMELIA, VICTOR)),
+        consent(id="clinic", required_signers=(AMELIA, VICTOR), signatures=signed),
+        consent(
+            id="partner",
+            required_signers=(AMELIA, without_account),
+            signatures=signed,
+            partner_id="record-of-daniel",
+            kind=ConsentKind.STORAGE,
+        ),
+    )
+    narrowing = Narrowing.read(query)
+    reader = person("someone", Side.STAFF)
+    assert {form.id for form in forms if narrowing.fits(form, reader)} == fitting
+
+
+def test_people_to_call_come_with_number_neutral_mail_and_missing_account(
+    portal: PortalThread, signed_in: Callable[[str], Visitor]
+) -> None:
+    nora = signed_in("nora")
+    (patients,) = nora.get("/consents?list=friday").select("select#waits option[value=patients]")
+    assert patients.get_text() == "Patients and partners"
+    page = nora.get("/consents?list=open&waits=patients")
+    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.get_text())
+    assert amelia.select("a[href='tel:+447700900182']")
+    (mail,) = amelia.select("a[href^='mailto:']")[:1]
+    written = unquote(str(mail["href"])).lower()
+    assert not any(word in written for word in ("consent", "form", "embryo", "treatment", "sign the"))
+    assert "no account yet" in page.words
+    assert "no number known" in page.words
+    assert not nora.get("/consents?list=open").select("main a[href^='tel:']"), "nothing is read unasked"
+
+
+def test_a_treatment_that_cant_be_read_is_said_where_the_number_is_missing(
+    portal: PortalThread, signed_in: Callable[[str], Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise Unavailable("no answer")
+
+    monkeypatch.setattr(contacts, "get_episode", fail)
+    monkeypatch.setattr(contacts, "known_people", tuple)
+    page = signed_in("nora").get("/consents?list=open&waits=patients")
+    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.get_text())
+    assert "the number couldn’t be read" in amelia.get_text()
+
+
+def test_a_narrowed_list_stays_narrowed_while_it_is_worked_through(victor: Visitor) -> None:
+    page = victor.get("/consents?list=open&waits=us&kind=GeneticTesting")
+    first = page.select("tbody a.row-link")[0]
+    assert "waits=us" in str(first["href"])
+    assert "kind=GeneticTesting" in str(first["href"])
+    number, _address = lists(page)["All that wait"]
+    assert f"1 of {number}" in victor.get(str(first["href"])).words
 
 
 def test_the_old_ones_come_last_and_have_a_list_of_their_own(

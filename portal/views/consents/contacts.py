@@ -1,0 +1,165 @@
+"""How to reach the people whom forms wait for, because a form has neither number nor address.
+
+It is in their treatment, or else where they are answered. A treatment that the session has read within a quarter of an hour isn't read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import quote, urlencode
+
+from flask import Blueprint, g
+
+from portal.context import context
+from portal.i18n.gettext import _
+from portal.services.client import Care
+from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer, SignerRole
+from portal.services.conversations import Conversation, ReplyAddress, list_conversations
+from portal.services.episodes import Episode, get_episode
+from portal.services.errors import CareError
+from portal.services.gather import gather_all
+from portal.services.rules.signing import without_account
+from portal.state.session_records import Person
+from portal.views.consents.labels import names_of
+from portal.web import audit
+from portal.web.filters import telephone
+from portal.web.known_people import CURRENT_SECONDS, KnownPerson, known_people, people_of
+
+bp = Blueprint("contacts", __name__)
+
+_MOST = 25
+"""How many treatments are read for one page."""
+_MOST_TALKS = 100
+"""How many conversations are searched for people whose form names no treatment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Somebody whose signature is missing; `number` and `email` are empty where they aren't known.
+
+    `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
+    """
+
+    name: str
+    is_outside: bool = False
+    has_account: bool = True
+    number: str = ""
+    email: str = ""
+    lacks: str = ""
+
+
+@bp.app_template_filter("why_unreachable")
+def why_unreachable(one: Awaited) -> str:
+    """Why neither number nor address is known."""
+    words = {
+        "unknown": _("no number known"),
+        "unread": _("the number couldn’t be read"),
+    }
+    return words.get(one.lacks, "")
+
+
+@bp.app_template_filter("neutral_mail")
+def neutral_mail(one: Awaited) -> str:
+    """A `mailto:` address (RFC 6068) whose text doesn't say what it is about, for other people may read it."""
+    contact = g.tenant.contact
+    call = (
+        _("If you have a question, call us on %(number)s.", number=telephone(contact.telephone))
+        if contact
+        else ""
+    )
+    text = _("Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look.")
+    query = urlencode(
+        {"subject": _("Something waits for you"), "body": f"{text}\n\n{call}".strip().replace("\n", "\r\n")},
+        quote_via=quote,
+    )
+    return f"mailto:{quote(one.email, safe='@')}?{query}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """What is known of people by their treatment and the id that they sign with; `unread` are treatments that failed.
+
+    `addresses` are where patients without a treatment are answered, by their ids; `is_unread` if these couldn't be read.
+    """
+
+    people: dict[tuple[str, str], KnownPerson]
+    addresses: dict[str, ReplyAddress]
+    unread: frozenset[str]
+    is_asked: bool
+    is_unread: bool = False
+
+    def of(self, form: ConsentForm, person: Person) -> tuple[Awaited, ...]:
+        """Whom an open form waits for, in the order of signing; those outside the clinic with how to reach them."""
+        if not form.is_open:
+            return ()
+        accountless = without_account(form, person)
+        found: list[Awaited] = []
+        for signer in form.missing_signers:
+            is_outside = signer.role not in CLINIC_ROLES
+            number, email = self._of(form, signer) if is_outside else ("", "")
+            found.append(
+                Awaited(
+                    name=signer.name or names_of((signer,)),
+                    is_outside=is_outside,
+                    has_account=signer not in accountless,
+                    number=number,
+                    email=email,
+                    lacks=self._why_unknown(form) if is_outside and not (number or email) else "",
+                )
+            )
+        return tuple(found)
+
+    def _of(self, form: ConsentForm, signer: Signer) -> tuple[str, str]:
+        """Telephone and e-mail, empty where they aren't known."""
+        if known := self.people.get((form.episode_id or "", signer.person_id or "")):
+            return known.phone, known.email
+        address = self.addresses.get(form.patient_id or "") if signer.role is SignerRole.PATIENT else None
+        return (address.sms or "", address.email or "") if address and form.episode_id is None else ("", "")
+
+    def _why_unknown(self, form: ConsentForm) -> str:
+        if not self.is_asked:
+            return ""
+        is_unread = form.episode_id in self.unread if form.episode_id else self.is_unread
+        return "unread" if is_unread else "unknown"
+
+
+NO_CONTACTS = Contacts({}, {}, frozenset(), is_asked=False)
+
+
+def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
+    """Read how to reach those whom these forms wait for, side by side."""
+    now = context().clock()
+    current = [one for one in known_people() if now - one.read_at < CURRENT_SECONDS]
+    have = {one.episode_id for one in current}
+    wanted = {form.episode_id: None for form in forms if form.episode_id and _waits_outside(form)}
+    to_read = [id_ for id_ in wanted if id_ not in have][:_MOST]
+    patients = {form.patient_id for form in forms if form.episode_id is None and _waits_outside(form)}
+    answers = gather_all(
+        [
+            *(partial(get_episode, care, id_) for id_ in to_read),
+            *([partial(_talks, care)] if patients else []),
+        ]
+    )
+    read = [one for one in answers if isinstance(one, Episode)]
+    talks = [talk for one in answers if isinstance(one, list) for talk in one if talk.patient_id in patients]
+    audit.shown("episode.list", "episode", [id_ for id_ in wanted if id_ in have | {one.id for one in read}])
+    audit.shown("conversation.list", "conversation", [talk.id for talk in talks])
+    people = [*current, *(one for episode in read for one in people_of(episode, at=now))]
+    return Contacts(
+        people={(one.episode_id, id_): one for one in people for id_ in (one.account, one.patient_id)},
+        addresses={talk.patient_id or "": talk.reply_address for talk in reversed(talks)},
+        unread=frozenset(to_read) - {one.id for one in read},
+        is_asked=True,
+        is_unread=bool(patients) and isinstance(answers[-1], CareError),
+    )
+
+
+def _waits_outside(form: ConsentForm) -> bool:
+    return any(signer.role not in CLINIC_ROLES for signer in form.missing_signers)
+
+
+def _talks(care: Care) -> list[Conversation]:
+    """The newest conversations that say where their patient is answered."""
+    return [talk for talk in list_conversations(care, limit=_MOST_TALKS).items if talk.reply_address]

@@ -1,0 +1,98 @@
+"""Narrowing staff's work lists: by whom a form waits for and by its kind, in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlencode
+
+from flask import url_for
+
+from portal.i18n.gettext import _
+from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
+from portal.services.rules.signing import without_account
+from portal.state.session_records import Person
+from portal.views.consents.labels import kind_word
+
+
+class WaitsFor(StrEnum):
+    """Whose signature is missing, by its name in the query."""
+
+    THEM = "patients"
+    PARTNER = "partners"
+    US = "us"
+    NO_ACCOUNT = "no-account"
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which forms of a list are shown: all, or only those that wait for somebody, or of a kind."""
+
+    waits_for: WaitsFor | None = None
+    kind: ConsentKind | None = None
+
+    @staticmethod
+    def read(args: Mapping[str, str]) -> Narrowing:
+        """Parse the parameters `waits` and `kind`; what isn't known is left out."""
+        waits, kind = args.get("waits", ""), ConsentKind(args.get("kind") or "none")
+        return Narrowing(
+            WaitsFor(waits) if waits in set(WaitsFor) else None,
+            kind if kind.known else None,
+        )
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters."""
+        named = {"waits": self.waits_for, "kind": self.kind}
+        return {name: str(value) for name, value in named.items() if value is not None}
+
+    def address(self, **parameters: str | int) -> str:
+        """The address of a list with these parameters and its own."""
+        return url_for("consents.list") + "?" + urlencode({**parameters, **self.query})
+
+    def __bool__(self) -> bool:
+        return bool(self.query)
+
+    @property
+    def is_about_people(self) -> bool:
+        """Whether it asks for people outside the clinic, who can be called."""
+        return self.waits_for in (WaitsFor.THEM, WaitsFor.PARTNER, WaitsFor.NO_ACCOUNT)
+
+    def fits(self, form: ConsentForm, person: Person) -> bool:
+        """Whether the form is shown to this person."""
+        if self.kind is not None and form.kind != self.kind:
+            return False
+        return self.waits_for is None or _WAITS[self.waits_for](form, person)
+
+
+EVERYTHING = Narrowing()
+
+
+def waits_choices() -> list[tuple[str, str]]:
+    """The choices of whom a form waits for, with their words."""
+    return [
+        ("", _("Anybody")),
+        (WaitsFor.THEM, _("Patients and partners")),
+        (WaitsFor.PARTNER, _("Partners")),
+        (WaitsFor.US, _("The clinic")),
+        (WaitsFor.NO_ACCOUNT, _("People without an account")),
+    ]
+
+
+def kind_choices(forms: Iterable[ConsentForm], chosen: ConsentKind | None) -> list[tuple[str, str]]:
+    """The choices of a kind: those of the forms that wait, and the chosen one."""
+    found = {form.kind for form in forms} | {chosen}
+    return [("", _("All kinds")), *((str(kind), kind_word(kind)) for kind in ConsentKind if kind in found)]
+
+
+def _roles(form: ConsentForm) -> Iterable[SignerRole]:
+    return (signer.role for signer in form.missing_signers)
+
+
+_WAITS: Mapping[WaitsFor, Callable[[ConsentForm, Person], bool]] = {
+    WaitsFor.THEM: lambda form, _person: any(role not in CLINIC_ROLES for role in _roles(form)),
+    WaitsFor.PARTNER: lambda form, _person: SignerRole.PARTNER in _roles(form),
+    WaitsFor.US: lambda form, _person: any(role in CLINIC_ROLES for role in _roles(form)),
+    WaitsFor.NO_ACCOUNT: lambda form, person: bool(without_account(form, person)),
+}
