@@ -33,6 +33,7 @@ from portal.views.conversations.view import Row, waiting_row
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
+from portal.views.first_page import Duty, duties_of, regions_of
 from portal.views.recent import Opened, show_recent
 from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.storage.view import nearness, paid_until, renewal_window
@@ -42,7 +43,6 @@ from portal.web.filters import now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
 from portal.web.pages import Page
-from portal.web.permissions import may
 from portal.web.plan_changes import PlanNotice
 
 T = TypeVar("T")
@@ -306,7 +306,10 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
 
 
 class WorklistPage(Page, template="home/worklist.html"):
-    """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None."""
+    """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None.
+
+    `regions` is their order; `duties` are what is this person's, counted.
+    """
 
     withdrawn: Listed[ConsentForm] | CareError | None = None
     consents: Work | CareError | None = None
@@ -316,7 +319,8 @@ class WorklistPage(Page, template="home/worklist.html"):
     opened: list[Opened] = field(default_factory=list[Opened])
     waiting_rows: list[Row] = field(default_factory=list[Row])
     first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
-    is_messages_first: bool = False
+    regions: tuple[str, ...] = ("consents", "messages", "news")
+    duties: tuple[Duty, ...] = ()
     most: int = _MOST_AT_WORK
     """How many forms, messages and notifications its lists show."""
 
@@ -346,14 +350,16 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
     else:
         heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
         work = work_of(care, heads, person)
+    noted = news if isinstance(news, CareError) else notable(news)
     return WorklistPage(
         withdrawn=withdrawn,
         consents=work,
         home_rows=_first_rows(work),
         messages=talks,
         waiting_rows=_waiting_rows(talks, person),
-        is_messages_first=_is_messages_first(talks, person),
-        news=news if isinstance(news, CareError) else notable(news),
+        regions=regions_of(person, talks),
+        duties=duties_of(person, work, talks, noted),
+        news=noted,
         opened=show_recent(_MOST_OPENED),
         first_steps=first_steps(person),
     )
@@ -362,13 +368,6 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
 def _withdrawn(care: Care) -> Listed[ConsentForm]:
     """The forms withdrawn lately. Whether their treatment is under way isn't in the list of forms, nor asked for."""
     return list_withdrawn(care, now() - timedelta(weeks=_WITHDRAWN_WEEKS))
-
-
-def _is_messages_first(waiting: Waiting | CareError, person: Person) -> bool:
-    """Whether messages come before forms: for those who answer them, and for everyone if one may mean danger."""
-    if isinstance(waiting, CareError):
-        return False
-    return may(person, "message.answer") or any(one.danger for one in waiting.conversations)
 
 
 def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:

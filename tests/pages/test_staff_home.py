@@ -11,7 +11,7 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
 from tests.support.fake_api import ZONE, FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
 
@@ -64,3 +64,65 @@ def test_a_notification_leads_to_what_it_is_about(visitor: SignIn, fake_api: Fak
     assert row.get_text(" ", strip=True).startswith("A new enquiry")
     sent = colin.post(str(row["action"]))
     assert sent.path == "/prospects/e-1/book"
+
+
+# ── what is theirs ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def duties(page: Page) -> dict[str, tuple[str, str]]:
+    """Each of the first page's counted links: its count and address, by its words."""
+    return {
+        link.select("span")[-1].get_text(): (
+            link.select(".duty-count")[0].get_text(strip=True),
+            str(link["href"]),
+        )
+        for link in page.select(".duties a")
+    }
+
+
+def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [form(-40), form(0), form(30)])
+    nora = visitor("nora", "nurse")
+    count, href = duties(nora.get("/"))["Missing until Friday: whom to call"]
+    assert count == "1"
+    rows = nora.get(href).select("tbody tr")
+    assert [row["id"] for row in rows] == ["form-c-0"]
+
+
+@pytest.mark.parametrize(
+    ("role", "first", "words"),
+    [
+        ("nurse", "messages", {"Messages without an answer", "Missing until Friday: whom to call"}),
+        ("physician", "consents", {"Forms for you to sign", "Storage that ends within 60 days"}),
+        ("embryologist", "news", {"Storage that ends within 60 days", "Genetic results that came"}),
+        (
+            "coordinator",
+            "messages",
+            {"Enquiries", "Messages without an answer", "Long overdue: close or chase"},
+        ),
+        ("admin", "news", {"Connections that need you", "How the clinic’s system answers"}),
+    ],
+)
+def test_each_role_begins_with_what_is_its_own(
+    visitor: SignIn, fake_api: FakeApi, role: str, first: str, words: set[str]
+) -> None:
+    one = visitor("somebody", role)
+    page = one.get("/")
+    assert words <= duties(page).keys()
+    regions = [str(region["id"]) for region in page.select("#consents, #messages, #news")]
+    assert regions[0] == first
+    assert len(regions) == len(set(regions)) == 3
+    for _count, href in duties(page).values():
+        assert one.get(href).status == 200, href
+
+
+def test_enquiries_are_counted_and_lead_to_them(visitor: SignIn, fake_api: FakeApi) -> None:
+    about = [
+        Notification(id=f"n-{number}", type="ProspectReceived", title="A new enquiry", entity_type="Prospect")
+        for number in range(2)
+    ]
+    fake_api.gives(LIST_NOTIFICATIONS, [*about, Notification(id="m", type="Other", title="Something else")])
+    count, href = duties(visitor("colin", "coordinator").get("/"))["Enquiries"]
+    assert (count, href) == ("2", "/notifications?unread=1&type=ProspectReceived")

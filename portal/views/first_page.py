@@ -1,0 +1,89 @@
+"""What staff's first page begins with: what is theirs by their role, counted, each a link to exactly that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from flask import url_for
+
+from portal.i18n.gettext import _
+from portal.services.errors import CareError
+from portal.services.listed import Count, Listed
+from portal.services.notifications import Notification
+from portal.state.session_records import Person
+from portal.views.consents.narrowing import Narrowing, WaitsFor
+from portal.views.consents.worklist import Work, WorkList, list_address
+from portal.views.waiting_conversations import Waiting
+from portal.web.permissions import may
+from portal.web.routing import endpoint_at
+
+_OUTSIDE = Narrowing(WaitsFor.THEM)
+_NO_ACCOUNT = Narrowing(WaitsFor.NO_ACCOUNT)
+_FIRST_REGION = {"nurse": "messages", "coordinator": "messages", "embryologist": "news", "admin": "news"}
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Something that is this person's to do; `count` is None where that isn't counted here."""
+
+    words: str
+    href: str
+    count: Count | None = None
+
+
+def regions_of(person: Person, waiting: Waiting | CareError) -> tuple[str, ...]:
+    """Return the regions of a person's first page in order: what their role does comes first, a danger before all."""
+    is_danger = not isinstance(waiting, CareError) and any(one.danger for one in waiting.conversations)
+    role = next((role for role in _FIRST_REGION if role in person.roles), "")
+    first = "messages" if is_danger or may(person, "message.answer") else _FIRST_REGION.get(role, "consents")
+    return (first, *(one for one in ("consents", "messages", "news") if one != first))
+
+
+def duties_of(
+    person: Person,
+    work: Work | CareError,
+    waiting: Waiting | CareError,
+    news: Listed[Notification] | CareError,
+) -> tuple[Duty, ...]:
+    """Return what is theirs, without what their clinic doesn't offer; what couldn't be read has no count."""
+    found: list[Duty] = []
+    if "physician" in person.roles:
+        found.append(_forms(work, _("Forms for you to sign"), WorkList.MINE))
+    if may(person, "message.answer"):
+        count = None if isinstance(waiting, CareError) else waiting.conversations.count
+        found.append(Duty(_("Messages without an answer"), url_for("conversations.inbox"), count))
+    if person.roles & {"nurse", "physician"}:
+        found.append(_forms(work, _("Missing until Friday: whom to call"), WorkList.FRIDAY, _OUTSIDE))
+    if person.roles & {"nurse", "coordinator"}:
+        found.append(_forms(work, _("Forms of people without an account"), WorkList.OPEN, _NO_ACCOUNT))
+    if "coordinator" in person.roles:
+        found.append(_news(news, _("Enquiries"), "Prospect"))
+    if may(person, "embryo.edit"):
+        found.append(Duty(_("Storage that ends within 60 days"), url_for("storage.index", list="ending")))
+    if "embryologist" in person.roles:
+        found.append(_news(news, _("Genetic results that came"), "PGTResult"))
+    if may(person, "system.see"):
+        found.append(_news(news, _("Connections that need you"), "EmrEndpointConfig"))
+        found.append(Duty(_("How the clinic’s system answers"), url_for("clinic_system.show")))
+    if person.roles & {"coordinator", "admin"}:
+        found.append(_forms(work, _("Long overdue: close or chase"), WorkList.OLDER))
+    return tuple(one for one in found if endpoint_at(one.href.partition("?")[0]))
+
+
+def _forms(work: Work | CareError, words: str, which: WorkList, narrowing: Narrowing | None = None) -> Duty:
+    href = list_address(which, narrowing) if narrowing else list_address(which)
+    if isinstance(work, CareError):
+        return Duty(words, href)
+    forms = work.forms_of(which)
+    fitting = forms.where(lambda form: narrowing is None or narrowing.fits(form, work.person))
+    return Duty(words, href, fitting.count)
+
+
+def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Duty:
+    href = url_for("notifications.index", unread=1)
+    if isinstance(news, CareError):
+        return Duty(words, href)
+    found = news.where(lambda one: one.is_about(about))
+    kinds = {one.type for one in found if one.type}
+    return Duty(words, f"{href}&type={quote(kinds.pop())}" if len(kinds) == 1 else href, found.count)
