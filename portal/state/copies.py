@@ -1,8 +1,9 @@
 """What was made for a session, kept for some minutes: documents, so that viewing, saving and printing a PDF renders it once,
 and what was read of the embryos in storage (`portal/views/storage/room.py`).
 
-With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`) and the moves of
-embryos that wait for a second person (`portal/views/storage/first_steps.py`) these are the only clinical records in the
+With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`), the moves of
+embryos that wait for a second person (`portal/views/storage/first_steps.py`) and whom a session has read about
+(`portal/web/known_people.py`) these are the only clinical records in the
 store. Like everything in it they are sealed; only the session that they were made for can find them, and they are deleted when it ends.
 A session has a few slots for documents, in which newer ones replace older ones, and one for the embryos.
 """

@@ -9,11 +9,13 @@ from urllib.parse import urlencode
 
 from flask import url_for
 
+from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
 from portal.services.rules.signing import without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import kind_word
+from portal.web.modules import has_module
 
 
 class WaitsFor(StrEnum):
@@ -81,8 +83,10 @@ def waits_choices() -> list[tuple[str, str]]:
 
 
 def kind_choices(forms: Iterable[ConsentForm], chosen: ConsentKind | None) -> list[tuple[str, str]]:
-    """The choices of a kind: those of the forms that wait, and the chosen one."""
+    """The choices of a kind: those of the forms that wait, and the chosen one; not what the clinic has switched off."""
     found = {form.kind for form in forms} | {chosen}
+    if not has_module(Module.RESULTS):
+        found -= {ConsentKind.GENETIC_TESTING}
     return [("", _("All kinds")), *((str(kind), kind_word(kind)) for kind in ConsentKind if kind in found)]
 
 
