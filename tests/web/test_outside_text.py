@@ -126,6 +126,7 @@ MODULES = (
 
 _OUR_OWN = (
     *("printing/__main__.py", "server/response.py", "connect/needs.py", "services/api.py"),
+    "connect/dialects/documents.py",
     *("views/consents/labels.py", "views/style_guide.py", "web/static.py", "web/templates.py"),
 )
 _OPERATORS = tuple(
@@ -133,6 +134,7 @@ _OPERATORS = tuple(
 )
 _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
+    "connect/dialects/conversions.py",
     *("views/booking/windows.py", "views/notification_settings.py", "signin/client_authentication.py"),
     *(
         "views/protocols/form.py",
