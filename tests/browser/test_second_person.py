@@ -35,6 +35,7 @@ def begin(first: Seen, service: CareService, code: str) -> Seen:
     """Send the move as the first person."""
     signed_by(service.plan, to_discard(service, code))
     first.go(address(code))
+    first.page.locator("#edit > summary").click()
     first.page.get_by_label("Discarded").check()
     asked = go_on(seen(first))
     return read_straw(asked, code)

@@ -83,7 +83,7 @@ def _sign(people: People, plan: Plan) -> Ready:
         "amelia",
         page.form(f"{form}/sign"),
         call=f"POST /api/care/consent-forms/{_id_in(form)}/sign",
-        end="Receipt",
+        end="You’ve signed",
         unsure="We couldn’t confirm your signature yet",
         undone="Nothing was signed",
         values={"signature": "Amelia Hart"},

@@ -67,6 +67,7 @@ class Clinic:
                 scope="ClientelePortal",
                 auth_time=clock.now() - signed_in,
                 amr=["pwd"],
+                acr="sfa",
                 ends_at=clock.now() + timedelta(days=1),
             )
             session.add(grant)
