@@ -28,7 +28,7 @@
     const cutsAcross = ["hidden", "clip"].includes(style.overflowX) && one.scrollWidth > one.clientWidth + 1;
     const cutsDown = ["hidden", "clip"].includes(style.overflowY) && one.scrollHeight > one.clientHeight + 2;
     // A line that says the beginning of what the link opens in full may end in dots.
-    if ((cutsAcross || cutsDown) && one.textContent.trim() && !one.matches(".link-meta, select, textarea") && !hidden(one)) {
+    if ((cutsAcross || cutsDown) && one.textContent.trim() && !one.matches(".link-meta, .wait-names, select, textarea") && !hidden(one)) {
       faults.push(`is cut: ${name(one)}`);
     }
   }
