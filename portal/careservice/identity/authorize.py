@@ -46,6 +46,14 @@ _MOST_PER_NETWORK = 200
 _RETRY_AFTER_SECONDS = 60
 
 
+@bp.errorhandler(RefusedRequest)
+def refuse(refused: RefusedRequest) -> Response:
+    """Send the error to the client if its redirect URI is known to be valid, else show it on a page."""
+    if refused.location is not None:
+        return see_other(refused.location)
+    return page("refused.html", status=400, code=refused.code, description=refused.description)
+
+
 @bp.route("/connect/authorize", methods=["GET", "POST"])
 def authorize() -> Response:
     """Redirect back to the client with a code, at once or after the sign-in page (OpenID Connect Core §3.1.2)."""
@@ -64,8 +72,6 @@ def authorize() -> Response:
         return refuse(repeated(session, request.values))
     except OAuth2Error as error:
         return refuse(RefusedRequest(str(error.error), str(error.description or "")))
-    except RefusedRequest as refused:
-        return refuse(refused)
     return _ask_to_sign_in(session, asked, known)
 
 
@@ -111,13 +117,6 @@ def checked(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest
     except OAuth2Error as error:
         raise refusal(error, asked) from error
     return asked
-
-
-def refuse(refused: RefusedRequest) -> Response:
-    """Send the error to the client if its redirect URI is known to be valid, else show it on a page."""
-    if refused.location is not None:
-        return see_other(refused.location)
-    return page("refused.html", status=400, code=refused.code, description=refused.description)
 
 
 def waiting_request(session: Session, handle: str) -> AuthorizationRequest | None:

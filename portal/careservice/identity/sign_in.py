@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from flask import Response, request, url_for
 from sqlalchemy import select
@@ -36,18 +37,22 @@ from portal.careservice.identity.tables import AuthorizationRequest, Person
 from portal.careservice.settings import current_settings
 
 
+@dataclass(eq=False)
+class TooLate(Exception):
+    """The waiting request is used or expired, or None: another browser's or none at all."""
+
+    waiting: AuthorizationRequest | None
+
+
+bp.register_error_handler(TooLate, lambda error: _too_late(error.waiting))
+
+
 @bp.get("/sign-in")
 def show_sign_in() -> Response:
     """The form, filled in with the client's `login_hint` or else the user name already signed in."""
     session = database.session()
     handle = request.args.get("request", "")
-    waiting = waiting_request(session, handle)
-    if waiting is None or not _is_open(waiting):
-        return _too_late(waiting)
-    try:
-        asked = checked(session, _parameters(waiting))
-    except RefusedRequest as refused:
-        return refuse(refused)
+    _, asked = _waiting(session, handle)
     current = sessions.current(session)
     known = current.person if current is not None and current.person.tenant_id == asked.tenant.id else None
     username = asked.parameters.get("login_hint") or (known.username if known else "")
@@ -62,13 +67,7 @@ def sign_in() -> Response:
     """
     session = database.session()
     handle = request.form.get("request", "")
-    waiting = waiting_request(session, handle)
-    if waiting is None or not _is_open(waiting):
-        return _too_late(waiting)
-    try:
-        asked = checked(session, _parameters(waiting))
-    except RefusedRequest as refused:
-        return refuse(refused)
+    waiting, asked = _waiting(session, handle)
     username = typed_username()
     person = account(session, asked.tenant.id, username)
     attempt = throttle.begin_attempt(session, asked.tenant.id, username)
@@ -91,13 +90,9 @@ def sign_in() -> Response:
 def show_passkey() -> Response:
     """To the same sign-in at the name that passkeys are made for, where this page has another."""
     session = database.session_for_writing()
-    waiting = waiting_request(session, request.args.get("request", ""))
-    if waiting is None or not _is_open(waiting) or passkeys.name() is None:
+    waiting, asked = _waiting(session, request.args.get("request", ""))
+    if passkeys.name() is None:
         return _too_late(waiting)
-    try:
-        asked = checked(session, _parameters(waiting))
-    except RefusedRequest as refused:
-        return refuse(refused)
     return see_other(asked_again_elsewhere(session, asked))
 
 
@@ -106,13 +101,7 @@ def sign_in_with_passkey() -> Response:
     """Check what the browser's passkey signed and redirect back to the client with a code."""
     session = database.session()
     handle = request.form.get("request", "")
-    waiting = waiting_request(session, handle)
-    if waiting is None or not _is_open(waiting):
-        return _too_late(waiting)
-    try:
-        asked = checked(session, _parameters(waiting))
-    except RefusedRequest as refused:
-        return refuse(refused)
+    waiting, asked = _waiting(session, handle)
     try:
         person, passkey = passkeys.owner(
             session, request.form.get("credential", ""), _challenge(handle), asked.tenant.id
@@ -139,14 +128,10 @@ def sign_in_with_code() -> Response:
     """Check the one-time or recovery code and redirect back to the client with an authorization code."""
     session = database.session()
     handle = request.form.get("request", "")
-    waiting = waiting_request(session, handle)
+    waiting, asked = _waiting(session, handle)
     person = _checked_person(session, waiting)
-    if waiting is None or person is None or not _is_open(waiting):
+    if person is None:
         return _too_late(waiting)
-    try:
-        asked = checked(session, _parameters(waiting))
-    except RefusedRequest as refused:
-        return refuse(refused)
     attempt = throttle.begin_attempt(session, person.tenant_id, person.username)
     if isinstance(attempt, throttle.Wait):
         response = _code_page(session, waiting, handle, person, 429, error="wait", seconds=attempt.seconds)
@@ -221,6 +206,14 @@ def _passkey_choice(handle: str) -> dict[str, object]:
         "passkey_options": passkeys.asked_to_sign_in(_challenge(handle)) if is_here else None,
         "account_origin": "" if is_here or passkeys.name() is None else passkeys.origin(),
     }
+
+
+def _waiting(session: Session, handle: str) -> tuple[AuthorizationRequest, ValidatedRequest]:
+    """The open request of this browser, as it came and validated; raises TooLate and RefusedRequest."""
+    waiting = waiting_request(session, handle)
+    if waiting is None or not _is_open(waiting):
+        raise TooLate(waiting)
+    return waiting, checked(session, _parameters(waiting))
 
 
 def _checked_person(session: Session, waiting: AuthorizationRequest | None) -> Person | None:
