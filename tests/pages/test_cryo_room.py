@@ -14,7 +14,7 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.patients import Patient
-from portal.services.storage import EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.storage import UPDATE_EMBRYO_STORAGE, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.state.copies import Copies
 from portal.store import StoreFull
 from portal.views.storage.room import STEP
@@ -212,6 +212,17 @@ def test_what_one_session_read_is_no_other_sessions(visitor: SignIn, fake_api: F
     visitor("elif", "embryologist").get("/storage")
     holds(fake_api, episode("1", embryo("B", "T1")))
     assert codes(visitor("victor", "physician").get("/storage")) == ["B"]
+
+
+def test_after_a_change_without_an_answer_the_room_is_read_anew(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api, episode("1", embryo("A", "T1", "C1", "1", "1")))
+    elif_ = visitor("elif", "embryologist")
+    elif_.get("/storage")
+    page = elif_.get("/storage/A?episode=1")
+    fake_api.loses(UPDATE_EMBRYO_STORAGE)
+    page.form("/storage/A").submit(location_tank="T9", status=None)
+    holds(fake_api, episode("1", embryo("A", "T9", "C1", "1", "1")))
+    assert "T9" in elif_.get("/storage").words
 
 
 def test_a_sheet_to_print_is_one_page(visitor: SignIn, fake_api: FakeApi) -> None:

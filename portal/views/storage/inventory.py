@@ -17,7 +17,7 @@ from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
-from portal.views.storage.room import forget_room
+from portal.views.storage.room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, check_edit, open_form, save_edit
@@ -82,11 +82,10 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
             editing = confirmed
         elif isinstance(values := check_edit(confirmed, embryo), dict) and values["status"] == wanted:
             return _begin(care, person, view, values)
-    result = save_edit(editing, embryo)
+    with changing_room():
+        result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
         return _answer(person, view, moves, result)
-    if result.is_changed:
-        forget_room()
     toast(_("Embryo %(code)s is saved.", code=view.code) if result.is_changed else _("Nothing was changed."))
     return redirect_to(view.href)
 

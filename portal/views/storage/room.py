@@ -10,7 +10,8 @@ embryo's own page, and every change, reads its episode anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 
@@ -165,8 +166,17 @@ def read_on(care: Care) -> Room:
     return replace(known, is_kept=_keep(known))
 
 
+@contextmanager
+def changing_room() -> Generator[None]:
+    """Around a change of an embryo: afterwards the room is read anew, also if nobody knows whether the change happened."""
+    try:
+        yield
+    finally:
+        forget_room()
+
+
 def forget_room() -> None:
-    """Drop what is kept: an embryo was changed, or somebody asks for it anew."""
+    """Drop what is kept."""
     if name := session().name:
         try:
             context().copies.drop(name, ROOM)

@@ -17,7 +17,7 @@ from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
 from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
-from portal.views.storage.room import forget_room
+from portal.views.storage.room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
@@ -109,17 +109,18 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
         return now if now.status == step.wanted else None
 
     try:
-        act_once(
-            Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
-            put,
-            look=look,
-            shows=lambda written: written is not None,
-            event="embryo.update",
-            kind="embryo",
-            id_=embryo.id,
-            is_repeatable=True,
-            also={"first-person": audit.pseudonym_of(step.sub)},
-        )
+        with changing_room():
+            act_once(
+                Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
+                put,
+                look=look,
+                shows=lambda written: written is not None,
+                event="embryo.update",
+                kind="embryo",
+                id_=embryo.id,
+                is_repeatable=True,
+                also={"first-person": audit.pseudonym_of(step.sub)},
+            )
     except Conflict:
         return _nothing_waits(view)
     except Refused as error:
@@ -133,7 +134,6 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
         raise
     with suppress(StoreDown):  # it was for the version before
         forget(embryo.id)
-    forget_room()
     toast(_("Embryo %(code)s is saved.", code=view.code))
     return redirect_to(view.href)
 
