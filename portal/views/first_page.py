@@ -20,7 +20,6 @@ from portal.web.routing import endpoint_at
 
 _OUTSIDE = Narrowing(WaitsFor.THEM)
 _NO_ACCOUNT = Narrowing(WaitsFor.NO_ACCOUNT)
-_FIRST_REGION = {"nurse": "messages", "coordinator": "messages", "embryologist": "news", "admin": "news"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,10 @@ class Duty:
 def regions_of(person: Person, waiting: Waiting | CareError) -> tuple[str, ...]:
     """Return the regions of a person's first page in order: what their role does comes first, a danger before all."""
     is_danger = not isinstance(waiting, CareError) and any(one.danger for one in waiting.conversations)
-    role = next((role for role in _FIRST_REGION if role in person.roles), "")
-    first = "messages" if is_danger or may(person, "message.answer") else _FIRST_REGION.get(role, "consents")
+    if is_danger or may(person, "message.answer"):
+        first = "messages"
+    else:
+        first = "news" if person.roles & {"embryologist", "admin"} else "consents"
     return (first, *(one for one in ("consents", "messages", "news") if one != first))
 
 

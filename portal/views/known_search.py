@@ -9,14 +9,13 @@ from datetime import date
 
 from portal.folding import folded
 from portal.services.people import NO_MATCH, is_near, rank_of
+from portal.views.storage.places import words_of
 from portal.web.filters import long_date
 from portal.web.known_people import KnownEmbryo, KnownPerson
 
 _NOT_DIGITS = re.compile(r"\D")
 _TELEPHONE = re.compile(r"[+(]?[\d\s()./\-\u00a0]{6,}")
 _DATE = re.compile(r"(\d{1,4})[./\-\s](\d{1,2})[./\-\s](\d{1,4})")
-_BETWEEN = re.compile(r"[›>/·,;\s\u00a0]+")
-"""What may stand between the parts of a place that was typed or pasted."""
 _PLACE = re.compile(r"[a-z]{0,3}\d{1,4}")
 _SHORTEST = 6
 """How many digits a telephone number has to have at least: fewer would be a part of many."""
@@ -57,7 +56,7 @@ def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
 
 def is_place(text: str) -> bool:
     """Whether the text can be a place in the store: `T4 C2`."""
-    words = _BETWEEN.split(folded(text).strip())
+    words = words_of(text)
     return 1 < len(words) <= 4 and all(_PLACE.fullmatch(word) for word in words)
 
 
@@ -84,7 +83,7 @@ def _is_embryo(embryo: KnownEmbryo, text: str) -> bool:
     wanted = folded(text).strip()
     if any(map(str.isdigit, wanted)) and folded(embryo.code).startswith(wanted):
         return True
-    return is_place(text) and set(_BETWEEN.split(wanted)) <= set(map(folded, embryo.place))
+    return is_place(text) and set(words_of(text)) <= set(map(folded, embryo.place))
 
 
 def _has_fact(one: KnownPerson, text: str) -> bool:
