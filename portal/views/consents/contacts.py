@@ -113,7 +113,8 @@ class Contacts:
 
     def _of(self, form: ConsentForm, signer: Signer) -> tuple[str, str]:
         """Telephone and e-mail, empty where they aren't known."""
-        if known := self.people.get((form.episode_id or "", signer.person_id or "")):
+        known = self.people.get((form.episode_id or "", signer.person_id)) if signer.person_id else None
+        if known:
             return known.phone, known.email
         address = self.addresses.get(form.patient_id or "") if signer.role is SignerRole.PATIENT else None
         return (address.sms or "", address.email or "") if address and form.episode_id is None else ("", "")

@@ -10,12 +10,13 @@ from functools import cache
 from typing import Any, cast
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from portal.config.tenants import Side
 from portal.services.consents import OPEN_STATUSES, list_open_consents
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import Page as Records
 from portal.services.errors import Invalid, Unavailable
@@ -24,6 +25,7 @@ from portal.views import consents as consents_views
 from portal.views.consents import contacts, worklist
 from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
+from portal.web.known_people import KnownPerson
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 from tests.support.signing import NAMES, fresh_form
 from tests.support.stack import PortalThread
@@ -383,6 +385,19 @@ def test_people_to_call_come_with_number_neutral_mail_and_missing_account(
     assert "no account yet" in page.words
     assert "no number known" in page.words
     assert not nora.get("/consents?list=open").select("main a[href^='tel:']"), "nothing is read unasked"
+
+
+def test_a_signer_who_isnt_known_yet_has_nobodys_number() -> None:
+    nobody = msgspec.convert(
+        ["", "e-1", "", "Daniel Hart", "", None, "", "+447700900182", "", [], "", False, [], 0.0], KnownPerson
+    )
+    known = contacts.Contacts({("e-1", ""): nobody}, {}, frozenset(), is_asked=True)
+    signer = Signer(role=SignerRole.PATIENT, name="Amelia Hart")
+    form = ConsentForm(
+        id="c", title="", status=ConsentStatus.PENDING, episode_id="e-1", required_signers=(signer,)
+    )
+    (awaited,) = known.of(form, person("nora", Side.STAFF))
+    assert (awaited.number, awaited.lacks) == ("", "unknown")
 
 
 def test_a_treatment_that_cant_be_read_is_said_where_the_number_is_missing(
