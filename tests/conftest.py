@@ -12,7 +12,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
-from tests.support import resolver
+from tests.support import compiled, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
 from tests.support.hostile import CountingProxy
@@ -61,6 +61,13 @@ class ByFile(LoadFileScheduling):
         if walk := re.search(r"/test_every_page\.py::\w+\[(\w+)", nodeid):
             return f"{file} {walk[1]}"
         return "large" if "/large/" in file else file
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_templates() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        compiled.share(patch)
+        yield
 
 
 @pytest.fixture(scope="session")
