@@ -1,0 +1,182 @@
+"""Every act: what its form sends to the API, and what the audit record says of it, in `facts/acts.txt`.
+
+One act at least for each row of the API that changes something, over the fake API: a member left out of what is sent, sent
+under another's name or to another record, and an audit line gone, doubled or about something else is a line that differs.
+After a change that is meant, WRITE_FACTS=1 writes the file anew; read the difference.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from portal.services.api import AnyEndpoint
+from portal.services.cases import UPDATE_CASE
+from portal.services.consents import CREATE_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
+from portal.services.conversations import (
+    ARCHIVE_CONVERSATIONS,
+    ARCHIVE_MESSAGE,
+    LIST_CONVERSATIONS,
+    RESTORE_MESSAGE,
+)
+from portal.services.directories import MOVE_DIRECTORY
+from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
+from portal.services.endpoints import ALL
+from portal.services.notifications import UPDATE_NOTIFICATION_SETTINGS, UPDATE_NOTIFICATIONS
+from portal.services.patients import UPDATE_PATIENT
+from portal.services.prospects import BOOK_WINDOW, MERGE_PROSPECTS
+from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL
+from portal.services.relationships import DELETE_RELATIONSHIP
+from portal.services.storage import UPDATE_EMBRYO_STORAGE
+from tests.pages import test_facts as facts
+from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE, PENDING, TALK, UNDER_TREATMENT
+from tests.support.facts import Answers
+from tests.support.fake_api import ZONE, FakeApi, Sent, samples
+from tests.support.in_process import InProcess
+from tests.support.visitor import Form, Page
+
+portal = facts.portal
+_MOST_STEPS = 5
+_MADE_BY_CHANCE = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[A-Za-z0-9_-]{32,}\b")
+
+
+@dataclass(frozen=True)
+class Act:
+    """Whose form stands at which page; what is filled in on the way, and what the API answers instead of its samples."""
+
+    row: AnyEndpoint
+    who: str
+    at: str
+    form: str
+    filled: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[AnyEndpoint, object] = field(default_factory=dict)
+
+
+TIE = f"/relationships/{EPISODE['relationships'][0]['id']}"
+PATIENT = f"/patients/{EPISODE['patient']['id']}"
+CASE = f"/cases/{EPISODE['case']['id']}"
+ARCHIVED = {
+    LIST_CONVERSATIONS: facts.changed(
+        LIST_CONVERSATIONS,
+        messages=[
+            {**message, "isArchived": True} for message in samples(LIST_CONVERSATIONS)["items"][0]["messages"]
+        ],
+    )
+}
+PLAN = {
+    READ_PROTOCOL: {
+        **UNDER_TREATMENT[READ_PROTOCOL],
+        "medications": [
+            {**medication, "isTrigger": False} for medication in UNDER_TREATMENT[READ_PROTOCOL]["medications"]
+        ],
+    }
+}
+FOLDER = f"/directories/{EPISODE['documents']['directories'][0]['id']}"
+ACTS = (
+    Act(
+        CREATE_CONSENT, "nora", "/consents/new?copy=c-1", "/consents/new", {"title": "Another form"}, IN_FORCE
+    ),
+    Act(SIGN_CONSENT, "amelia", "/consents/c-1/sign", "/sign", {"signature": "Amelia 1"}, PENDING),
+    Act(REVOKE_CONSENT, "amelia", "/consents/c-1/revoke", "/revoke", {"reason": "No."}, IN_FORCE),
+    Act(CREATE_PROTOCOL, "victor", "/protocols/new?copy=p-1", "/protocols/new", {"name": "Another"}, PLAN),
+    Act(UPDATE_PROTOCOL, "victor", "/protocols/p-1/edit", "/protocols/", {"name": "Changed"}, PLAN),
+    Act(UPDATE_PROTOCOL, "victor", "/protocols/p-1", "/status", {}, UNDER_TREATMENT),
+    Act(UPDATE_PATIENT, "nora", f"{PATIENT}/edit?episode=e-1", PATIENT, {"address_line1": "1 Quay"}, HERS),
+    Act(UPDATE_PATIENT, "amelia", "/me", "/me", {"address_line2": "2 Quay"}, HERS),
+    Act(UPDATE_CASE, "victor", f"{CASE}/edit?episode=e-1", CASE, {"title": "Changed"}, HERS),
+    Act(DELETE_RELATIONSHIP, "amelia", f"{TIE}/remove?episode=e-1", TIE, {}, HERS),
+    Act(UPDATE_EMBRYO_STORAGE, "amelia", f"{EMBRYO}/leave-open?episode=e-1", EMBRYO, {}, HERS),
+    Act(UPDATE_EMBRYO_STORAGE, "elif", f"{EMBRYO}?episode=e-1", EMBRYO, {"location_cane": "7"}, HERS),
+    Act(DELETE_EMR_ENDPOINT, "ada", "/emr-endpoints/m-1/remove", "/emr-endpoints/m-1", {"typed": "m-1"}),
+    Act(MOVE_DIRECTORY, "nora", f"{FOLDER}/move?episode=e-1", FOLDER),
+    Act(ARCHIVE_MESSAGE, "nora", TALK, "/archive"),
+    Act(RESTORE_MESSAGE, "nora", f"{TALK}?archived=1", "/restore", {}, ARCHIVED),
+    Act(ARCHIVE_CONVERSATIONS, "nora", f"{TALK}/archive", f"{TALK}/archive"),
+    Act(UPDATE_NOTIFICATIONS, "amelia", "/notifications", "/notifications/read"),
+    Act(UPDATE_NOTIFICATION_SETTINGS, "amelia", "/notifications/settings", "/notifications/settings"),
+    Act(MERGE_PROSPECTS, "colin", "/prospects/s-1/merge?merge=s-2", "/prospects/s-1/merge"),
+    Act(BOOK_WINDOW, "colin", "/prospects/s-1/book?from=2026-11-30", "/prospects/s-1/book"),
+)
+
+TICKED = (SIGN_CONSENT, REVOKE_CONSENT)
+"""Acts that are only possible with every box ticked."""
+
+
+def test_every_row_that_changes_something_has_an_act() -> None:
+    assert {act.row for act in ACTS} == {row for row in ALL if not row.is_safe}
+
+
+def test_each_act_sends_what_was_filled_in_and_leaves_its_audit_line(
+    portal: InProcess, fake_api: FakeApi
+) -> None:
+    told: list[str] = []
+    for act in ACTS:
+        told += [*_done(portal, fake_api, act), ""]
+    facts.compare("acts", told)
+
+
+def _done(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
+    """Yield who does what, the calls that change something, and the audit lines of the last step."""
+    fake_api.forget()
+    for row, answer in act.answers.items():
+        fake_api.gives(row, answer)
+    page = portal.visitor(act.who, facts.ROLES.get(act.who, "patient")).get(act.at)
+    for _ in range(_MOST_STEPS):
+        portal.audited()
+        page = _step(page, act)
+        if fake_api.sent(act.row):
+            break
+    answers = Answers(fake_api.told, ZONE)
+    yield f"== {act.who} {answers.named(act.at)}"
+    for call in fake_api.calls:
+        if not call.row.is_safe:
+            yield from _lines(call, answers)
+    assert fake_api.sent(act.row), f"{act.at} didn't lead to {act.row}: {page.url} {page.words[:500]}"
+    yield from sorted(facts.audited(portal, answers))
+
+
+def _step(page: Page, act: Act) -> Page:
+    """Send the next form as it stands, the first choice taken where there is none."""
+    form = next(
+        form
+        for element in page.select('main form[method="post"]')
+        if act.form in urlsplit((form := page.form(element)).action).path
+    )
+    return form.submit(
+        status=None, check_all=act.row in TICKED, **_first_choices(form), **_wanted(form, act.filled)
+    )
+
+
+def _first_choices(form: Form) -> dict[str, str]:
+    chosen = {name for name, value in form.fields() if value}
+    radios = form.element.select("input[type=radio]:not([disabled])")
+    options = form.element.select("select option[value]:not([value=''])")
+    offered = [(str(option.find_parent("select")["name"]), option) for option in options]
+    offered += [(str(radio["name"]), radio) for radio in radios]
+    return {name: str(choice["value"]) for name, choice in reversed(offered) if name not in chosen}
+
+
+def _wanted(form: Form, filled: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in filled.items() if form.element.select_one(f"[name={name}]")}
+
+
+def _lines(call: Sent, answers: Answers) -> Iterator[str]:
+    """Yield the call, and its query and body, a member a line; what is made by chance is left out."""
+    yield f"{call.row.method} {answers.named(call.path)}"
+    for name, value in sorted(_leaves({**call.query, **(call.body or {})})):
+        yield f"  {name}: {answers.named(_MADE_BY_CHANCE.sub('…', value))}"
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    match value:
+        case dict():
+            for name, inner in value.items():
+                yield from _leaves(inner, f"{path}.{name}" if path else str(name))
+        case list() if value:
+            for number, inner in enumerate(value, 1):
+                yield from _leaves(inner, f"{path} {number}")
+        case _:
+            yield path, value if isinstance(value, str) else json.dumps(value)
