@@ -284,6 +284,8 @@ def test_a_visitors_input_never_becomes_a_label(portal: PortalThread) -> None:
 
 
 def test_a_worker_without_a_free_descriptor_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raising would end the worker's loop."""
+
     def none_left(_path: Path) -> str:
         raise OSError(errno.EMFILE, "Too many open files")
 

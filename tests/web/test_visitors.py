@@ -113,6 +113,7 @@ def test_another_visitors_form_token_is_refused_in_a_session(portal: PortalThrea
 
 
 def test_form_tokens_survive_a_key_rotation(portal: PortalThread) -> None:
+    """`choose` fails where a token is refused."""
     from portal.demo.stack import Plan
     from tests.support.stack import SECRETS, free_port
     from tests.support.stack import PortalThread as Other
