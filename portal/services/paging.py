@@ -65,10 +65,12 @@ def _in_pieces(
     begins = at = skip - skip % size
     items: list[T] = []
     unreadable: list[str] = []
+    deleted = 0
     page, may_go_on = first or read(at, size), True
     for _piece in range(_MOST_PIECES):
         items += page.items
         unreadable += page.unreadable
+        deleted += page.deleted
         at += page.received
         is_end = page.received < size if page.total_count is None else at >= page.total
         if is_end or page.received < size or at >= skip + limit:
@@ -76,12 +78,10 @@ def _in_pieces(
             break
         page = read(at - at % size, size)
     shown = tuple(items[skip - begins :][:limit])
+    whole = structs.replace(page, items=shown, unreadable=tuple(unreadable), deleted=deleted)
     if page.total_count is not None:
-        return structs.replace(page, items=shown, unreadable=tuple(unreadable))
-    total = at + may_go_on
-    return structs.replace(
-        page, items=shown, unreadable=tuple(unreadable), total_count=total, is_counted=not may_go_on
-    )
+        return whole
+    return structs.replace(whole, total_count=at + may_go_on, is_counted=not may_go_on)
 
 
 _MOST_PIECES = 40

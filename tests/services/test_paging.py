@@ -93,3 +93,13 @@ def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:
     page = read_page(read, 0, 200)
     assert len(asked) <= 42
     assert not page.listed.is_whole
+
+
+def test_deleted_records_are_counted_over_all_pieces():
+    def read(skip: int, limit: int) -> Page[int]:
+        kept = tuple(one for one in range(skip, min(skip + 2, 5)) if one != 1)
+        return Page(items=kept, total_count=5, deleted=int(skip == 0))
+
+    whole = read_page(read, 0, 25, 2)
+    assert (whole.items, whole.received, whole.count) == ((0, 2, 3, 4), 5, Count(4))
+    assert read_every_page(lambda skip, limit: read_page(read, skip, limit, 2)) == Listed((0, 2, 3, 4))
