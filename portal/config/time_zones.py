@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -51,7 +52,7 @@ def time_zones() -> frozenset[str]:
 
 def zones_offered(clinic: ZoneInfo, chosen: str) -> list[str]:
     """The names to choose from: the clinic's zone, the chosen one if there is such a zone, and usual ones."""
-    known = [chosen] if chosen in time_zones() else []
+    known = [chosen] if zone_named(chosen) else []
     return list(dict.fromkeys((clinic.key, *known, *_USUAL)))
 
 
@@ -59,6 +60,21 @@ def zone_named(name: str | None) -> ZoneInfo | None:
     """The zone of that name; None if there is none."""
     found = name if name in time_zones() else _windows_zones().get(name or "")
     return ZoneInfo(found) if found else None
+
+
+@cache
+def windows_name(zone: str) -> str | None:
+    """The name that Windows gives the zone, or one with the same times; None if there is none, or no such zone."""
+    usual = {iana: name for name, iana in _windows_zones().items()}
+    if zone in usual or zone not in time_zones():
+        return usual.get(zone)
+    return next((name for iana, name in usual.items() if _offsets(iana) == _offsets(zone)), None)
+
+
+@cache
+def _offsets(zone: str) -> tuple[timedelta | None, ...]:
+    """The zone's offsets from UTC in a year of its present rules."""
+    return tuple(datetime(2030, month, 15, tzinfo=ZoneInfo(zone)).utcoffset() for month in range(1, 13))
 
 
 @cache

@@ -34,6 +34,10 @@ class Adapter:
         """Return the query's parameters, by the API's names."""
         return query or {}
 
+    def posted(self, endpoint: AnyEndpoint, query: Query | None) -> bytes | None:
+        """Return the body of a read that is posted, which has its parameters; None if the address has them."""
+        return None
+
     needs_answers: ClassVar[bool] = False
     """Whether `sent` needs the answers that came."""
 

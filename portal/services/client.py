@@ -380,11 +380,14 @@ class Care:
         if not is_declared(endpoint):
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
         limits = self.limits()
+        address = self.address(endpoint, query, ids)
+        if endpoint.is_safe and (posted := self.adapter.posted(endpoint, query)) is not None:
+            payload, address = posted, address.partition("?")[0]
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
         return Call(
             self.adapter.method(endpoint),
-            self.address(endpoint, query, ids),
+            address,
             headers,
             payload,
             connect_timeout=limits.connect,

@@ -242,5 +242,6 @@ def _channel_words(channel: str) -> str:
 
 
 def _zone_words(name: str) -> str:
-    place = get_timezone_location(name, locale=language(), return_city=True)
+    zone = zone_named(name)
+    place = zone and get_timezone_location(zone.key, locale=language(), return_city=True)
     return f"{place} ({name})" if place and name != "UTC" else name

@@ -39,7 +39,7 @@ from tests.support.in_process import InProcess
 from tests.support.visitor import Form, Page
 
 portal = facts.portal
-_MOST_STEPS = 5
+MOST_STEPS = 5
 _MADE_BY_CHANCE = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[A-Za-z0-9_-]{32,}\b")
 
 
@@ -124,9 +124,9 @@ def _done(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
     for row, answer in act.answers.items():
         fake_api.gives(row, answer)
     page = portal.visitor(act.who, facts.ROLES.get(act.who, "patient")).get(act.at)
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         portal.audited()
-        page = _step(page, act)
+        page = step(page, act)
         if fake_api.sent(act.row):
             break
     answers = Answers(fake_api.told, ZONE)
@@ -138,7 +138,7 @@ def _done(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
     yield from sorted(facts.audited(portal, answers))
 
 
-def _step(page: Page, act: Act) -> Page:
+def step(page: Page, act: Act) -> Page:
     """Send the next form as it stands, the first choice taken where there is none."""
     form = next(
         form

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from portal.connect.dialects.reading import SOURCE, Reading, at_path, names_person_once
+from portal.connect.dialects.paths import MISSING, at_path, put_over
+from portal.connect.dialects.reading import SOURCE, Reading, names_person_once
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import family, record_of
-from portal.connect.dialects.writing import Writing, put
+from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.api import AnyEndpoint
 from portal.services.changes import Members, counterpart, members_in, rows_in
 from portal.services.errors import BadResponse
 from portal.services.members import Member, members_of
-
-_MISSING = object()
 
 
 class Came:
@@ -50,20 +49,25 @@ class Came:
         kept: dict[str, object] = {}
         for name, value in body.items():
             path = self._rules.name_of(sent, name).split(".")
-            came = _at(raw, path)
+            came = at_path(raw, path, MISSING)
             member = members.get(name)
             if held is not None and name in held and held[name] == value:
-                if came is not _MISSING:
-                    put(kept, path, came)
-            elif member is not None and member.nested and came is not _MISSING:
-                put(kept, path, self._within(member, value, record.get(name), came, at_path(written, path)))
+                if came is not MISSING:
+                    put_over(kept, path, came, raw)
+            elif member is not None and member.nested and came is not MISSING:
+                put_over(
+                    kept,
+                    path,
+                    self._within(member, value, record.get(name), came, at_path(written, path)),
+                    raw,
+                )
             else:
-                put(kept, path, self._changed_text(came, at_path(written, path), value))
+                put_over(kept, path, self._changed_text(came, at_path(written, path), value), raw)
         if self._rules.people and names_person_once(self._rules, sent):
             path = self._rules.name_of(sent, "lastName").split(".")
             if at_path(raw, path) is not None and held is not None:
                 is_same = all(held.get(one) == body.get(one) for one in ("firstName", "lastName"))
-                put(kept, path, at_path(raw if is_same else written, path))
+                put_over(kept, path, at_path(raw if is_same else written, path), raw)
         return kept
 
     def _within(self, member: Member, value: object, held: object, came: object, written: object) -> object:
@@ -140,12 +144,3 @@ def _plain(value: object) -> object:
         given = cast("dict[str, object]", value)
         return {name: _plain(one) for name, one in given.items() if name != SOURCE}
     return [_plain(one) for one in cast("list[object]", value)] if isinstance(value, list) else value
-
-
-def _at(raw: object, path: list[str]) -> object:
-    """The value at a path, also null; `_MISSING` if it never came."""
-    for name in path:
-        if not isinstance(raw, dict) or name not in raw:
-            return _MISSING
-        raw = cast("dict[str, object]", raw)[name]
-    return raw

@@ -120,6 +120,19 @@ def _to_half_days(value: object) -> object:
     return f"{hour % 12 or 12}:{found[2]} {'PM' if hour >= 12 else 'AM'}"
 
 
+def _from_reference(before: str) -> Convert:
+    """The function that takes an id out of a reference or an address; one to a record of another kind stays as it is."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        address, is_there, id_ = value.rpartition(before or "/")
+        is_its = is_there and (not address or not before or address.endswith("/"))
+        return id_ if is_its else value
+
+    return read
+
+
 KINDS: Mapping[str, Kind] = {
     "times": Kind(
         "a number",
@@ -153,6 +166,14 @@ KINDS: Mapping[str, Kind] = {
         _read_form,
         _write_form,
         replaces=True,
+    ),
+    "reference": Kind(
+        "an id",
+        lambda member: member.is_id,
+        'the text before it, such as "Patient/"',
+        lambda before, _member: isinstance(before, str),
+        lambda before, _member, _zone: _from_reference(before),
+        lambda before, _member, _zone: lambda id_: f"{before}{id_}" if isinstance(id_, str | int) else id_,
     ),
     "clock": Kind(
         "text",

@@ -14,7 +14,8 @@ import msgspec
 from portal.connect.dialects.came import Came
 from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.reading import Reading, at_path, is_marked
+from portal.connect.dialects.paths import at_path
+from portal.connect.dialects.reading import Reading, is_marked
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
@@ -73,6 +74,13 @@ class Dialect(Adapter):
             endpoint.method, endpoint.method
         )
 
+    def posted(self, endpoint: AnyEndpoint, query: Query | None) -> bytes | None:
+        """The parameters of a read that is posted, as the members of its body."""
+        if self.method(endpoint) == "GET":
+            return None
+        given = {name: one for name, one in self.query(endpoint, query).items() if one is not None}
+        return self._encoded(self._writing.enclosed(given))
+
     needs_answers = True
 
     def sent(
@@ -105,8 +113,11 @@ class Dialect(Adapter):
             )
             plain = without_empty(endpoint, plain, before)
         translated = self._writing.body(endpoint, plain) if over is None else self._writing.enclosed(over)
-        written = decoding.encode(translated)
-        return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
+        return self._encoded(translated), headers
+
+    def _encoded(self, body: object) -> bytes:
+        written = decoding.encode(body)
+        return codecs.BOM_UTF8 + written if self.rules.bom else written
 
     @property
     def has_etags(self) -> bool:

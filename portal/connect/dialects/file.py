@@ -113,6 +113,7 @@ class _Reader(TableReader):
             envelopes=self._texts(envelopes, "envelopes", "answers"),
             sent_envelopes=self._sent_envelopes(envelopes),
             items=self._text(lists, "lists", "items"),
+            record=self._text(lists, "lists", "record"),
             total=self._text(lists, "lists", "total"),
             unread=self._text(lists, "lists", "unread"),
             paging=self._one_of(lists, "lists", "paging", "offset", ["offset", "page"]),
@@ -129,6 +130,7 @@ class _Reader(TableReader):
             no_text=self._none(values, "values"),
             numbers=self._one_of(values, "values", "numbers", "number", ["number", "text", "comma"]),
             ids_as_numbers=self._one_of(values, "values", "ids", "text", ["text", "number"]) == "number",
+            windows_zones=self._one_of(values, "values", "zones", "iana", ["iana", "windows"]) == "windows",
             by_language=self._languages(values),
             truth=self._truth(values),
             files=self._files(self._table(document, "files")),
@@ -159,13 +161,17 @@ class _Reader(TableReader):
         return found
 
     def _methods(self, table: Table) -> dict[str, str]:
-        calls = {f"{endpoint.method} {endpoint.template}" for endpoint in ALL if not endpoint.is_safe}
+        calls = {f"{endpoint.method} {endpoint.template}" for endpoint in ALL}
         known = {*calls, *(one.partition(" ")[0] for one in calls)}
         for ours, theirs in table.items():
             if ours not in known:
-                self.fault(("methods", ours), f"is neither POST, PUT, DELETE nor an act{near(ours, known)}")
+                self.fault(
+                    ("methods", ours), f"is neither GET, POST, PUT, DELETE nor a call{near(ours, known)}"
+                )
+            elif ours.startswith("GET") and theirs != "POST":
+                self.fault(("methods", ours), "must be POST: a read is either GET or posted")
             elif theirs not in _METHODS:
-                self.fault(("methods", ours), f"must be one of {', '.join(_METHODS)}: reads are always GET")
+                self.fault(("methods", ours), f"must be one of {', '.join(_METHODS)}")
         return {ours: theirs for ours, theirs in table.items() if ours in known and isinstance(theirs, str)}
 
     def _fixed_query(self, table: Table) -> dict[str, dict[str, str]]:
@@ -186,15 +192,17 @@ class _Reader(TableReader):
     def _conversions(self, table: Table) -> dict[str, Conversion]:
         found: dict[str, Conversion] = {}
         for name, given in table.items():
-            where, member = ("convert", name), self._member_named(name)
+            where, members = ("convert", name), self._members_named(name)
             entry: Table = cast("Table", given) if isinstance(given, dict) else {}
             kind = KINDS.get(next(iter(entry), ""))
+            member = next((one for one in members if kind and not kind.fits(one)), next(iter(members), None))
             if member is None:
                 self.fault(where, f"isn't a member of a record{near(name, self._all_members())}")
             elif kind is None or len(entry) != 1:
                 self.fault(where, f"must be one of {', '.join(f'{{ {one} = … }}' for one in KINDS)}")
             elif not kind.fits(member):
-                self.fault(where, f"{next(iter(entry))} is for {kind.of}, which {name} isn't")
+                named = f"{member.record}.{member.name}"
+                self.fault(where, f"{next(iter(entry))} is for {kind.of}, which {named} isn't")
             elif not kind.takes(next(iter(entry.values())), member):
                 self.fault(where, f"{next(iter(entry))} must be {kind.words}")
             else:
@@ -208,6 +216,13 @@ class _Reader(TableReader):
         record, _, member = name.partition(".")
         shape = records().get(record)
         return next((one for one in members_of(shape) if one.name == member), None) if shape else None
+
+    def _members_named(self, name: str) -> list[Member]:
+        """The member of that name ("Patient.id"), or all of it in every record ("patientId")."""
+        if "." in name:
+            one = self._member_named(name)
+            return [one] if one else []
+        return [one for shape in records().values() for one in members_of(shape) if one.name == name]
 
     def _all_members(self) -> list[str]:
         return [f"{record}.{one.name}" for record, shape in records().items() for one in members_of(shape)]

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from portal import parse
+from portal.config.time_zones import windows_name, zone_named
 from portal.dates import in_zone
 
 Convert: TypeAlias = Callable[[object], object]
@@ -178,6 +179,21 @@ def number_with_comma(value: object) -> object:
     """Convert a number to a string with a decimal comma."""
     text = number_as_text(value)
     return text.replace(".", ",") if isinstance(text, str) and text is not value else text
+
+
+ZONE = "timeZone"
+"""The members that hold a time zone's name."""
+
+
+def zone_from_windows(value: object) -> object:
+    """The IANA name of a time zone that Windows names."""
+    zone = zone_named(value) if isinstance(value, str) else None
+    return zone.key if zone else value
+
+
+def zone_for_windows(value: object) -> object:
+    """The name that Windows gives a time zone, if it has one."""
+    return windows_name(value) or value if isinstance(value, str) else value
 
 
 def id_as_number(value: object) -> object:

@@ -38,7 +38,8 @@ DECLARED: tuple[Key, ...] = (
     Key(
         "methods",
         'the method of all calls of a kind, or of one: `PUT = "PATCH"`, `"PUT /api/care/cases/{id}" = "POST"`. A `PATCH` '
-        "sends only what was changed, and the stamp",
+        'sends only what was changed, and the stamp. Reads that are posted, `GET = "POST"`, have their parameters in the body; '
+        "ids stay in the address",
         "as specified",
         '{ PUT = "PATCH" }',
     ),
@@ -79,9 +80,10 @@ DECLARED: tuple[Key, ...] = (
     Key(
         "members",
         'a member\'s name in every record (`concurrencyStamp = "row_version"`) or in one (`[members.Patient]`); dots lead '
-        'into objects, read and sent: `"demographics.born"`; `!` before it means that it says the opposite: '
+        'into objects, read and sent: `"demographics.born"`, and into lists by place or by another member: '
+        '`"name.0.family"`, `"telecom.system=phone.value"`; `!` before it means that it says the opposite: '
         '`verified = "!Preliminary"`. A record\'s table also holds for what is sent to make or change it (`ConsentForm` '
-        'for `ConsentDraft`). `[members."Notification.data"]` is for the data of notifications',
+        'for `ConsentDraft`) and for its extracts in an episode (`ConsentBrief`, `PgtBrief`), unless they have one of their own. `[members."Notification.data"]` is for the data of notifications',
         "by style",
         "",
     ),
@@ -92,7 +94,8 @@ DECLARED: tuple[Key, ...] = (
         '`"Medication.startDay" = { plus = 1 }` (days count from 0), '
         '`"Medication.endDay" = { length_from = "startDay" }` (a number of days), '
         '`"Appointment.start" = { form = "dd.MM.yyyy HH:mm" }` (another format than `times`), '
-        '`"Medication.time" = { clock = 12 }` ("8:30 PM")',
+        '`"Medication.time" = { clock = 12 }` ("8:30 PM"), '
+        '`patientId = { reference = "Patient/" }` (an id with text before it, or an address that ends so; here in every record)',
         "none",
         '{ "PgtResult.mosaicPercent" = { times = 100 } }',
     ),
@@ -115,6 +118,12 @@ DECLARED: tuple[Key, ...] = (
         'path of a list\'s records, from the root or within the envelope: `"data.rows"`',
         "`items` in the envelope, or the bare list",
         '"data.rows"',
+    ),
+    Key(
+        "lists.record",
+        'path of a record in each item of a list, if it is enclosed: `"resource"`',
+        "the item itself",
+        '"resource"',
     ),
     Key("lists.total", "path of the total count", "`totalCount`", '"data.count"'),
     Key("lists.unread", "path of the count of unread notifications", "`unreadCount`", '"data.unread"'),
@@ -200,6 +209,12 @@ DECLARED: tuple[Key, ...] = (
         'the values for true and false: `["Y", "N"]`, `[1, 0]`',
         "true, false",
         '["Y", "N"]',
+    ),
+    Key(
+        "values.zones",
+        "names of time zones: `iana`, or `windows` (`W. Europe Standard Time`); both are read",
+        "`iana`",
+        '"windows"',
     ),
     Key(
         "values.ids",

@@ -5,7 +5,7 @@ A function is built once for each record. Invalid values stay unchanged, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from msgspec import inspect
@@ -14,6 +14,7 @@ from portal.connect.dialects import forms
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
 from portal.connect.dialects.forms import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.paths import at_path
 from portal.connect.dialects.rules import Code, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
@@ -146,6 +147,8 @@ class Reading:
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
         convert = self._of_type(member.value_type, names)
+        if self.rules.windows_zones and member.name == forms.ZONE:
+            convert = forms.zone_from_windows
         if member.is_text and self.rules.by_language and not member.is_id:
             convert = both(self._in_language, convert)
         if member.is_text and member.is_nullable:
@@ -232,6 +235,7 @@ class Reading:
         total = (rules.total or style("totalCount")).split(".")
         unread = (rules.unread or style("unreadCount")).split(".")
         items = rules.items.split(".") if rules.items else None
+        within = rules.record.split(".") if rules.record else ()
         usual = style("items")
         number, keeps_unknown = self._number, self.keeps_unknown
         deleted = rules.deleted
@@ -249,6 +253,8 @@ class Reading:
                 # Without a list there is nothing to separate; validation names the member.
                 return {} if given is None else {"items": given}
             came = cast("list[object]", given)
+            if within:
+                came = [at_path(one, within) or one for one in came]  # one without a record can't be read
             kept = [one for one in came if not is_marked(one, deleted)] if deleted else came
             page: dict[str, object] = {"items": [None if one is None else record(one) for one in kept]}
             if len(kept) < len(came):
@@ -306,19 +312,6 @@ def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
     if rules.enumeration_style == "integers":
         return (place + rules.first_integer, name)
     return (STYLES[rules.enumeration_style](name), name)
-
-
-def at_path(value: object, path: Sequence[str]) -> object:
-    """The value at a path of members, or None. In a list, a number is an index."""
-    for name in path:
-        if value.__class__ is dict:
-            value = cast("dict[str, object]", value).get(name)
-        elif value.__class__ is list and name.isdecimal():
-            items = cast("list[object]", value)
-            value = items[int(name)] if int(name) < len(items) else None
-        else:
-            return None
-    return value
 
 
 def _by_table(table: dict[Code, str]) -> Convert:

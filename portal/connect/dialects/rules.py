@@ -66,6 +66,7 @@ class Rules:
     envelopes: tuple[str, ...] = ()
     sent_envelopes: tuple[str, ...] = ()
     items: str | None = None
+    record: str | None = None
     total: str | None = None
     unread: str | None = None
     paging: str = "offset"
@@ -85,6 +86,7 @@ class Rules:
     no_text: frozenset[Code] = frozenset()
     numbers: str = "number"
     ids_as_numbers: bool = False
+    windows_zones: bool = False
     by_language: Mapping[str, str] = field(default_factory=dict[str, str])
     truth: tuple[Code, Code] | None = None
     files: FileRules = field(default_factory=FileRules)
@@ -101,9 +103,9 @@ class Rules:
 
     def of_member(self, shape: type, member: str) -> tuple[Conversion | None, bool]:
         """How a member's value differs, and whether it says the opposite."""
-        names = [f"{record}.{member}" for record in family(shape)]
+        names = [*(f"{record}.{member}" for record in family(shape)), member]
         conversion = next((self.conversions[one] for one in names if one in self.conversions), None)
-        return conversion, member in self.inverted or any(one in self.inverted for one in names)
+        return conversion, any(one in self.inverted for one in names)
 
     def table_of(self, *names: str) -> Mapping[str, tuple[Code, ...]]:
         """The codes of the first of these enumerations or members that has any."""

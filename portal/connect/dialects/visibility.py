@@ -22,6 +22,7 @@ def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
     """Yield pairs of members of a record that have the same name in the API, with the file's key."""
     for record, shape in records().items():
         taken: dict[str, str] = {}
+        single: dict[str, str] = {}
         for member in members_of(shape):
             name = rules.name_of(shape, member.name)
             if rules.people and member.name in ("firstName", "lastName"):
@@ -29,6 +30,13 @@ def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
             if (other := taken.setdefault(name, member.name)) != member.name:
                 where = next(_whence(rules, shape, (member.name, other)), ("names", "members"))
                 yield where, f"{record}.{member.name} and {record}.{other} are both called {name!r}"
+            if not member.nested:
+                single[name] = member.name
+        for name, ours in taken.items():
+            outer = (name[:place] for place, letter in enumerate(name) if letter == ".")
+            if other := next((single[one] for one in outer if one in single), None):
+                where = next(_whence(rules, shape, (ours, other)), ("names", "members"))
+                yield where, f"{record}.{ours} is {name!r}, within {record}.{other}, which isn't a record"
 
 
 def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:

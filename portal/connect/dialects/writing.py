@@ -12,6 +12,7 @@ from portal.connect.dialects import forms
 from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
 from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES
+from portal.connect.dialects.paths import put
 from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import family, record_of
@@ -96,6 +97,8 @@ class Writing:
         usual = self._of_type(member.value_type, [f"{one}.{member.name}" for one in records])
         if self.rules.ids_as_numbers and shape and member.is_id:
             usual = both(usual, _each(forms.id_as_number) if member.is_list else forms.id_as_number)
+        if self.rules.windows_zones and member.name == forms.ZONE:
+            usual = forms.zone_for_windows
         conversion, is_opposite = self.rules.of_member(shape, member.name) if shape else (None, False)
         if conversion:
             usual = before_writing(usual, conversion, member, self.rules.zone)
@@ -183,13 +186,6 @@ _NUMBERS: Mapping[str, Convert | None] = {
     "text": forms.number_as_text,
     "comma": forms.number_with_comma,
 }
-
-
-def put(record: dict[str, object], path: list[str], value: object) -> None:
-    """Set the value at a path of members, making the objects on its way."""
-    for name in path[:-1]:
-        record = cast("dict[str, object]", record.setdefault(name, {}))
-    record[path[-1]] = value
 
 
 def _as_text(write: Convert | None, rules: Rules) -> Convert | None:

@@ -11,15 +11,16 @@ from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import DialectError, parse_dialect
 from portal.services import decoding
 from portal.services.cases import UPDATE_CASE, Case, CaseChange
-from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
+from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
 from portal.services.episodes import READ_EPISODE, Episode, MonitoringDay, TimelineEvent
 from portal.services.errors import NotFound
 from portal.services.files import File
-from portal.services.notifications import UPDATE_NOTIFICATIONS
+from portal.services.notifications import UPDATE_NOTIFICATIONS, QuietHours
 from portal.services.patients import UPDATE_PATIENT, Patient
 from portal.services.pgt_results import PgtResult
+from portal.services.prospects import BOOK_WINDOW
 from portal.services.protocols import LIST_PROTOCOLS, UPDATE_PROTOCOL, Medication, Protocol
 
 PATIENT = {"id": "p1", "mrn": "M 1"}
@@ -176,8 +177,89 @@ PUT = "PATCH"
     assert (api.method(UPDATE_CASE), api.method(UPDATE_PATIENT)) == ("POST", "PATCH")
     assert (api.method(READ_CONSENT), api.method(SIGN_CONSENT)) == ("GET", "POST")
     assert "same ids" in faults('[addresses]\n"/api/care/consent-forms/{id}/sign" = "/signatures"')
-    assert "reads are always GET" in faults('[methods]\nPUT = "GET"')
-    assert "neither POST, PUT, DELETE nor an act" in faults('[methods]\nGET = "POST"')
+    assert "must be one of POST" in faults('[methods]\nPUT = "GET"')
+    assert "a read is either GET or posted" in faults('[methods]\nGET = "PUT"')
+    assert "neither GET, POST, PUT, DELETE nor a call" in faults('[methods]\nGOT = "POST"')
+
+
+def test_a_posted_read_has_its_parameters_in_the_body() -> None:
+    text = '[methods]\nGET = "POST"\n[envelopes]\nsent = "In"\n[query]\nFilter = "Word"'
+    api = dialect(text)
+    assert api.method(READ_CONSENT) == "POST"
+    sent = api.posted(LIST_CONSENTS, {"Filter": "x", "SkipCount": 0, "Status": None})
+    assert json.loads(sent or b"") == {"In": {"Word": "x", "SkipCount": 0}}
+    assert dialect("").posted(LIST_CONSENTS, {"Filter": "x"}) is None
+
+
+PEOPLE = """
+[members.Patient]
+firstName = "name.0.given.0"
+lastName = "name.0.family"
+email = "telecom.system=email.value"
+phoneNumber = "telecom.system=phone.value"
+"""
+
+
+def test_paths_lead_into_lists_by_place_and_by_another_member() -> None:
+    telecom = [{"system": "fax", "value": "1"}, {"system": "phone", "value": "2", "use": "home"}]
+    came = {**PATIENT, "name": [{"given": ["Lena", "M."], "family": "Roth"}], "telecom": telecom}
+    before = read(PEOPLE, came, Patient)
+    assert (before.first_name, before.last_name, before.email, before.phone_number) == (
+        "Lena",
+        "Roth",
+        None,
+        "2",
+    )
+    members = {name: getattr(before, name) for name in before.__struct_fields__}
+    after = Patient(**{**members, "first_name": "Leni", "email": "l@example.org", "phone_number": "3"})
+    sent = changed(PEOPLE + '[methods]\nPUT = "PATCH"', UPDATE_PATIENT, after, before, came)
+    assert sent == {
+        "name": [{"given": ["Leni", "M."], "family": "Roth"}],
+        "telecom": [
+            {"system": "fax", "value": "1"},
+            {"system": "phone", "value": "3", "use": "home"},
+            {"system": "email", "value": "l@example.org"},
+        ],
+    }, "a list that is sent replaces the whole"
+    assert "within Conversation.subject" in faults('[members]\npatientId = "subject.reference"')
+
+
+def test_ids_come_within_references() -> None:
+    text = '[convert]\npatientId = { reference = "Patient/" }\n"Case.physicianId" = { reference = "" }'
+    case = {
+        "id": "1",
+        "status": "Active",
+        "patientId": "https://x.example/Patient/7",
+        "physicianId": "Doctor/3",
+    }
+    came = read(text, case, Case)
+    assert (came.patient_id, came.physician_id) == ("7", "3")
+    for other in ("Group/7", "OtherPatient/7"):
+        assert read(text, {**FORM, "patientId": other}, ConsentForm).patient_id == other, "nobody's"
+    assert read(text, {**FORM, "patientId": "Patient/7"}, ConsentForm).patient_id == "7"
+    (sent, _headers) = dialect(text).sent(CREATE_CONSENT, {"patientId": "7"})
+    assert json.loads(sent) == {"patientId": "Patient/7"}
+    assert "reference is for an id" in faults('[convert]\ntitle = { reference = "x/" }')
+    assert "isn't a member" in faults("[convert]\npatientid = { plus = 1 }")
+
+
+def test_time_zones_may_have_the_names_of_windows() -> None:
+    text = '[values]\nzones = "windows"'
+    assert (
+        read(text, {"start": "22:00", "timeZone": "W. Europe Standard Time"}, QuietHours).time_zone
+        == "Europe/Berlin"
+    )
+    for ours, theirs in (("Europe/Oslo", "W. Europe Standard Time"), ("UTC", "UTC"), ("Nowhere", "Nowhere")):
+        (sent, _headers) = dialect(text).sent(BOOK_WINDOW, {"timeZone": ours})
+        assert json.loads(sent) == {"timeZone": theirs}
+
+
+def test_records_may_be_enclosed_in_the_items_of_a_list() -> None:
+    text = '[lists]\nitems = "entry"\nrecord = "resource"\ntotal = "total"\ndeleted = "gone"'
+    rows = [{"resource": FORM}, {"resource": {**FORM, "id": "c2", "gone": True}}, {"search": {}}]
+    page = read(text, {"entry": rows, "total": 3}, Page[ConsentForm])
+    assert [one.id for one in page.items] == ["c1"]
+    assert (page.deleted, len(page.unreadable)) == (1, 1)
 
 
 def test_a_patch_has_only_what_was_changed_and_the_stamp() -> None:

@@ -1,0 +1,130 @@
+"""Two other vendors' APIs that share nothing: what pages state before them is what they state before the service's own."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from bs4 import BeautifulSoup
+
+from portal.http import transport
+from tests.pages.test_acts import ACTS, MOST_STEPS, Act, step
+from tests.pages.test_facts import CASES, ROLES, Case
+from tests.support.clock import Clock
+from tests.support.facts import Answers
+from tests.support.facts import _text as text_of
+from tests.support.fake_api import NOW, ZONE, FakeApi, Sent
+from tests.support.in_process import InProcess
+from tests.support.vendors import VENDORS, Vendor, VendorsApi
+from tests.support.visitor import Page
+
+OWN: dict[object, list[str]] = {}
+"""What pages state before the service's own API, and below what they send and where that ends."""
+OWN_ACTS: dict[object, tuple[list[Sent], Page]] = {}
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
+    return InProcess(tmp_path_factory.mktemp("native"), Clock(NOW.timestamp))
+
+
+@pytest.fixture(scope="module", params=VENDORS, ids=lambda vendor: vendor.name)
+def vendor(request: pytest.FixtureRequest) -> Vendor:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory, vendor: Vendor) -> InProcess:
+    return InProcess(tmp_path_factory.mktemp(vendor.name), Clock(NOW.timestamp), dialect=vendor.dialect)
+
+
+@pytest.fixture
+def api(fake_api: FakeApi, vendor: Vendor) -> VendorsApi:
+    return VendorsApi(fake_api, vendor)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [one for one in CASES if not one.path.endswith(".pdf")],
+    ids=lambda case: f"{case.who} {case.path} {case.note}",
+)
+def test_pages_state_the_same(
+    native: InProcess,
+    foreign: InProcess,
+    fake_api: FakeApi,
+    api: VendorsApi,
+    case: Case,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for row, answer in case.answers.items():
+        fake_api.gives(row, answer)
+    role = ROLES.get(case.who, "patient")
+    if (key := (case.who, case.path, case.note)) not in OWN:
+        visitor = native.visitor(case.who, role)
+        OWN[key] = said(visitor.http.get(visitor.origin + case.path).text)
+    monkeypatch.setattr(transport, "send", api.send)
+    monkeypatch.setattr(transport, "stream", api.stream)
+    visitor = foreign.visitor(case.who, role)
+    shown = said(api.ours(visitor.http.get(visitor.origin + api.theirs(case.path)).text))
+    difference = "\n".join(
+        difflib.unified_diff(OWN[key], shown, "the service's own", api.vendor.name, lineterm="", n=0)
+    )
+    assert not difference, difference
+
+
+def said(html: str) -> list[str]:
+    soup = BeautifulSoup(html, "lxml")
+    text = text_of(soup.select_one("main") or soup, Answers([], ZONE)).replace("\0", "")
+    lines = (" ".join(one.split()) for one in text.splitlines())
+    return [_OF_IDS.sub("(of ids)", line) for line in lines if line]
+
+
+_OF_IDS = re.compile(r"(?:[0-9a-f]{4} ){15}[0-9a-f]{4}|physicia[\w-]*…")
+"""What is made of ids: a form's seal, and the beginning of an id that nobody's name is known for."""
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: f"{act.who} {act.row.method} {act.at}")
+def test_acts_are_sent_alike_and_end_alike(
+    native: InProcess,
+    foreign: InProcess,
+    fake_api: FakeApi,
+    api: VendorsApi,
+    act: Act,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if (key := (act.who, act.at, act.row)) not in OWN_ACTS:
+        OWN_ACTS[key] = done(native, fake_api, act)
+    monkeypatch.setattr(transport, "send", api.send)
+    filled = {name: api.theirs(f"/{value}")[1:] for name, value in act.filled.items()}
+    there = replace(act, at=api.theirs(act.at), form=api.theirs(act.form), filled=filled)
+    calls, ending = done(foreign, fake_api, there)
+    if f"{act.row.method} {act.row.template}" not in api.vendor.calls:
+        assert not calls
+        return
+    own, own_ending = OWN_ACTS[key]
+    assert calls, said(api.ours(ending.text))
+    sent, meant = calls[-1], own[-1]
+    assert (sent.row, sent.path) == (meant.row, meant.path)
+    if api.vendor.calls[f"{act.row.method} {act.row.template}"].startswith("PATCH "):
+        assert sent.body.items() <= meant.body.items(), "a patch has what was changed alone"
+        assert len(sent.body) > ("concurrencyStamp" in sent.body)
+    else:
+        assert sent.body == meant.body
+    assert said(api.ours(ending.text)) == said(own_ending.text)
+
+
+def done(portal: InProcess, fake_api: FakeApi, act: Act) -> tuple[list[Sent], Page]:
+    """Carry out an act from its page on: what it sent, and where it ends."""
+    fake_api.forget()
+    for row, answer in act.answers.items():
+        fake_api.gives(row, answer)
+    page = portal.visitor(act.who, ROLES.get(act.who, "patient")).get(act.at)
+    for _ in range(MOST_STEPS):
+        with suppress(StopIteration):  # a vendor may lack what the act is about
+            page = step(page, act)
+        if sent := fake_api.sent(act.row):
+            return sent, page
+    return [], page
