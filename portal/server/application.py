@@ -128,7 +128,7 @@ class ThreadPool:
             if request.length is None:  # the part received before it exceeded the limit
                 environ["CONTENT_LENGTH"] = str(len(request.body))
         closes = connection.closes or not request.keep_alive or not self._is_alive()
-        response = Response(request, closes=closes)
+        response = Response(request, closes=closes, send=connection.send_part)
         try:
             result = self._application(environ, response.start)
             close = getattr(result, "close", None)
@@ -137,7 +137,7 @@ class ThreadPool:
                 if rest is None or not response.has_body:
                     wire = response.complete()
                 else:
-                    head = response.head()
+                    head = b"" if response.is_begun else response.head()
                     stream = Stream(response, rest, close, self._pumps, connection.body_progressed)
                     close = None
                     connection.send_stream(
@@ -148,19 +148,22 @@ class ThreadPool:
                 if close is not None:
                     close()
         except BaseException as error:  # noqa: BLE001 (the application may raise anything)
-            self._handle_failure(connection, environ, error)
+            self._handle_failure(connection, environ, error, is_begun=response.is_begun)
             return
         connection.send_response(wire, closes=response.closes)
 
     def _handle_failure(
-        self, connection: ResponseWriter, environ: dict[str, Any], error: BaseException
+        self, connection: ResponseWriter, environ: dict[str, Any], error: BaseException, *, is_begun: bool
     ) -> None:
-        if isinstance(error, BodyTooLarge):
+        if isinstance(error, BodyTooLarge) and not is_begun:
             connection.send_response([error_response(413, connection.error_headers(environ))], closes=True)
             return
         # Neither the address nor the exception's message, which may contain what a person typed.
         reason = str(error) if isinstance(error, InvalidResponse) else type(error).__name__
         self._log.error("A request failed: %s at %s", reason, location(error))
+        if is_begun:  # closing tells the client that the rest won't come
+            connection.send_response([], closes=True)
+            return
         connection.send_response([error_response(500, connection.error_headers(environ))], closes=True)
 
 

@@ -1,6 +1,6 @@
 """A client's connection: reads complete requests, hands them to a thread, and writes responses to slow clients.
 
-Everything runs in the worker's event loop, except `send_response` and `send_stream`, which are called by the thread
+Everything runs in the worker's event loop, except `send_part`, `send_response` and `send_stream`, which are called by the thread
 that handles the request. `state` says whose turn it is: while it is `BUSY`, the thread may write, and the loop only buffers input.
 """
 
@@ -11,6 +11,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 
@@ -143,10 +144,23 @@ class Connection:
 
     # Called by the thread that handles the request
 
+    def send_part(self, data: bytes) -> None:
+        """Send a part of a response whose rest isn't known yet; keep for then what the client doesn't accept at once."""
+        sent = 0
+        if not self._output:
+            with suppress(OSError):  # a broken connection shows again when the rest is sent
+                sent = self._sock.send(data)
+        if sent < len(data):
+            self._output.append(memoryview(data)[sent:])
+
     def send_response(self, pieces: list[bytes], *, closes: bool) -> None:
-        """Send a complete response; leave to the loop what the client doesn't accept at once."""
+        """Send a complete response, or the rest of one; leave to the loop what the client doesn't accept at once."""
         self.closes = closes
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if self._output:
+            self._output.append(memoryview(data))
+            self._start_writing()
+            return
         try:
             sent = self._sock.send(data)
         except BlockingIOError:

@@ -59,8 +59,12 @@ class ResponseWriter(Protocol):
         """Return the headers of the server's own response to this request."""
         ...
 
+    def send_part(self, data: bytes) -> None:
+        """Send a part of a response whose rest isn't known yet."""
+        ...
+
     def send_response(self, pieces: list[bytes], *, closes: bool) -> None:
-        """Send a complete response."""
+        """Send a complete response, or the rest of one."""
         ...
 
     def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:

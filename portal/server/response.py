@@ -36,11 +36,24 @@ class InvalidResponse(Exception):
 class Response:
     """An application's response: `start` is its `start_response`, `head` the bytes sent before the body."""
 
-    __slots__ = ("_fields", "_request", "_status", "closes", "code", "is_chunked", "length", "pieces")
+    __slots__ = (
+        "_fields",
+        "_request",
+        "_send",
+        "_status",
+        "closes",
+        "code",
+        "is_begun",
+        "is_chunked",
+        "length",
+        "pieces",
+        "written",
+    )
 
-    def __init__(self, request: Request, *, closes: bool) -> None:
-        """`closes`: the connection is closed afterwards."""
+    def __init__(self, request: Request, *, closes: bool, send: Callable[[bytes], object]) -> None:
+        """`closes`: the connection is closed afterwards. `send` sends a part of the response before the rest is known."""
         self._request = request
+        self._send = send
         self._status = ""
         self._fields: list[str] = []
         self.code = 0
@@ -48,6 +61,8 @@ class Response:
         self.is_chunked = False
         self.length: int | None = None
         self.pieces: list[bytes] = []
+        self.is_begun = False  # the head has been sent, with `written` bytes of the body
+        self.written = 0
 
     def start(
         self, status: str, headers: Iterable[tuple[str, str]], exc_info: Any = None
@@ -64,25 +79,39 @@ class Response:
                 fields.append(f"{name}: {value}")
         self._status, self._fields, self.length = status, fields, length
         self.code = int(status[:3])
-        return self.pieces.append
+        return self._write
+
+    def _write(self, piece: bytes) -> None:
+        """Send head and piece at once, before the rest is known (PEP 3333, `write`)."""
+        if not piece or not self.has_body:
+            return
+        head = b"" if self.is_begun else self.head()
+        self.is_begun = True
+        self.written += len(piece)
+        self._send(head + self._framed(piece))
+
+    def _framed(self, piece: bytes) -> bytes:
+        return chunked(piece) if self.is_chunked and piece else piece
 
     @property
     def has_body(self) -> bool:
         return self._request.method != "HEAD" and self.code >= 200 and self.code not in (204, 304)
 
     def complete(self) -> list[bytes]:
-        """Return head and body for the wire, if the whole body is available."""
+        """Return head and body, or what of them wasn't written yet, for the wire, if the whole body is available."""
         body = self.pieces
         if not self.has_body:
             return [self.head()]
-        size = sum(map(len, body))
-        if self.length is None:
+        if self.is_chunked:
+            return [*map(self._framed, body), LAST_CHUNK]
+        size = self.written + sum(map(len, body))
+        if self.length is None and not self.is_begun:
             self.length = size
-        elif size > self.length:
+        elif self.length is not None and size > self.length:
             raise InvalidResponse("the body is longer than its Content-Length")
-        elif size < self.length:
+        elif self.length is not None and size < self.length:
             self.closes = True  # closing tells the client that the rest won't come
-        return [self.head(), *body]
+        return body if self.is_begun else [self.head(), *body]
 
     def head(self) -> bytes:
         """Return the status line and all fields; decide how the body is framed."""

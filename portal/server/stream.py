@@ -41,7 +41,7 @@ class Stream:
         self._pumps = pumps
         self._on_progress = on_progress
         self._is_chunked = response.is_chunked
-        self._remaining = response.length
+        self._remaining = None if response.length is None else response.length - response.written
         self._ready: deque[bytes] = deque()
         # Each is written by one side only.
         self._read_bytes = self._taken_bytes = 0

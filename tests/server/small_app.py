@@ -17,6 +17,9 @@ closed = threading.Semaphore(0)
 """Released when a body of `/file` or `/endless` is closed."""
 
 
+go = threading.Semaphore(0)
+
+
 class ImpatientWorker(Worker):
     """The same with short timeouts and little memory, so that tests see their end."""
 
@@ -57,14 +60,30 @@ def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         case "/closed":
             start("200 OK", [])
             return [b"closed" if closed.acquire(timeout=0.5 if environ["QUERY_STRING"] else 5) else b"open"]
+        case "/go":
+            go.release()
+            start("200 OK", [])
+            return [b"gone"]
         case "/waited":
             start("200 OK", [])
             return [str(time.monotonic() - environ[COMPLETE_AT]).encode()]
+        case "/parts":
+            return parts(environ["QUERY_STRING"], start)
         case "/slow":
             time.sleep(0.5)
             return said(environ, start)
         case _:
             return said(environ, start)
+
+
+def parts(how: str, start: Callable[..., Any]) -> list[bytes]:
+    """A first part that is written, and the rest when a request of `/go` has come, or a failure."""
+    write = start("200 OK", [("Content-Length", "9")] if how == "measured" else [])
+    write(b"first ")
+    go.acquire(timeout=5)
+    if how == "fail":
+        raise ValueError
+    return [PIECE] * 8 if how == "long" else [b"", b"and"]
 
 
 def said(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
