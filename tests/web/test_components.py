@@ -67,6 +67,7 @@ def app() -> Iterator[Flask]:
     templates.init_app(app)
     app.add_url_rule("/help/words", "help.words")
     app.add_url_rule("/notifications", "notifications.index")
+    app.add_url_rule("/", "home.show")
     cast("Any", app.jinja_env).globals.update(
         static=static_address,
         csrf_field=lambda: Markup('<input type="hidden" name="csrf_token">'),
