@@ -40,6 +40,7 @@ from portal.web import (
     audit,
     compression,
     errors,
+    first_part,
     guard,
     headers,
     locale_selector,
@@ -112,6 +113,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     logs.init_app(app, settings.log)
     routing.init_app(app)
     guard.init_app(app)
+    first_part.init_app(app)
     audit.init_app(app)
     unsent.init_app(app)
     babel.init_app(app, locale_selector=locale_selector.choose)

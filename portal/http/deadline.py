@@ -9,12 +9,25 @@ none.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 RENDERING_SECONDS = 3.0
 """How long a page may still be made after the deadline of its calls."""
 
 _end: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@dataclass(slots=True)
+class _Wait:
+    """Who wants to know that calls are still waited for at a moment, until they are told."""
+
+    until: float
+    tell: Callable[[], None] | None
+
+
+_wait: ContextVar[_Wait | None] = ContextVar("wait", default=None)
 
 
 class Passed(Exception):
@@ -24,6 +37,24 @@ class Passed(Exception):
 def set_to(end: float | None) -> None:
     """Make all calls of this context end by `end`, on `time.monotonic`'s scale; None removes the limit."""
     _end.set(end)
+
+
+def when_waiting(until: float, tell: Callable[[], None]) -> None:
+    """Call `tell` once if a call of this context is still waited for at this moment, on `time.monotonic`'s scale."""
+    _wait.set(_Wait(until, tell))
+
+
+def wait_at_most(seconds: float) -> float:
+    """Return how long to wait for a call before asking again; tell of the wait when it is time."""
+    wait = _wait.get()
+    if wait is None or wait.tell is None:
+        return seconds
+    remaining = wait.until - time.monotonic()
+    if remaining > 0:
+        return min(seconds, remaining)
+    tell, wait.tell = wait.tell, None
+    tell()
+    return seconds
 
 
 def left(at_most: float) -> float:

@@ -67,9 +67,9 @@ class _Loop:
     def turn(self, *, wait: bool) -> list[Transfer]:
         """Move all transfers on; return those that ended."""
         if wait and self.active:
-            _wait(self.multi, self._until_next_pause_ends())
+            _wait(self.multi, deadline.wait_at_most(self._until_next_pause_ends()))
         elif wait:
-            time.sleep(self._until_next_pause_ends())
+            time.sleep(deadline.wait_at_most(self._until_next_pause_ends()))
         self.multi.perform()
         ended: list[Transfer] = []
         while True:

@@ -56,7 +56,7 @@ class PreviewPage(Page, template="files/preview.html"):
 
 @bp.get("/<record:file_id>")
 @limiter.limit(limit_files, key_func=person_or_address)
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def content(care: Care, person: Person, file_id: str) -> Response:
     """Stream the file, whole or in ranges (RFC 9110 §14); `?download=1` saves it."""
     end = downloads.begin(person_or_address(), address())

@@ -72,6 +72,31 @@ def compress_fully(body: bytes, encoding: Encoding | None) -> bytes:
     return _encoded(body, encoding, brotli_quality=11, gzip_level=9) if encoding else body
 
 
+class Stream:
+    """A body compressed part by part, so that each can be read when it comes; `encoding` None leaves it as it is."""
+
+    def __init__(self, encoding: Encoding | None) -> None:
+        self.encoding = encoding
+        self._brotli: Any = None
+        self._gzip: Any = None
+        if encoding == "br":
+            self._brotli = _brotli.Compressor(mode=_brotli.MODE_TEXT, quality=_BROTLI_LEVEL, lgwin=_WINDOW)
+        elif encoding == "gzip":
+            self._gzip = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+
+    def part(self, body: bytes) -> bytes:
+        """Return what to send of this part."""
+        if self._brotli:
+            return self._brotli.process(body) + self._brotli.flush()
+        return self._gzip.compress(body) + self._gzip.flush(zlib.Z_SYNC_FLUSH) if self._gzip else body
+
+    def last(self, body: bytes) -> bytes:
+        """Return what to send of the last part, and the end."""
+        if self._brotli:
+            return self._brotli.process(body) + self._brotli.finish()
+        return self._gzip.compress(body) + self._gzip.flush() if self._gzip else body
+
+
 def _encoded(
     body: bytes, encoding: Encoding, *, brotli_quality: int = _BROTLI_LEVEL, gzip_level: int = _GZIP_LEVEL
 ) -> bytes:

@@ -73,18 +73,23 @@ _FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whom a view admits; `background` requests, which scripts send on their own, don't extend the session."""
+    """Whom a view admits.
+
+    `background` requests, which scripts send on their own, don't extend the session. `is_file` tells views that answer with
+    something other than a page.
+    """
 
     sides: frozenset[Side]
     roles: frozenset[str] | None
     background: bool
+    is_file: bool
 
 
 def signed_in(
-    *sides: Side, roles: set[str] | None = None, background: bool = False
+    *sides: Side, roles: set[str] | None = None, background: bool = False, is_file: bool = False
 ) -> Callable[[Callable[Concatenate[Care, Person, P], R]], Callable[P, R]]:
     """Admit signed-in people of these sides and, if given, with one of these roles (decorator)."""
-    access = Access(frozenset(sides), frozenset(roles) if roles else None, background)
+    access = Access(frozenset(sides), frozenset(roles) if roles else None, background, is_file)
 
     def mark(view: Callable[Concatenate[Care, Person, P], R]) -> Callable[P, R]:
         @wraps(view)

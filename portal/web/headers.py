@@ -59,11 +59,12 @@ def nonce() -> str:
 
 def init_app(app: Flask) -> None:
     """Set the headers on every response. Call it after the middleware for static files is installed."""
-    app.after_request(_set_for_request)
+    app.after_request(set_for_request)
     app.wsgi_app = _with_constant_headers(app.wsgi_app)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _set_for_request(response: Response) -> Response:
+def set_for_request(response: Response) -> Response:
+    """Set the headers that differ from request to request."""
     if response.mimetype == "text/html" and "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""

@@ -160,12 +160,16 @@ class _WsgiAdapter(HTTPAdapter):
             data=body,
             environ_base={"REMOTE_ADDR": "127.0.0.1"},
         )
-        pieces, status, headers = run_wsgi_app(self._app, environ, buffered=True)
+        pieces, status, headers = run_wsgi_app(self._app, environ)  # buffered, it would lose what is written
+        body = b"".join(pieces)
+        close = getattr(pieces, "close", None)
+        if close:
+            close()
         message = HTTPMessage()
         for name, value in headers:
             message.add_header(name, value)
         raw = HTTPResponse(
-            io.BytesIO(b"".join(pieces)),
+            io.BytesIO(body),
             headers=HTTPHeaderDict(headers.items()),
             status=int(status.split()[0]),
             preload_content=False,

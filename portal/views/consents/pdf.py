@@ -53,7 +53,7 @@ class ReceiptDocument(Document, template="print/consent.html"):
 
 
 @bp.get("/<record:consent_id>/receipt.pdf")
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
     """Return the signed form and its audit page as one PDF."""
     form = get_consent(care, consent_id)

@@ -22,7 +22,7 @@ bp = Blueprint("calendar", __name__)
 
 @bp.get("/<record:episode_id>/appointments.ics")
 @limiter.limit(limit_files, key_func=person_or_address)
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def all_appointments(care: Care, person: Person, episode_id: str) -> Response:
     """Answer with all visits."""
     return _download(get_episode(care, episode_id).appointments, episode_id)
@@ -30,7 +30,7 @@ def all_appointments(care: Care, person: Person, episode_id: str) -> Response:
 
 @bp.get("/<record:episode_id>/appointments/<record:appointment_id>.ics")
 @limiter.limit(limit_files, key_func=person_or_address)
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def one_appointment(care: Care, person: Person, episode_id: str, appointment_id: str) -> Response:
     """Answer with one visit."""
     visits = [visit for visit in get_episode(care, episode_id).appointments if visit.id == appointment_id]

@@ -73,7 +73,7 @@ class ScheduleDocument(Document, template="print/protocol.html"):
 
 
 @bp.get("/<record:protocol_id>/schedule.pdf")
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def document(care: Care, person: Person, protocol_id: str) -> Response:
     """Return the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
@@ -104,7 +104,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 
 @bp.get("/<record:protocol_id>/schedule.ics")
 @limiter.limit(limit_files, key_func=person_or_address)
-@signed_in(Side.PATIENT, Side.STAFF)
+@signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     """Return the medicines of an active plan as a calendar file (RFC 5545).
 
