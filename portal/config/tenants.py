@@ -263,6 +263,12 @@ class Tenant:
     tenant_claim: tuple[str, ...] | None = setting(
         claim_path, "tenantid", "a sign-in must carry this claim with this value, or with a list of it", None
     )
+    record_claim: tuple[str, ...] | None = setting(
+        claim_path,
+        "patient_number",
+        "the claim with the number by which the API names a person as a signer, if the dialect says so (`values.signers`)",
+        None,
+    )
     tenant_id: str | None = setting(_tenant_id, "3f0c…", "", "")
     time_zone: ZoneInfo = setting(_zone, "Europe/London", "", "UTC")
     country: str | None = setting(

@@ -66,9 +66,14 @@ class Adapter:
         """Return the endpoint's method."""
         return endpoint.method
 
-    def is_empty_list(self, status: int) -> bool:
-        """Whether this status says that a list is empty."""
+    def is_empty_list(self, status: int, body: bytes) -> bool:
+        """Whether a response to a list says that there is none: not every 404 does, for a wrong address answers so too."""
         return False
+
+    @property
+    def signers_by(self) -> str | None:
+        """The attribute of a patient by which forms name signers; None if they name accounts."""
+        return None
 
     def redirects_to(self, address: str) -> bool:
         """Whether the API may redirect to this address for a file."""

@@ -41,7 +41,6 @@ from portal.services.errors import (
     CareError,
     CircuitOpen,
     Invalid,
-    NotFound,
     NotOffered,
     SortRefused,
     StepUpNeeded,
@@ -78,6 +77,7 @@ class Care:
     - `observer`: told of every response.
     - `modules_off`: what the clinic has switched off; no endpoint of it is called.
     - `adapter`: how the API differs from what the portal expects.
+    - `accounts`: whose account each number is by which the API names signers, as far as known.
     - `came`: the answers read so far with what they hold, if the adapter needs them.
     """
 
@@ -101,6 +101,7 @@ class Care:
     observer: Observer | None = None
     adapter: Adapter = PLAIN
     modules_off: frozenset[Module] = frozenset()
+    accounts: dict[str, str | None] = field(default_factory=dict[str, "str | None"], repr=False)
     came: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
 
     def read(
@@ -118,21 +119,18 @@ class Care:
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
-        except NotFound:
-            if not self._is_empty_list(endpoint, 404):
-                raise
-            answer = Answer(404, {}, b"")
-        if not answer.body and self._is_empty_list(endpoint, answer.status):
-            answer = replace(answer, body=b"[]")
         if not answer.body:
             raise BadResponse("empty body")
         record = self._decoded(endpoint, answer)
         self.on_read(endpoint, query, record)
         return record
 
-    def _is_empty_list(self, endpoint: AnyEndpoint, status: int) -> bool:
-        """Whether this status stands for an empty list."""
-        return get_origin(endpoint.answer) is decoding.Page and self.adapter.is_empty_list(status)
+    def opened(self, endpoint: AnyEndpoint, answer: Answer) -> Answer:
+        """The response, or an empty list if it says in another way that there is none."""
+        is_list = get_origin(endpoint.answer) is decoding.Page
+        if is_list and self.adapter.is_empty_list(answer.status, answer.body):
+            return replace(answer, status=200, body=b"[]")
+        return answer
 
     def act(
         self,
@@ -247,6 +245,7 @@ class Care:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
+        answer = self.opened(endpoint, answer)
         if answer.status not in accepted:
             raise self.error(answer, endpoint)
         well = not answer.body.strip() or self.adapter.is_well(answer.body)

@@ -84,7 +84,7 @@ class Member:
     @property
     def is_id(self) -> bool:
         """Whether it holds an id, or a list of them."""
-        return self.name in ("id", "ids") or self.name.endswith(("Id", "Ids"))
+        return self.name in ("id", "ids", "onBehalfOf") or self.name.endswith(("Id", "Ids"))
 
     @property
     def use(self) -> Use | None:

@@ -160,8 +160,10 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
         url, as_of = self.care.address(endpoint, self.query, {}), None
         request = Request("GET", url, headers={"Accept-Language": self.care.language}).prepare()
         response = self.send(request)
+        answer = Answer(response.status_code, cast("dict[str, str]", response.headers), response.content)
+        if (empty := self.care.opened(endpoint, answer)) is not answer:
+            return Reference(decoding.decode(empty.body, endpoint.answer))
         if response.status_code != 200:
-            answer = Answer(response.status_code, cast("dict[str, str]", response.headers), response.content)
             error = self.failure or self.care.error(answer, endpoint)
             if response.status_code not in retry.FAILURES:
                 raise error

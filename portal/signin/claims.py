@@ -60,7 +60,13 @@ def person_of(tenant: Tenant, issuer: str, claims: dict[str, Any], *, roles_from
         locale=text("locale") or None,
         acr=next(iter(_class_words([claims.get("acr")])), ""),
         amr=_class_words(words(claims.get("amr")))[:_MOST_METHODS],
+        record=_number(claim_at(claims, tenant.record_claim or ())),
     )
+
+
+def _number(held: object) -> str:
+    """The number that a claim holds, as text; empty if it holds none."""
+    return str(held) if isinstance(held, str | int) and not isinstance(held, bool) else ""
 
 
 def _class_words(held: Sequence[object]) -> tuple[str, ...]:

@@ -201,6 +201,7 @@ def care_of(person: Person) -> Care:
         observer=the.answers.of(tenant.key),
         adapter=the.adapters.get(tenant.key, PLAIN),
         modules_off=modules.off(),
+        accounts={person.record: person.sub} if person.record else {},
     )
     return g.care
 

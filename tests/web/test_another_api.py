@@ -1,7 +1,7 @@
 """A small API that shares nothing with the specification's but what it is about: what pages say before it is true.
 
 Its answers are written out here: records in an envelope, decimal commas, local times of a zone with a Windows name, ids as
-numbers, a flag that says the opposite, rows marked as deleted, and a 404 for an empty list.
+numbers, a flag that says the opposite, rows marked as deleted, and a 404 with a code of its own for an empty list.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ items = "Zeilen"
 total = "Anzahl"
 unread = "Neu"
 deleted = { path = "Geloescht", value = "J" }
-empty = [404]
+empty = ["5"]
 [times]
 instants = "dd.MM.yyyy HH:mm"
 days = "dd.MM.yyyy"
@@ -187,9 +187,11 @@ def test_a_dose_with_a_decimal_comma_is_a_number(petra: Visitor) -> None:
 def test_only_an_empty_list_is_called_empty(
     petra: Visitor, api: SmallApi, path: str, list_: str, nothing: str
 ) -> None:
-    del api.answers[list_]
+    api.answers[list_] = 404, {"Fehler": {"Nr": 5}}
     assert nothing in petra.get(path).words
     for status, told in (
+        (404, {"Fehler": {"Nr": 4}}),
+        (404, {}),
         (500, {}),
         (403, {"Fehler": {"Nr": 4}}),
         (200, {"Daten": None}),

@@ -107,7 +107,10 @@ class Came:
         return rows
 
     def _changed_text(self, came: object, written: object, value: object) -> object:
-        """A changed value; of a text by language that came, the reader's is changed."""
+        """A changed value; of a text by language that came, the reader's is changed, of an object of code and label the code."""
+        coded = self._rules.coded
+        if coded and isinstance(came, dict) and coded.code in came:
+            return {coded.code: written}
         if not self._rules.by_language or not isinstance(came, dict) or not isinstance(value, str):
             return written
         return {**cast("dict[str, object]", came), self._language(cast("dict[str, object]", came)): written}

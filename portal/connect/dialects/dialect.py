@@ -148,9 +148,18 @@ class Dialect(Adapter):
 
         return read
 
-    def is_empty_list(self, status: int) -> bool:
-        """Whether this status says that a list is empty."""
-        return status in self.rules.empty_lists
+    def is_empty_list(self, status: int, body: bytes) -> bool:
+        """Whether a response to a list says that there is none: by 204, or by an error's code."""
+        empty = self.rules.empty_lists
+        if not empty or not body.strip():
+            return status == 204 and status in empty
+        is_error = status >= 400 or not self.is_well(body)
+        return is_error and self._code_in(decoding.plain(body)) in empty
+
+    @property
+    def signers_by(self) -> str | None:
+        """The attribute of a patient by which forms name signers; None if they name accounts."""
+        return self.rules.signers_by
 
     def redirects_to(self, address: str) -> bool:
         """Whether the API may redirect to this address for a file."""
@@ -196,15 +205,18 @@ class Dialect(Adapter):
 
     def status_of(self, answer: object) -> int | None:
         """The status that an error's code stands for (`errors.codes`)."""
-        path = self.rules.errors.code
-        code = at_path(answer, path.split(".")) if path else None
-        return self.rules.errors.code_statuses.get(str(code))
+        return self.rules.errors.code_statuses.get(self._code_in(answer) or "")
 
     def code_of(self, answer: object) -> str | None:
         """The code in an error response, as the rule's name; None if the dialect doesn't say where it is."""
+        code = self._code_in(answer)
+        return None if code is None else self.rule_of(code)
+
+    def _code_in(self, answer: object) -> str | None:
+        """The API's own code in an error, where the dialect says it stands."""
         path = self.rules.errors.code
         code = at_path(answer, path.split(".")) if path else None
-        return self.rule_of(str(code)) if isinstance(code, str | int) else None
+        return str(code) if isinstance(code, str | int) else None
 
     def rule_of(self, code: str) -> str:
         """The rule that the API's `code` stands for."""
@@ -212,11 +224,8 @@ class Dialect(Adapter):
 
     def is_rule(self, answer: object) -> bool:
         """Whether an error's code stands for a rule, which takes precedence over its status."""
-        path = self.rules.errors.code
-        code = at_path(answer, path.split(".")) if path else None
-        return isinstance(code, str | int) and (
-            str(code) in self.rules.errors.codes or rule_named(str(code)) in RULES
-        )
+        code = self._code_in(answer)
+        return code is not None and (code in self.rules.errors.codes or rule_named(code) in RULES)
 
     def fields_of(self, answer: object) -> list[str] | None:
         """The invalid members that an error response names; None if the dialect doesn't say where, or there are none."""

@@ -17,7 +17,7 @@ from portal.connect.dialects.conversions import KINDS, Conversion
 from portal.connect.dialects.forms import EPOCH, PEOPLE, Pattern, folded_code
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.rules import Code, ErrorRules, FileRules, Marker, Rules
+from portal.connect.dialects.rules import Code, Coded, ErrorRules, FileRules, Marker, Rules
 from portal.connect.dialects.shapes import choices, query_names, records
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
@@ -26,6 +26,9 @@ from portal.services.decoding import Choice
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
 from portal.services.refusal_codes import RULES
+
+SIGNERS: Mapping[str, str | None] = {"account": None, "Patient.id": "id", "Patient.mrn": "mrn"}
+"""What may name the signers of forms, with the attribute of a patient that is meant."""
 
 FREE_MEMBERS = "Notification.data"
 """A table of members whose names aren't declared in a record."""
@@ -122,7 +125,7 @@ class _Reader(TableReader):
             sorting=self._one_of(lists, "lists", "sorting", "field desc", SORTING),
             sort_names=self._sort_names(self._named_texts(lists, "lists", "sort_names")),
             deleted=self._marker(lists, "lists", "deleted"),
-            empty_lists=self._empty_lists(lists),
+            empty_lists=self._empty_lists(lists, "code" in self._table(document, "errors")),
             instants=self._forms(times, "instants", has_time=True),
             days=self._forms(times, "days", has_time=False),
             zone=zone,
@@ -132,6 +135,8 @@ class _Reader(TableReader):
             ids_as_numbers=self._one_of(values, "values", "ids", "text", ["text", "number"]) == "number",
             windows_zones=self._one_of(values, "values", "zones", "iana", ["iana", "windows"]) == "windows",
             by_language=self._languages(values),
+            coded=self._coded(values),
+            signers_by=SIGNERS[self._one_of(values, "values", "signers", "account", SIGNERS)],
             truth=self._truth(values),
             files=self._files(self._table(document, "files")),
             bom=self._flag(document, "bom"),
@@ -240,12 +245,18 @@ class _Reader(TableReader):
                 self.fault(where, f"isn't a member of a record{near(name, self._all_members())}")
         return table
 
-    def _empty_lists(self, table: Table) -> frozenset[int]:
+    def _empty_lists(self, table: Table, has_codes: bool) -> frozenset[Code]:
         value = table.get("empty", [])
-        statuses = cast("list[object]", value) if isinstance(value, list) else [value]
-        if all(one in (204, 404) for one in statuses):
-            return frozenset(cast("list[int]", statuses))
-        self.fault(("lists", "empty"), "must be a list of 204 and 404")
+        given = cast("list[object]", value) if isinstance(value, list) else [value]
+        if 404 in given:
+            what = "a wrong address answers 404 too: name the error code by which the API says that there is none"
+        elif not all(one == 204 or (isinstance(one, str) and one) for one in given):
+            what = "must be a list of 204 and error codes"
+        elif not has_codes and any(isinstance(one, str) for one in given):
+            what = "needs errors.code, which says where an error's code is"
+        else:
+            return frozenset(cast("list[Code]", given))
+        self.fault(("lists", "empty"), what)
         return frozenset()
 
     def _languages(self, table: Table) -> dict[str, str]:
@@ -255,6 +266,15 @@ class _Reader(TableReader):
                 ("values", "by_language", code), f"is no language of the portal: {', '.join(LANGUAGES)}"
             )
         return found
+
+    def _coded(self, table: Table) -> Coded | None:
+        names = self._named_texts(table, "values", "coded")
+        if not names:
+            return None
+        if "code" in names and set(names) <= {"code", "label"}:
+            return Coded(names["code"], names.get("label"))
+        self.fault(("values", "coded"), 'must name the members, such as { code = "Code", label = "Label" }')
+        return None
 
     def _files(self, table: Table) -> FileRules:
         origins = self._texts(table, "files", "redirects")

@@ -157,9 +157,10 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "lists.empty",
-        "the statuses, `204` or `404`, by which the API says that a list is empty",
-        "none",
-        "[204]",
+        'how the API says that there is none: `204`, or an error\'s code, `[204, "NO-ROWS"]`. A 404 without such a code may as '
+        "well be a wrong address, and is never read as an empty list",
+        "an empty list",
+        '[204, "NO-ROWS"]',
     ),
     Key(
         "enumerations",
@@ -228,6 +229,22 @@ DECLARED: tuple[Key, ...] = (
         "reader's is shown, else the first that there is; a change writes the reader's and keeps the others",
         "texts are texts",
         '{ en = "En", es = "Es" }',
+    ),
+    Key(
+        "values.signers",
+        "what names the signers of forms: `account` (the `sub` of their sign-in), or a number of their patient record, "
+        "`Patient.id` or `Patient.mrn`. Whose it is says `Patient.userId` of the treatment, or the clinic's `record_claim`; "
+        "without either pages say that they can't tell who is asked",
+        "`account`",
+        '"Patient.id"',
+    ),
+    Key(
+        "values.coded",
+        "the members of objects in which values of enumerations come, or texts: "
+        '`{ code = "Code", label = "Label" }`. Codes are read, and sent alone or, in what '
+        "changes a record, as they came; of a code that isn't known, the label is shown",
+        "enumerations are single values",
+        '{ code = "Code", label = "Label" }',
     ),
     Key(
         "files.content",

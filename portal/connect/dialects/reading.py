@@ -5,7 +5,7 @@ A function is built once for each record. Invalid values stay unchanged, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, cast
 
 from msgspec import inspect
@@ -15,7 +15,7 @@ from portal.connect.dialects.conversions import both, length_read, opposite, wit
 from portal.connect.dialects.forms import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import at_path
-from portal.connect.dialects.rules import Code, Marker, Rules
+from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
 from portal.services.members import Member, members_of
@@ -149,17 +149,38 @@ class Reading:
         convert = self._of_type(member.value_type, names)
         if self.rules.windows_zones and member.name == forms.ZONE:
             convert = forms.zone_from_windows
+        if self.rules.coded and not member.is_id:
+            if member.is_text:
+                convert = self._uncoded(self.rules.coded, convert, self.rules.table_of(*names))
+            elif member.choice:
+                convert = self._uncoded(self.rules.coded, convert, {one.value for one in member.choice})
         if member.is_text and self.rules.by_language and not member.is_id:
             convert = both(self._in_language, convert)
         if member.is_text and member.is_nullable:
             return forms.read_none(self.rules.no_text, convert)
         return convert
 
+    def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:
+        """The function for a value that may come as an object of code and label: the label, if the code isn't `known`."""
+
+        def read(value: object) -> object:
+            if value.__class__ is not dict or coded.code not in cast("dict[str, object]", value):
+                return convert(value) if convert else value
+            given = cast("dict[str, object]", value)
+            code = given[coded.code]
+            ours = convert(code) if convert and code is not None else code
+            label = self._in_language(given.get(coded.label or ""))
+            return ours if ours in known or not isinstance(label, str) or not label else label
+
+        return read
+
     def _in_language(self, value: object) -> object:
         """The text in the reader's language, or the first that there is, of an object of texts by language."""
         if not isinstance(value, dict):
             return value
         given = cast("dict[str, object]", value)
+        if self.rules.coded and self.rules.coded.code in given:
+            return given
         texts = {name: one for name, one in given.items() if isinstance(one, str)}
         if any(one is not None and not isinstance(one, str) for one in given.values()):
             return given

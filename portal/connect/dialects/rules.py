@@ -23,6 +23,14 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
+class Coded:
+    """The members of an object that stands for a value of an enumeration: its code, and its label for people."""
+
+    code: str
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorRules:
     """The form of error responses: paths to code and fields, and the meaning of codes and statuses."""
 
@@ -75,7 +83,7 @@ class Rules:
     sorting: str = "field desc"
     sort_names: Mapping[str, str] = field(default_factory=dict[str, str])
     deleted: Marker | None = None
-    empty_lists: frozenset[int] = frozenset()
+    empty_lists: frozenset[Code] = frozenset()
     enumerations: Mapping[str, Mapping[str, tuple[Code, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[Code, ...]]]
     )
@@ -87,7 +95,9 @@ class Rules:
     numbers: str = "number"
     ids_as_numbers: bool = False
     windows_zones: bool = False
+    signers_by: str | None = None
     by_language: Mapping[str, str] = field(default_factory=dict[str, str])
+    coded: Coded | None = None
     truth: tuple[Code, Code] | None = None
     files: FileRules = field(default_factory=FileRules)
     bom: bool = False

@@ -14,6 +14,7 @@ from msgspec import UNSET
 from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.client import Care
+from portal.services.consents.accounts import by_number, number_of, with_account, with_accounts
 from portal.services.consents.forms import (
     CLINIC_ROLES,
     ONE_PERSON_KINDS,
@@ -83,7 +84,7 @@ def list_consents(
     """
 
     def read(at: int, size: int) -> Page[ConsentForm]:
-        return care.read(
+        page = care.read(
             LIST_CONSENTS,
             query=ConsentQuery(
                 skip_count=at,
@@ -94,11 +95,12 @@ def list_consents(
                 case_id=case_id,
                 episode_id=episode_id,
                 status=status,
-                waits_for=waits_for,
+                waits_for=waits_for and number_of(care, waits_for),
                 due_from=due_from,
                 due_to=due_to,
             ),
         )
+        return with_accounts(care, page)
 
     return read_page(read, skip, limit, care.largest_page)
 
@@ -208,8 +210,13 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
     POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless if the API honours
     it.
     """
-    form = care.act(CREATE_CONSENT, draft, operation=operation)
-    return form or read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
+    sent = msgspec.structs.replace(draft, required_signers=by_number(care, draft.required_signers))
+    form = care.act(CREATE_CONSENT, sent, operation=operation)
+    return (
+        with_account(care, form)
+        if form
+        else read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
+    )
 
 
 def get_consent(care: Care, consent_id: str) -> ConsentForm:
@@ -217,7 +224,7 @@ def get_consent(care: Care, consent_id: str) -> ConsentForm:
 
     GET /api/care/consent-forms/{id} (care API specification §4).
     """
-    return care.read(READ_CONSENT, id=consent_id)
+    return with_account(care, care.read(READ_CONSENT, id=consent_id))
 
 
 def sign_consent(
@@ -235,7 +242,7 @@ def sign_consent(
     """
     demand = signing_demand(signature.signer_role, kind)
     form = care.act(SIGN_CONSENT, signature, operation=operation, demand=demand, id=consent_id)
-    return form or read_back(lambda: get_consent(care, consent_id))
+    return with_account(care, form) if form else read_back(lambda: get_consent(care, consent_id))
 
 
 def signing_demand(role: SignerRole, kind: str | None) -> Demand:
@@ -263,7 +270,7 @@ def revoke_consent(
     revoking = Revoking(
         concurrency_stamp=stamp,
         reason=reason or UNSET,
-        on_behalf_of=told.on_behalf_of if told else UNSET,
+        on_behalf_of=number_of(care, told.on_behalf_of) if told else UNSET,
         told_at=told.at if told else UNSET,
         told_by=told.by if told else UNSET,
     )
@@ -275,7 +282,7 @@ def revoke_consent(
         revoking = msgspec.structs.replace(revoking, reason=without_reason)
         again = operation and f"{operation}-reason"  # another body, so another key
         form = care.act(REVOKE_CONSENT, revoking, operation=again, id=consent_id)
-    return form or read_back(lambda: get_consent(care, consent_id))
+    return with_account(care, form) if form else read_back(lambda: get_consent(care, consent_id))
 
 
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:

@@ -60,6 +60,9 @@ class SignerRole(Choice):
 CLINIC_ROLES = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
 """Roles in which only the clinic's staff sign; all others are on the patient's side."""
 
+UNKNOWN_ACCOUNT = "(record) "
+"""What the id of a signer begins with who is named by a number, and whose account isn't known."""
+
 _NOT_ENDED = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
 
 PATIENT_ROLES = frozenset(
@@ -401,6 +404,11 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         if not self.is_sequential:
             return missing
         return tuple(signer for signer in missing if signer.order == missing[0].order)
+
+    @property
+    def has_unknown_signers(self) -> bool:
+        """Whether it waits for somebody whose account isn't known."""
+        return any((one.person_id or "").startswith(UNKNOWN_ACCOUNT) for one in self.missing_signers)
 
     def waiting_for(self, sub: str) -> tuple[Signer, ...]:
         """Those who must sign before `sub` can; empty if it is their turn, or never will be."""

@@ -37,12 +37,13 @@ class Obstacle:
     signers: tuple[Signer, ...] = ()
 
 
-CANCELLED, DECLINED, TEXT_MISSING, OTHERS_FIRST, OTHER_ACCOUNT = (
+CANCELLED, DECLINED, TEXT_MISSING, OTHERS_FIRST, OTHER_ACCOUNT, SIGNERS_UNKNOWN = (
     "Cancelled",
     "Declined",
     "TextMissing",
     "OthersFirst",
     "OtherAccount",
+    "SignersUnknown",
 )
 
 
@@ -93,6 +94,8 @@ def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
         return Obstacle(OTHERS_FIRST, waiting)
     if not is_signer and person.is_staff and (namesakes := _namesakes(form, person)):
         return Obstacle(OTHER_ACCOUNT, namesakes)
+    if not is_signer and form.has_unknown_signers:
+        return Obstacle(SIGNERS_UNKNOWN)
     return Obstacle("RoleNotYours" if is_signer else "NotASigner")
 
 

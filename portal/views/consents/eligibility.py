@@ -13,6 +13,7 @@ from portal.services.rules.signing import (
     DECLINED,
     OTHER_ACCOUNT,
     OTHERS_FIRST,
+    SIGNERS_UNKNOWN,
     TEXT_MISSING,
     Obstacle,
     obstacle_to_signing,
@@ -121,5 +122,9 @@ def _words(form: ConsentForm, obstacle: Obstacle) -> str:
         return _(
             "This form asks %(name)s as a patient. If that is you, sign in with your patient account to sign it.",
             name=signers[0].name,
+        )
+    if obstacle.code == SIGNERS_UNKNOWN:
+        return _(
+            "The clinic’s system doesn’t say whether this form asks you. If you expect to sign it, ask the clinic."
         )
     return refusal_message(obstacle.code)

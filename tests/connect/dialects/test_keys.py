@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from portal.connect.dialects.dialect import Dialect
@@ -21,7 +22,7 @@ from portal.services.notifications import UPDATE_NOTIFICATIONS, QuietHours
 from portal.services.patients import UPDATE_PATIENT, Patient
 from portal.services.pgt_results import PgtResult
 from portal.services.prospects import BOOK_WINDOW
-from portal.services.protocols import LIST_PROTOCOLS, UPDATE_PROTOCOL, Medication, Protocol
+from portal.services.protocols import LIST_PROTOCOLS, UPDATE_PROTOCOL, Medication, Protocol, ProtocolStatus
 
 PATIENT = {"id": "p1", "mrn": "M 1"}
 ROW = {"drug": "Gonal-f", "startDay": 1}
@@ -299,10 +300,19 @@ def test_deleted_records_are_left_out_and_counted_apart() -> None:
         read(text, {**FORM, "Deleted": "Y"}, ConsentForm)
 
 
-def test_statuses_that_say_that_a_list_is_empty() -> None:
-    assert dialect("[lists]\nempty = [204, 404]").is_empty_list(404)
-    assert not dialect("").is_empty_list(404)
-    assert "204 and 404" in faults("[lists]\nempty = [500]")
+def test_an_empty_list_is_told_from_a_wrong_address() -> None:
+    told = dialect('[lists]\nempty = [204, "NO-ROWS"]\n[errors]\ncode = "why.code"\nsuccess = "ok"')
+    none, other = (json.dumps({"ok": False, "why": {"code": one}}).encode() for one in ("NO-ROWS", "NO-SUCH"))
+    assert told.is_empty_list(204, b"")
+    assert told.is_empty_list(404, none)
+    assert told.is_empty_list(200, none)
+    for status, body in ((404, b""), (404, other), (404, b"<html>"), (200, b""), (200, b'{"ok": true}')):
+        assert not told.is_empty_list(status, body), (status, body)
+    assert not dialect("").is_empty_list(404, none)
+    assert not dialect("").is_empty_list(204, b"")
+    assert "a wrong address answers 404 too" in faults("[lists]\nempty = [404]")
+    assert "204 and error codes" in faults("[lists]\nempty = [500]")
+    assert "errors.code" in faults('[lists]\nempty = ["NO-ROWS"]')
 
 
 def test_bodies_may_have_several_envelopes() -> None:
@@ -400,3 +410,41 @@ def test_a_record_within_another_is_found_among_what_came() -> None:
     after = Patient(id="p1", mrn="M 1", phone_number="0331 2750", preferred_name="Leni")
     sent = changed("", UPDATE_PATIENT, after, before, episode, came_as=Episode)
     assert sent == {"id": "p1", "mrn": "M 1", "phoneNumber": "0331 2750", "preferredName": "Leni"}
+
+
+CODED = '[values]\ncoded = { code = "Code", label = "Label" }\n'
+
+
+def test_values_may_come_as_objects_of_code_and_label() -> None:
+    text = CODED + 'by_language = { en = "En", es = "Es" }\n[enumerations.ConsentStatus]\nPending = "20"'
+    form = read(text, {**FORM, "status": {"Code": "20", "Label": {"En": "Open"}}}, ConsentForm)
+    assert form.is_open
+    label = {"En": "Kept cold", "Es": "En frío"}
+    strange = {**FORM, "status": {"Code": "77", "Label": label}, "kind": {"Code": "99", "Label": "Own kind"}}
+    other = read(text, strange, ConsentForm, "es")
+    assert (str(other.status), other.status.known, str(other.kind)) == ("En frío", False, "Own kind")
+    bare = read(text, {**FORM, "status": "20", "kind": {"Code": None, "Label": None}}, ConsentForm)
+    assert (bare.is_open, bare.kind) == (True, None)
+    assert dialect(text).query(LIST_CONSENTS, {"Status": "Pending"}) == {"Status": "20"}
+    assert "must name the members" in faults('[values]\ncoded = { label = "Label" }')
+
+
+def test_texts_may_come_as_objects_of_code_and_label() -> None:
+    event = {"id": "t", "at": "2026-11-20T08:00:00Z", "kind": {"Code": "SCN", "Label": "A scan"}}
+    assert read(CODED, event, TimelineEvent).kind == "A scan"
+    told = CODED + '[enumerations."TimelineEvent.kind"]\nScan = "SCN"'
+    assert read(told, event, TimelineEvent).kind == "Scan"
+    assert read(CODED, {**event, "kind": "Scan"}, TimelineEvent).kind == "Scan"
+
+
+def test_a_changed_value_goes_back_in_the_object_in_which_it_came() -> None:
+    plan = {
+        **PLAN,
+        "status": {"Code": "Draft", "Label": "Being written"},
+        "type": {"Code": "X9", "Label": "Own"},
+    }
+    before = read(CODED, plan, Protocol)
+    after = msgspec.structs.replace(before, status=ProtocolStatus.ACTIVE)
+    sent = changed(CODED, UPDATE_PROTOCOL, after, before, plan)
+    assert sent["status"] == {"Code": "Active"}
+    assert sent["type"] == {"Code": "X9", "Label": "Own"}

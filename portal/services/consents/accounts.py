@@ -1,0 +1,88 @@
+"""Whose account each signer of a form is, where an API names signers by a number of their patient record.
+
+The number of the reader's own record may be known from their sign-in; otherwise the forms' treatments are read for it. A signer
+whose account isn't known is marked as such, so that no page says that they have none, or that the reader isn't asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from portal.services import episodes
+from portal.services.client import Care
+from portal.services.consents.forms import CLINIC_ROLES, UNKNOWN_ACCOUNT, ConsentForm, Signer
+from portal.services.decoding import Page
+from portal.services.gather import attempt, gather_all
+from portal.services.salvage import Lost
+
+_MOST = 3
+"""For how many treatments accounts are looked for."""
+
+
+def with_account(care: Care, form: ConsentForm) -> ConsentForm:
+    """The form with its signers by their accounts."""
+    return _with_accounts(care, (form,))[0] if care.adapter.signers_by else form
+
+
+def with_accounts(care: Care, page: Page[ConsentForm]) -> Page[ConsentForm]:
+    """The same for forms of a list."""
+    return structs.replace(page, items=_with_accounts(care, page.items)) if care.adapter.signers_by else page
+
+
+def number_of(care: Care, account: str) -> str:
+    """The number by which the API names this person; the account itself if it isn't known, or no number is needed."""
+    found = next((number for number, one in care.accounts.items() if one == account), account)
+    return found.removeprefix(UNKNOWN_ACCOUNT)
+
+
+def by_number(care: Care, signers: Iterable[Signer]) -> tuple[Signer, ...]:
+    """Signers as the API names them."""
+    return tuple(
+        structs.replace(one, person_id=number_of(care, one.person_id)) if one.person_id else one
+        for one in signers
+    )
+
+
+def _with_accounts(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
+    reader = care.partition[2]
+    wanted = [form for form in forms if not _numbers(form) <= care.accounts.keys()]
+    treatments = list(dict.fromkeys(form.episode_id for form in wanted if form.episode_id))
+    if care.by_patient:
+        for id_ in treatments[:_MOST]:
+            if reader in care.accounts.values():
+                break
+            attempt(lambda id_=id_: episodes.get_episode(care, id_))
+    elif len(treatments) <= _MOST:
+        gather_all([lambda id_=id_: episodes.get_episode(care, id_) for id_ in treatments])
+    named = tuple(_named(care, form) for form in forms)
+    is_known = not care.by_patient or reader in care.accounts.values()
+    if not is_known and any(form.has_unknown_signers for form in named):
+        care.on_unreadable(0, (Lost("ConsentForm.requiredSigners", "$.requiredSigners"),))
+    return named
+
+
+def _numbers(form: ConsentForm) -> set[str]:
+    """What names people of the patient's side."""
+    people = (*form.required_signers, *form.signatures)
+    return {one.person_id for one in people if one.person_id and one.role not in CLINIC_ROLES}
+
+
+def _named(care: Care, form: ConsentForm) -> ConsentForm:
+    accounts = {one for one in care.accounts.values() if one}
+    known = {number: account for number, account in care.accounts.items() if account}
+    unknown = {one: f"{UNKNOWN_ACCOUNT}{one}" for one in _numbers(form) - accounts}
+
+    def account(id_: str | None) -> str | None:
+        return None if id_ is None else known.get(id_) or unknown.get(id_) or id_
+
+    return structs.replace(
+        form,
+        required_signers=tuple(
+            structs.replace(one, person_id=account(one.person_id)) for one in form.required_signers
+        ),
+        signatures=tuple(structs.replace(one, person_id=account(one.person_id)) for one in form.signatures),
+        revoked_by_id=account(form.revoked_by_id),
+        on_behalf_of=account(form.on_behalf_of),
+    )
