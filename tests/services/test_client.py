@@ -335,15 +335,17 @@ def in_dialect(care: Care, text: str) -> Care:
     return replace(care, adapter=Dialect(parse_dialect(text)))
 
 
-@pytest.mark.parametrize("status", [204, 404])
-def test_a_status_that_says_that_a_list_is_empty(
-    status: int, upstream: Make, care_at: Callable[..., Care]
+@pytest.mark.parametrize(("status", "said"), [(204, b""), (404, b'{"code": "NO-ROWS"}')])
+def test_an_answer_that_says_that_a_list_is_empty(
+    status: int, said: bytes, upstream: Make, care_at: Callable[..., Care]
 ) -> None:
-    care = care_at(upstream(answers(status)))
+    head = f"HTTP/1.1 {status} Some\r\nContent-Length: {len(said)}\r\n\r\n".encode()
+    care = care_at(upstream(lambda _line, _number: head + said))
     query = ConversationQuery(skip_count=0, max_result_count=10)
     with pytest.raises((BadResponse, NotFound)):
         care.read(LIST_CONVERSATIONS, query=query)
-    page = in_dialect(care, f"[lists]\nempty = [{status}]").read(LIST_CONVERSATIONS, query=query)
+    told = '[lists]\nempty = [204, "NO-ROWS"]\n[errors]\ncode = "code"'
+    page = in_dialect(care, told).read(LIST_CONVERSATIONS, query=query)
     assert page.listed.is_whole
     assert page.items == ()
 

@@ -70,7 +70,7 @@ def tenant(**changes: Any) -> Any:
     members = {
         "key": "riverside", "auth_url": ISSUER, "identity_origins": ("https://login.example",),
         "client": Client("portal", "secret"), "scope": "openid", "authorize_params": {"acr": "high"},
-        "tenant_claim": ("tenantid",), "tenant_id": "clinic", "id_token_hint": True, "par": Par.AUTO,
+        "tenant_claim": ("tenantid",), "tenant_id": "clinic", "record_claim": None, "id_token_hint": True, "par": Par.AUTO,
         "roles": Roles(staff=frozenset({"nurse"})), "strong": None, "dpop": False, "profile": None,
     }  # fmt: skip
     return SimpleNamespace(**(members | changes))

@@ -349,3 +349,11 @@ def test_pending_sign_ins_are_forgotten_on_request(sign_in: SignIn) -> None:
     started = start(sign_in)
     sign_in.forget(started.cookie)
     assert finish(sign_in, started) is None
+
+
+def test_the_number_of_the_own_record_may_come_in_a_claim(sign_in: SignIn, identity: Identity) -> None:
+    here = tenant(record_claim=("patient", "number"))
+    for told, number in ((50011, "50011"), ("P 7", "P 7"), (None, ""), (True, ""), ([50011], "")):
+        identity.claims["patient"] = {"number": told}
+        assert finish(sign_in, start(sign_in), here).person.record == number
+    assert finish(sign_in, start(sign_in)).person.record == ""
