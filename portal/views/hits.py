@@ -80,7 +80,11 @@ class Hits:
 def hit_of(one: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     """A person whom the API found; `known` is what the session has read about them."""
     others = _beside(one)
-    address = address_of("episode", one.episode_id) or address_of("prospect", one.prospect_id)
+    address = (
+        address_of("episode", one.episode_id)
+        or address_of("patient", one.patient_id)
+        or address_of("prospect", one.prospect_id)
+    )
     href = address or (others[0].href if others else url_for("open_by_id.show"))
     is_named = bool(one.name) and rank_of(one.name, text) < NO_MATCH
     return Hit(

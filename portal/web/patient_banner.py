@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import cast
 
-from flask import g
+from flask import g, request, url_for
 
 from portal.services.client import Care
 from portal.services.episodes import Episode, get_episode
@@ -27,12 +27,13 @@ from portal.web.filters import in_a_row, long_date, number, today
 class PatientBanner:
     """Who it is; `born` and `age` (years) in words; `partner` is the other person of the treatment.
 
-    Without `name`, the patient is one of those named in `one_of`, if it isn't empty. `episode_id` is None if no treatment is
-    known; `is_unread` says that the treatment couldn't be read, so that only what the record says is known.
+    Without `name`, the patient is one of those named in `one_of`, if it isn't empty. `href` is the patient's page, empty if
+    the record doesn't say which patient. `is_unread` says that the treatment couldn't be read, so that only what the record
+    says is known.
     """
 
     name: str
-    episode_id: str | None = None
+    href: str = ""
     called: str = ""
     born: str = ""
     age: str = ""
@@ -55,19 +56,19 @@ def banner_of(ref: PatientRef | None, *, hides_mrn: bool = False) -> PatientBann
     if ref is None or person is None or not person.is_staff:
         return None
     if not ref.episode_id:
-        return PatientBanner(ref.name, one_of=in_a_row(ref.one_of))
+        return PatientBanner(ref.name, _page(ref.patient_id), one_of=in_a_row(ref.one_of))
     episode = _episode(ref.episode_id)
     if isinstance(episode, CareError):
         is_gone = isinstance(episode, NotFound | NotAllowed | NotOffered)
-        id_ = None if is_gone else ref.episode_id
-        return PatientBanner(ref.name, id_, is_unread=not is_gone, one_of=in_a_row(ref.one_of))
+        href = _page(ref.patient_id, None if is_gone else ref.episode_id)
+        return PatientBanner(ref.name, href, is_unread=not is_gone, one_of=in_a_row(ref.one_of))
     patient, partner = _in_order(ref, episode)
     if patient is None:
-        return PatientBanner(ref.name, episode.id, one_of=in_a_row(ref.one_of))
+        return PatientBanner(ref.name, _page(ref.patient_id), one_of=in_a_row(ref.one_of))
     born = patient.date_of_birth
     return PatientBanner(
         name=patient.full_name or ref.name,
-        episode_id=episode.id,
+        href=_page(patient.id, episode.id),
         called=patient.preferred_name or "",
         born=long_date(born) if born else "",
         age=number(_age(born, today())) if born else "",
@@ -75,6 +76,14 @@ def banner_of(ref: PatientRef | None, *, hides_mrn: bool = False) -> PatientBann
         partner=partner.full_name if partner else "",
         alerts=tuple(alerts_of(episode)),
     )
+
+
+def _page(patient_id: str | None, episode_id: str | None = None) -> str:
+    """The address of the patient's page; the treatment, by which the patient is found, goes with it."""
+    address = (
+        url_for("patients.overview.show", patient_id=patient_id, episode=episode_id) if patient_id else ""
+    )
+    return "" if address.partition("?")[0] == request.path else address
 
 
 def _episodes() -> dict[str, Episode]:

@@ -43,6 +43,7 @@ class Kind:
 
 
 KINDS = (
+    Kind("patient", "/patients/{id}", label=lambda: _("Patient")),
     Kind("episode", "/episodes/{id}", label=lambda: _("Episode"), read=get_episode),
     Kind("consent", "/consents/{id}", ("ConsentForm",), lambda: _("Consent form"), get_consent),
     Kind("pgt-result", "/pgt-results/{id}", label=lambda: _("PGT result"), read=get_pgt_result),

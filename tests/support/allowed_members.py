@@ -230,6 +230,15 @@ STAFF: dict[str, str] = {
         "ConsentForm: patientName title; Conversation: subject; Notification: body title; Participant: name"
     ),
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
+    "/patients/<record:patient_id>": (
+        "Appointment: kind location; Case: caseNumber diagnosis notes title; ConsentForm: title version; "
+        "Conversation: subject; EmbryoStorage: embryoCode grade; Episode: number type; File: name; HormoneUnits: e2 lh p4; "
+        "Medication: drug unit; Message: body senderName; Notification: body title; Participant: name; PgtBrief: embryoCode; "
+        "Protocol: name; Relationship: relatedName; Signature: name; Signer: name; "
+        "StorageLocation: cane canister position tank; TimelineEvent: note title; "
+        "partner: email emergencyContact.name emergencyContact.phoneNumber phoneNumber; "
+        "patient: email emergencyContact.name emergencyContact.phoneNumber phoneNumber"
+    ),
     "/patients/<record:patient_id>/edit": (
         "partner: address.city address.line1 address.line2 address.postalCode address.region "
         "dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "

@@ -17,7 +17,9 @@ from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient, update_patient
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_opened
+from portal.views.patients import overview
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
+from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
 from portal.web.fields import Field, Fields, member
@@ -29,6 +31,7 @@ from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
 
 bp = Blueprint("patients", __name__, url_prefix="/patients")
+bp.register_blueprint(overview.bp)
 bp.add_app_template_global(may, "may")
 
 _IDENTITY = ("first_name", "last_name", "date_of_birth", "mrn", "is_active", "user_id")
@@ -73,6 +76,7 @@ def save(care: Care, person: Person, patient_id: str) -> Response:
 
 
 def _page(episode: Episode, patient: Patient, edit: Edit) -> Response:
+    name_opened(patient.full_name)
     return render(EditPage(episode=episode, patient=patient, edit=edit), fragment="edit", status=edit.status)
 
 

@@ -1,0 +1,240 @@
+"""All that the API tells of one patient: treatments, forms, conversations, plans and notifications, side by side.
+
+No endpoint reads a patient. Forms are asked for by the patient's id, treatments by the ids that records name; conversations
+and plans are searched by the patient's name, and notifications looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.consents.forms import PATIENT_ROLES, ConsentForm
+from portal.services.conversations import Conversation, list_conversations
+from portal.services.decoding import Page
+from portal.services.episodes import Episode, episode_ids, get_episode
+from portal.services.errors import CareError, NotFound, NotOffered
+from portal.services.gather import gather, gather_all
+from portal.services.listed import Listed
+from portal.services.notifications import Notification, list_notifications
+from portal.services.patient_ref import PatientRef
+from portal.services.patients import Patient
+from portal.services.people import happened_at
+from portal.services.protocols import Protocol, list_protocols
+
+T = TypeVar("T")
+
+_READ = 100
+_TALKS = 20
+"""How many conversations are read; each comes with up to 50 messages."""
+_MOST_EPISODES = 6
+_MOST_NAMES = 2
+"""By how many names conversations are searched: the patient's, and the other person's of the treatment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What is known of a patient before anything is read: treatments, a name."""
+
+    episode_ids: tuple[str, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatientOverview:
+    """What was read of a patient; a part that couldn't be read is its error.
+
+    `record` is the patient's, from the newest treatment; None without one. `episodes` are those under way first, and whole
+    only if all could be read.
+    """
+
+    patient_id: str
+    name: str
+    record: Patient | None
+    episodes: Listed[Episode]
+    forms: Listed[ConsentForm] | CareError
+    talks: Listed[Conversation] | CareError
+    plans: Listed[Protocol] | CareError
+    news: Listed[Notification] | CareError
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient."""
+        newest = next(iter(self.episodes), None)
+        return PatientRef(self.patient_id, self.name, newest.id if newest else None)
+
+    @property
+    def account(self) -> str:
+        """The id with which the patient signs and takes part in conversations."""
+        if self.record:
+            return self.record.user_id or self.record.id
+        forms = () if isinstance(self.forms, CareError) else self.forms
+        signers = (signer for form in forms for signer in form.required_signers)
+        return next(
+            (one.person_id for one in signers if one.role in PATIENT_ROLES and one.person_id), self.patient_id
+        )
+
+    def is_partner_in(self, episode: Episode) -> bool:
+        """Whether it is the treatment of the other person of the couple."""
+        return episode.patient.id != self.patient_id
+
+
+def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOverview:
+    """Read what there is of a patient; raises NotFound if nothing is.
+
+    GET consent-forms, episodes/{episodeId}, getconversations, fertility-protocols and notification (care API specification
+    §4), in two rounds: by ids first, then by what those said.
+    """
+    forms, news, hinted = gather(
+        lambda: list_consents(care, limit=_READ, patient_id=patient_id, sorting="sentAt desc"),
+        lambda: list_notifications(care, limit=_READ),
+        lambda: _read_episodes(care, hint.episode_ids[:_MOST_EPISODES]),
+    )
+    own = _where(forms, lambda form: form.patient_id == patient_id)
+    about = _where(news, lambda one: one.datum("patientId") == patient_id)
+    asked = () if isinstance(hinted, CareError) else hint.episode_ids[:_MOST_EPISODES]
+    read = Listed[Episode](is_whole=False) if isinstance(hinted, CareError) else _of(hinted, patient_id)
+    mentioned = episode_ids(_items(own), (), _items(about))
+    further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
+    name = _name(read, own, hint, patient_id)
+    partners = [episode.patient.id for episode in read if episode.patient.id != patient_id]
+    others = [one.full_name for episode in read for one in _people(episode) if one.id != patient_id]
+    talks, plans, more, named = gather(
+        lambda: _read_talks(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
+        lambda: list_protocols(care, limit=_READ, text=name or None),
+        lambda: _read_episodes(care, further),
+        lambda: list_consents(care, limit=_READ, patient_id=partners[0]) if partners else None,
+    )
+    more = Listed[Episode](is_whole=False) if isinstance(more, CareError) else _of(more, patient_id)
+    episodes = Listed(
+        tuple(sorted((*read, *more), key=_order)),
+        read.is_whole and more.is_whole and len(mentioned) <= len(asked) + len(further),
+    )
+    record = next((one for episode in episodes for one in _people(episode) if one.id == patient_id), None)
+    account = (record.user_id or record.id) if record else patient_id
+    if isinstance(named, CareError):
+        own = Listed(_items(own), is_whole=False) if not isinstance(own, CareError) else own
+    elif named and not isinstance(own, CareError):
+        signs = named.listed.where(lambda form: form.is_signer(account))
+        own = Listed((*own, *signs), own.is_whole and signs.is_whole)
+    ids = {episode.id for episode in episodes if episode.patient.id == patient_id}
+    found_talks = talks
+    if not isinstance(talks, CareError):
+        found_talks = talks.where(
+            lambda talk: (
+                talk.patient_id == patient_id
+                or talk.episode_id in ids
+                or any(one.id == account for one in talk.participants)
+            )
+        )
+        found = {talk.id for talk in found_talks}
+        promised = {id_ for episode in episodes if episode.id in ids for id_ in episode.conversation_ids}
+        found_talks = Listed(
+            tuple(sorted(found_talks, key=happened_at, reverse=True)),
+            found_talks.is_whole and promised <= found,
+        )
+    overview = PatientOverview(
+        patient_id=patient_id,
+        name=(record.full_name if record else "") or name,
+        record=record,
+        episodes=episodes,
+        forms=own,
+        talks=found_talks,
+        plans=_with_current(
+            _where(plans, lambda plan: plan.patient_id == patient_id or plan.episode_id in ids),
+            [episode for episode in episodes if episode.id in ids],
+        ),
+        news=_where(
+            news,
+            lambda one: (
+                one.datum("patientId") == patient_id
+                or one.datum("episodeId") in ids
+                or (one.is_about("Episode") and one.entity_id in ids)
+                or one.entity_id in _ids(own, found_talks)
+            ),
+        ),
+    )
+    _refuse_empty(overview)
+    return overview
+
+
+def _refuse_empty(overview: PatientOverview) -> None:
+    """Raise NotFound where nothing is known of the patient, or the error because of which nothing is."""
+    parts = (overview.forms, overview.talks, overview.plans, overview.news)
+    if overview.episodes or any(part for part in parts if not isinstance(part, CareError)):
+        return
+    failures = (part for part in parts if isinstance(part, CareError) and not isinstance(part, NotOffered))
+    raise next(failures, NotFound())
+
+
+def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:
+    """Those that can be read; whole unless one can't although it may be there."""
+    answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
+    read = tuple(answer for answer in answers if isinstance(answer, Episode))
+    absent = sum(isinstance(answer, NotFound) for answer in answers)
+    return Listed(read, len(read) + absent == len(answers))
+
+
+def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
+    """The conversations found by each name, each once; raises CareError if none could be read."""
+
+    def call(name: str) -> Callable[[], Page[Conversation]]:
+        return lambda: list_conversations(care, limit=_TALKS, text=name or None, include_archived=True)
+
+    answers = gather_all([call(name) for name in names])
+    read = [answer.listed for answer in answers if not isinstance(answer, CareError)]
+    if not read:
+        raise next(answer for answer in answers if isinstance(answer, CareError))
+    found = {talk.id: talk for listed in read for talk in listed}
+    return Listed(
+        tuple(found.values()), len(read) == len(answers) and all(listed.is_whole for listed in read)
+    )
+
+
+def _of(episodes: Listed[Episode], patient_id: str) -> Listed[Episode]:
+    return episodes.where(lambda episode: any(one.id == patient_id for one in _people(episode)))
+
+
+def _people(episode: Episode) -> list[Patient]:
+    return [one for one in (episode.patient, episode.partner) if one]
+
+
+def _name(
+    episodes: Iterable[Episode], forms: Listed[ConsentForm] | CareError, hint: Hint, patient_id: str
+) -> str:
+    of_records = [one.full_name for episode in episodes for one in _people(episode) if one.id == patient_id]
+    names = (*of_records, *(form.patient_name for form in _items(forms)), hint.name)
+    return next((name for name in names if name), "")
+
+
+def _order(episode: Episode) -> tuple[bool, int]:
+    """Those under way first, then the newest."""
+    return episode.is_ended, -(episode.start_date.toordinal() if episode.start_date else 0)
+
+
+def _with_current(
+    plans: Listed[Protocol] | CareError, episodes: Iterable[Episode]
+) -> Listed[Protocol] | CareError:
+    """The plans, with those that stand in the treatments, which can be read where the list can't."""
+    current = {episode.protocol.id: episode.protocol for episode in episodes if episode.protocol}
+    if isinstance(plans, CareError):
+        return Listed(tuple(current.values()), is_whole=False) if current else plans
+    others = [plan for plan in plans if plan.id not in current]
+    ordered = sorted((*current.values(), *others), key=happened_at, reverse=True)
+    return Listed(tuple(sorted(ordered, key=lambda plan: plan.is_ended)), plans.is_whole)
+
+
+def _where(page: Page[T] | CareError, fits: Callable[[T], bool]) -> Listed[T] | CareError:
+    return page if isinstance(page, CareError) else page.listed.where(fits)
+
+
+def _items(listed: Listed[T] | CareError) -> tuple[T, ...]:
+    return () if isinstance(listed, CareError) else listed.items
+
+
+def _ids(forms: Listed[ConsentForm] | CareError, talks: Listed[Conversation] | CareError) -> set[str]:
+    return {one.id for one in (*_items(forms), *_items(talks))}

@@ -1,0 +1,92 @@
+"""A patient's page for staff: who it is, how to reach them, and everything of theirs, with the last seven days as one list."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from portal.config.tenants import Side
+from portal.parse import record_id
+from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.errors import CareError
+from portal.services.listed import Listed
+from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
+from portal.state.session_records import Person
+from portal.views.consents.eligibility import may_create
+from portal.views.consents.list import Groups, group
+from portal.views.conversations.view import Row, row_of
+from portal.views.episodes.lookup import remember_opened
+from portal.views.episodes.view import EpisodeView
+from portal.views.patients.week import Week, week_of
+from portal.views.protocols.labels import may_write
+from portal.views.recent import name_opened
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.known_people import known_people
+from portal.web.pages import Page
+
+bp = Blueprint("overview", __name__)
+
+
+class OverviewPage(Page, template="patients/show.html", about="overview"):
+    """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place."""
+
+    overview: PatientOverview
+    week: Week
+    views: list[EpisodeView]
+    forms: Groups | CareError
+    talks: Listed[Row] | CareError
+    may_create: bool
+    may_write: bool
+
+
+@bp.get("/<record:patient_id>")
+@signed_in(Side.STAFF)
+def show(care: Care, person: Person, patient_id: str) -> Response:
+    """Show everything of one patient, also of one without a treatment."""
+    overview = read_patient_overview(care, patient_id, _hint(patient_id))
+    audit.shown("patient.read", "patient", patient_id)
+    _note(overview)
+    name_opened(overview.name)
+    for episode in reversed(overview.episodes.items):
+        remember_opened(episode.id)
+    forms, talks = overview.forms, overview.talks
+    return render(
+        OverviewPage(
+            overview=overview,
+            week=week_of(overview),
+            views=[EpisodeView(episode, person, _forms(overview)) for episode in overview.episodes],
+            forms=forms if isinstance(forms, CareError) else group(forms, person),
+            talks=talks
+            if isinstance(talks, CareError)
+            else talks.through(lambda found: [row_of(talk, person) for talk in found]),
+            may_create=may_create(person),
+            may_write=may_write(person),
+        )
+    )
+
+
+def _hint(patient_id: str) -> Hint:
+    """The treatment that the address names, and what this session has read of the patient before."""
+    known = [one for one in known_people() if one.patient_id == patient_id]
+    named = record_id(request.args.get("episode"))
+    ids = [*([named] if named else []), *(one.episode_id for one in known)]
+    return Hint(tuple(dict.fromkeys(ids)), known[0].name if known else "")
+
+
+def _note(overview: PatientOverview) -> None:
+    """Record in the audit trail which of the records read are shown: the patient's."""
+    for kind, part in (
+        ("consent", overview.forms),
+        ("conversation", overview.talks),
+        ("protocol", overview.plans),
+        ("notification", overview.news),
+        ("episode", overview.episodes),
+    ):
+        ids = [] if isinstance(part, CareError) else [one.id for one in part]
+        audit.shown(f"{kind}.list", kind, ids)
+
+
+def _forms(overview: PatientOverview) -> tuple[ConsentForm, ...] | None:
+    return None if isinstance(overview.forms, CareError) else overview.forms.items

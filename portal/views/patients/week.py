@@ -1,0 +1,249 @@
+"""What happened about a patient in the last seven days, as one list by day, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TypeVar
+
+from flask import url_for
+
+from portal.i18n.gettext import _
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, Message, MessageSide
+from portal.services.episodes import Episode, MonitoringDay
+from portal.services.errors import CareError, NotOffered
+from portal.services.listed import Listed
+from portal.services.patient_overview import PatientOverview
+from portal.services.protocols import Protocol
+from portal.services.rules.doses import courses
+from portal.views.consents.labels import method_word, state_word
+from portal.views.conversations.view import subject_of
+from portal.web import modules
+from portal.web.doses import amount
+from portal.web.drawings.monitoring import describe
+from portal.web.filters import day as write_day
+from portal.web.filters import in_a_row, isolate, local, now, number, today
+from portal.web.labels import visit_name
+from portal.web.plain_text import LONGEST_EXCERPT, plain_text
+from portal.web.record_links import address_of
+
+T = TypeVar("T")
+
+DAYS = 7
+_TOLD_BY_RECORDS = ("ConsentForm", "Conversation")
+"""What notifications tell that the records themselves tell better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened: on a day and, unless only that is known, `at` a moment.
+
+    `is_checked` is false for a result that nobody has verified.
+    """
+
+    on: date
+    at: datetime | None
+    icon: str
+    what: str
+    more: str = ""
+    href: str | None = None
+    is_checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HappeningDay:
+    """What happened on one day, the latest first."""
+
+    on: date
+    name: str
+    happenings: tuple[Happening, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """The last seven days; `lacks` are sentences that say what may be missing from it."""
+
+    days: tuple[HappeningDay, ...]
+    lacks: tuple[str, ...]
+
+
+def week_of(overview: PatientOverview) -> Week:
+    """Return the last seven days, today included, as far as they could be read."""
+    last = today()
+    first = last - timedelta(days=DAYS - 1)
+    found = [one for one in _happenings(overview, first) if first <= one.on <= last]
+    found.sort(key=lambda one: (one.on, one.at.timestamp() if one.at else 0.0), reverse=True)
+    names = {last: _("Today"), last - timedelta(days=1): _("Yesterday")}
+    days = [
+        HappeningDay(on, names.get(on) or write_day(on), tuple(one for one in found if one.on == on))
+        for on in sorted({one.on for one in found}, reverse=True)
+    ]
+    return Week(tuple(days), tuple(_lacks(overview, first)))
+
+
+def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
+    for form in _items(overview.forms):
+        yield from _of_form(form)
+    for talk in _items(overview.talks):
+        yield from _of_talk(talk)
+    for episode in overview.episodes:
+        yield from _of_episode(episode)
+    for plan in _items(overview.plans):
+        yield from _of_plan(plan, first)
+    for one in _items(overview.news):
+        if one.creation_time and not any(map(one.is_about, _TOLD_BY_RECORDS)):
+            href = address_of(one.entity_type or "", one.entity_id, data=one.data)
+            yield _at(one.creation_time, "bell", one.title, one.body, href)
+
+
+def _of_form(form: ConsentForm) -> Iterator[Happening]:
+    href = url_for("consents.show", consent_id=form.id)
+    if form.sent_at:
+        yield _at(form.sent_at, "consent", _("Form sent to its signers"), form.title, href)
+    for one in form.signatures:
+        if one.signed_at:
+            what = _("%(name)s signed", name=isolate(one.name)) if one.name else method_word(one.method)
+            yield _at(one.signed_at, "signed", what, form.title, href)
+    if form.revoked_at and form.is_revoked:
+        yield _at(form.revoked_at, "attention", state_word(form), form.title, href)
+
+
+def _of_talk(talk: Conversation) -> Iterator[Happening]:
+    href = url_for("conversations.show", conversation_id=talk.id)
+    for message in talk.messages:
+        if message.sent_at:
+            words = " ".join(plain_text(message.body, LONGEST_EXCERPT).split())[:160]
+            yield _at(message.sent_at, "message", _wrote(message), f"{subject_of(talk)} · {words}", href)
+
+
+def _wrote(message: Message) -> str:
+    name = message.sender_name and isolate(message.sender_name)
+    if message.side is MessageSide.OUTBOUND:
+        return _("%(name)s answered for the clinic", name=name) if name else _("The clinic answered")
+    return _("%(name)s wrote", name=name) if name else _("Unknown sender")
+
+
+def _of_episode(episode: Episode) -> Iterator[Happening]:
+    href = url_for("episodes.show", episode_id=episode.id)
+    for event in episode.timeline:
+        if event.occurred_at and event.occurred_at <= now():
+            yield _at(
+                event.occurred_at, "treatment", event.title, event.note or "", href, is_checked=event.verified
+            )
+    told = {(local(event.occurred_at).date(), event.title) for event in episode.timeline if event.occurred_at}
+    for visit in episode.appointments:
+        words = visit_name(visit.kind) or _("Appointment")
+        is_over = visit.start <= now() and not visit.is_cancelled
+        if is_over and (local(visit.start).date(), words) not in told:
+            where = url_for("episodes.appointments", episode_id=episode.id)
+            yield _at(visit.start, "calendar", words, visit.location or "", where)
+    for file in episode.documents.files:
+        if file.creation_time:
+            where = url_for("episodes.documents", episode_id=episode.id)
+            yield _at(file.creation_time, "file", _("A document came"), file.name, where)
+    if not modules.is_off("episodes.monitoring"):
+        yield from (_of_monitoring(day, episode) for day in episode.monitoring)
+
+
+def _of_monitoring(day: MonitoringDay, episode: Episode) -> Happening:
+    hormones = [
+        f"{name} {number(value)} {unit}".strip()
+        for name, value, unit in (
+            (_("E2"), day.e2, day.e2_unit),
+            (_("LH"), day.lh, day.units.lh or ""),
+            (_("P4"), day.p4, day.units.p4 or ""),
+        )
+        if value is not None
+    ]
+    more = in_a_row([part for part in (describe([day], number), *hormones) if part], " · ")
+    href = url_for("episodes.monitoring", episode_id=episode.id)
+    return Happening(day.date, None, "laboratory", _("Scan and blood tests"), more, href, day.verified)
+
+
+def _of_plan(plan: Protocol, first: date) -> Iterator[Happening]:
+    if modules.is_off("protocols.show"):
+        return
+    href = url_for("protocols.show", protocol_id=plan.id)
+    if plan.creation_time and plan.creation_time == (plan.last_modification_time or plan.creation_time):
+        yield _at(plan.creation_time, "protocol", _("Plan made"), plan.name, href)
+    elif plan.last_modification_time:
+        yield _at(plan.last_modification_time, "protocol", _("Plan changed"), plan.name, href)
+    for ahead in range(DAYS):
+        on = first + timedelta(days=ahead)
+        for words in _dose_steps(plan, on):
+            yield Happening(on, None, "medication", _("Dose from this day"), words, href)
+
+
+def _dose_steps(plan: Protocol, on: date) -> Iterator[str]:
+    """The doses of a plan that differ from those of the day before."""
+    if not (plan.is_active or plan.is_ended) or (day := plan.day_on(on)) is None:
+        return
+    now, before = _doses(plan, day), _doses(plan, day - 1)
+    for drug in sorted(now.keys() | before.keys()):
+        one, other = before.get(drug, ""), now.get(drug, "")
+        is_every_day = all(max(row.every_days or 1, 1) == 1 for row in plan.medications if row.drug == drug)
+        if one == other or not is_every_day:
+            continue
+        name = isolate(drug)
+        if not one:
+            yield _("%(drug)s %(dose)s begins", drug=name, dose=isolate(other))
+        elif not other:
+            yield _("%(drug)s ends", drug=name)
+        else:
+            yield _(
+                "%(drug)s %(dose)s instead of %(before)s", drug=name, dose=isolate(other), before=isolate(one)
+            )
+
+
+def _doses(plan: Protocol, day: int) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for course in courses(plan.medications):
+        if course.is_on(day):
+            words = amount(course.medication, is_plain=False)
+            found.setdefault(course.medication.drug, []).append(f"{course.time or ''} {words}".strip())
+    return {drug: in_a_row(doses) for drug, doses in found.items()}
+
+
+def _at(
+    at: datetime, icon: str, what: str, more: str, href: str | None, *, is_checked: bool = True
+) -> Happening:
+    return Happening(local(at).date(), at, icon, what, more, href, is_checked)
+
+
+def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
+    """What of these days couldn't be read, or not to its end."""
+    if not overview.episodes.is_whole:
+        yield _("A treatment can’t be read right now: its visits, results and documents are missing here.")
+    if _is_lost(overview.forms):
+        yield _("The forms can’t be read right now, so what was sent or signed is missing here.")
+    if _is_lost(overview.talks):
+        yield _("The messages can’t be read right now and are missing here.")
+    elif not _is_whole_since(
+        overview.talks, first, [talk.last_message_at for talk in _items(overview.talks)]
+    ):
+        yield _("Not all conversations could be read: messages may be missing here.")
+    if _is_lost(overview.plans):
+        yield _("The plans can’t be read right now, so changed doses are missing here.")
+    if _is_lost(overview.news):
+        yield _("Your notifications can’t be read right now and are missing here.")
+
+
+def _is_lost(part: object) -> bool:
+    """Whether it couldn't be read; what a clinic doesn't offer isn't lost."""
+    return isinstance(part, CareError) and not isinstance(part, NotOffered)
+
+
+def _is_whole_since(
+    part: Listed[Conversation] | CareError, first: date, times: Sequence[datetime | None]
+) -> bool:
+    """Whether what is missing from a list, newest first, is older."""
+    if isinstance(part, CareError) or part.is_whole:
+        return True
+    oldest = min((local(at).date() for at in times if at), default=None)
+    return oldest is not None and oldest < first
+
+
+def _items(part: Listed[T] | CareError) -> tuple[T, ...]:
+    return () if isinstance(part, CareError) else part.items

@@ -1,0 +1,234 @@
+"""A patient's page: everything of theirs from five endpoints, the last seven days as one list, and what is missing is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import Signature, SignerRole, SigningMethod
+from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
+from portal.services.episodes import READ_EPISODE, Appointment, MonitoringDay, TimelineEvent
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.protocols import LIST_PROTOCOLS, Medication, ProtocolStatus
+from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, PLAN, TALK
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+
+NOW = datetime.fromtimestamp(time.time(), UTC)
+
+
+def ago(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+TREATMENT = replace(
+    EPISODE,
+    timeline=(TimelineEvent(id="t-1", title="Antagonist started", occurred_at=ago(2), verified=True),),
+    monitoring=(MonitoringDay(date=ago(1).date(), e2=1240, unit="pmol/L"),),
+    appointments=(Appointment(id="a-1", start=ago(3), kind="Blood test"),),
+    conversation_ids=("m-1",),
+)
+SENT = replace(
+    FORM,
+    sent_at=ago(5),
+    signatures=(
+        Signature(
+            role=SignerRole.PATIENT,
+            person_id="amelia",
+            name="Amelia Hart",
+            signed_at=ago(4),
+            method=SigningMethod.TYPED_NAME,
+        ),
+    ),
+)
+WRITTEN = replace(
+    TALK,
+    last_message_at=ago(0.01),
+    messages=(
+        Message(
+            id="w-1",
+            conversation_id="m-1",
+            sender_name="Amelia Hart",
+            side=MessageSide.INBOUND,
+            body="It is bigger today.",
+            sent_at=ago(0.01),
+        ),
+        Message(id="w-0", conversation_id="m-1", side=MessageSide.OUTBOUND, body="Long ago.", sent_at=ago(9)),
+    ),
+)
+CHANGED = replace(
+    PLAN,
+    status=ProtocolStatus.ACTIVE,
+    start_date=ago(6).date(),
+    creation_time=ago(20),
+    last_modification_time=ago(1.5),
+    medications=(
+        Medication(id="1", drug="rFSH", dose=225, unit="IU", start_day=1, end_day=5, time="19:00"),
+        Medication(id="2", drug="rFSH", dose=250, unit="IU", start_day=6, time="19:00"),
+    ),
+)
+NEWS = Notification(
+    id="n-1",
+    type="Payment",
+    title="A payment failed",
+    entity_type="Episode",
+    entity_id="e-1",
+    creation_time=ago(0.5),
+)
+
+
+@pytest.fixture
+def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
+    fake_api.gives(READ_EPISODE, TREATMENT)
+    fake_api.gives(READ_CONSENT, SENT)
+    fake_api.gives(LIST_CONSENTS, [SENT])
+    fake_api.gives(LIST_CONVERSATIONS, [WRITTEN])
+    fake_api.gives(LIST_PROTOCOLS, [CHANGED])
+    fake_api.gives(LIST_NOTIFICATIONS, [NEWS])
+    return visitor("nora", "nurse")
+
+
+def week(page: Page) -> list[str]:
+    """What happened, the latest first."""
+    return [" ".join(one.get_text(" ").split()) for one in page.select("#week .happenings > li")]
+
+
+def test_one_click_from_any_record_leads_to_the_last_seven_days_as_one_list(nora: Visitor) -> None:
+    record = nora.get("/consents/c-1")
+    page = nora.get(str(record.select(".patient-banner a")[0]["href"]))
+    assert page.path.startswith("/patients/p-1") and page.heading == "Patient overview"
+    happened = week(page)
+    moments = (
+        "Amelia Hart wrote Bruising · It is bigger today.",
+        "A payment failed",
+        "Plan changed rFSH 225",
+        "Antagonist started",
+        "Blood test",
+        "Amelia Hart signed Consent to IVF",
+        "Form sent to its signers Consent to IVF",
+    )
+    days = (
+        "Scan and blood tests Not confirmed yet E2 1,240 pmol/L",
+        "rFSH 19:00 250 IU instead of 19:00 225 IU",
+    )
+    for words in (*moments, *days):
+        assert any(words in one for one in happened), f"{words} is missing from {happened}"
+    places = [next(at for at, one in enumerate(happened) if words in one) for words in moments]
+    assert places == sorted(places), f"not the latest first: {happened}"
+    assert not any("Long ago" in one for one in happened), "older than seven days"
+
+
+def test_it_leads_to_every_record_and_each_leads_back(nora: Visitor) -> None:
+    page = nora.get("/patients/p-1?episode=e-1")
+    links = {str(one["href"]) for one in page.select("main a")}
+    for href in (
+        "/episodes/e-1",
+        "/consents/c-1",
+        "/conversations/m-1",
+        "/protocols/f-1",
+        "/storage/s-1?episode=e-1",
+        "/episodes/e-1/monitoring",
+        "/patients/p-1/edit?episode=e-1",
+    ):
+        assert href in links, f"no link to {href}"
+
+
+def test_a_patient_without_a_treatment_has_a_page_too(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, episode_id=None)])
+    fake_api.gives(LIST_CONVERSATIONS, [replace(WRITTEN, episode_id=None)])
+    fake_api.gives(LIST_PROTOCOLS, [])
+    fake_api.gives(LIST_NOTIFICATIONS, [])
+    fake_api.refuses(READ_EPISODE, 404)
+    page = nora.get("/patients/p-1")
+    assert "No treatment is known" in page.words and "Consent to IVF" in page.words
+    assert any("It is bigger today." in one for one in week(page))
+    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Amelia", "Hart"]
+
+
+def test_other_peoples_records_stay_out_where_an_api_filters_nothing(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    other = "Other Woman"
+    fake_api.gives(
+        LIST_CONSENTS, [SENT, replace(SENT, id="c-9", patient_id="p-9", patient_name=other, title=other)]
+    )
+    fake_api.gives(
+        LIST_CONVERSATIONS,
+        [
+            WRITTEN,
+            replace(WRITTEN, id="m-9", patient_id="p-9", episode_id="e-9", participants=(), subject=other),
+        ],
+    )
+    fake_api.gives(
+        LIST_PROTOCOLS, [CHANGED, replace(CHANGED, id="f-9", patient_id="p-9", episode_id="e-9", name=other)]
+    )
+    fake_api.gives(LIST_NOTIFICATIONS, [NEWS, replace(NEWS, id="n-9", entity_id="e-9", title=other)])
+    fake_api.gives(
+        READ_EPISODE,
+        replace(TREATMENT, id="e-9", patient=replace(AMELIA, id="p-9", first_name="Other")),
+        id_="e-9",
+    )
+    page = nora.get("/patients/p-1?episode=e-9")
+    assert other not in page.text and "Consent to IVF" in page.words
+
+
+def test_what_could_not_be_read_is_said_where_it_is_missing(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.refuses(LIST_CONVERSATIONS, 500)
+    fake_api.refuses(LIST_NOTIFICATIONS, 500)
+    page = nora.get("/patients/p-1?episode=e-1")
+    assert "The messages can’t be read right now and are missing here." in page.words
+    assert "Your notifications can’t be read right now and are missing here." in page.words
+    assert "The messages can’t be shown right now." in page.words
+    assert any("Amelia Hart signed" in one for one in week(page))
+    fake_api.refuses(READ_EPISODE, 500)
+    page = nora.get("/patients/p-1")
+    assert "A treatment can’t be read right now" in page.words and "No treatment is known" not in page.words
+
+
+def test_a_count_that_is_not_whole_does_not_look_whole(nora: Visitor, fake_api: FakeApi) -> None:
+    def counts(page: Page) -> list[str]:
+        return [one.get_text(" ", strip=True) for one in page.select(".heading h2") if one.select(".count")]
+
+    assert "Messages 1" in counts(nora.get("/patients/p-1?episode=e-1"))
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, conversation_ids=("m-1", "m-2")))
+    fake_api.gives(LIST_CONSENTS, {"items": [SENT], "totalCount": 300})
+    told = counts(nora.get("/patients/p-1?episode=e-1"))
+    assert "Messages at least 1" in told and any(one.startswith("Consents at least") for one in told)
+
+
+@pytest.mark.parametrize(("status", "shown"), [(404, 404), (500, 503)])
+def test_nobody_known_is_not_found_unless_nothing_could_be_read(
+    nora: Visitor, fake_api: FakeApi, status: int, shown: int
+) -> None:
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
+        if status == 404:
+            fake_api.gives(row, [])
+        else:
+            fake_api.refuses(row, status)
+    fake_api.refuses(READ_EPISODE, 404)
+    nora.get("/patients/p-404", status=shown)
+
+
+def test_it_is_audited_as_read_with_what_it_shows(nora: Visitor, in_process: InProcess) -> None:
+    nora.get("/patients/p-1?episode=e-1")
+    told = {line["audit"]: line for line in in_process.audited()}
+    assert told["patient.read"]["outcome"] == "done"
+    assert {
+        "consent.list",
+        "conversation.list",
+        "protocol.list",
+        "notification.list",
+        "episode.list",
+    } <= told.keys()
+
+
+def test_patients_have_no_such_page(visitor: SignIn, fake_api: FakeApi) -> None:
+    visitor("amelia").get("/patients/p-1", status=403)
