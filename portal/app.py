@@ -37,6 +37,7 @@ from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
 from portal.views import blueprints, health
 from portal.web import (
+    as_patient,
     audit,
     compression,
     errors,
@@ -76,6 +77,7 @@ class Portal(Flask):
         """Answer one request, counted among those under way unless it has a thread of its own."""
         if environ["PATH_INFO"] in health.PATHS:
             return super().wsgi_app(environ, start_response)
+        as_patient.pass_on(environ)
         metrics.thread_taken()
         try:
             return super().wsgi_app(environ, start_response)
@@ -122,6 +124,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     static.init_app(app)
     headers.init_app(app)
     template_globals.init_app(app)
+    as_patient.init_app(app)
     errors.init_app(app)
     for blueprint in blueprints():
         app.register_blueprint(blueprint)

@@ -41,6 +41,8 @@ from portal.services.errors import (
     CareError,
     CircuitOpen,
     Invalid,
+    NotAllowed,
+    NotFound,
     NotOffered,
     SortRefused,
     StepUpNeeded,
@@ -49,7 +51,7 @@ from portal.services.errors import (
 )
 from portal.services.failures import from_answer, from_success, step_up
 from portal.services.file_response import FileResponse, close, content, is_header_text
-from portal.services.interfaces import Bearer, Observer, Prover, References, with_fixed
+from portal.services.interfaces import Bearer, Observer, Prover, References, Viewer, with_fixed
 from portal.services.salvage import Lost
 
 T = TypeVar("T")
@@ -79,6 +81,8 @@ class Care:
     - `adapter`: how the API differs from what the portal expects.
     - `accounts`: whose account each number is by which the API names signers, as far as known.
     - `came`: the answers read so far with what they hold, if the adapter needs them.
+    - `viewer`: decides what is told of each answer, where staff see what a patient sees: nothing is changed then, and no file
+      is opened.
     """
 
     base_url: str
@@ -103,11 +107,22 @@ class Care:
     modules_off: frozenset[Module] = frozenset()
     accounts: dict[str, str | None] = field(default_factory=dict[str, "str | None"], repr=False)
     came: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
+    viewer: Viewer | None = None
 
     def read(
         self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None, **ids: str
     ) -> AnswerT:
         """GET a record or a list. Raises CareError; an empty response is a BadResponse."""
+        if self.viewer is None:
+            record = self._read(endpoint, query, ids)
+        else:
+            record = self.viewer.read(endpoint, query, ids, lambda asked: self._read(endpoint, asked, ids))
+        self.on_read(endpoint, query, record)
+        return record
+
+    def _read(
+        self, endpoint: Endpoint[AnswerT, RequestT], query: RequestT | None, ids: Mapping[str, str]
+    ) -> AnswerT:
         self._refuse_switched_off(endpoint)
         parameters = self.parameters(query)
         try:
@@ -121,9 +136,7 @@ class Care:
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        record = self._decoded(endpoint, answer)
-        self.on_read(endpoint, query, record)
-        return record
+        return self._decoded(endpoint, answer)
 
     def opened(self, endpoint: AnyEndpoint, answer: Answer) -> Answer:
         """The response, or an empty list if it says in another way that there is none."""
@@ -154,6 +167,8 @@ class Care:
         `is_undone` says that it hasn't.
         """
         self._refuse_switched_off(endpoint)
+        if self.viewer is not None:
+            raise NotAllowed
         if demand := demand or endpoint.demand:
             self.need(demand)
         try:
@@ -198,6 +213,8 @@ class Care:
         if_none_match: str | None = None,
     ) -> Content:
         """GET a file as a stream, never the whole file in memory. Raises CareError."""
+        if self.viewer is not None:
+            raise NotFound
         conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
         extra = [(name, value) for name, value in conditions if value and is_header_text(value)]
         parameters, token = self.parameters(query), self.bearer.token()

@@ -79,3 +79,13 @@ def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list
     """Return the headers overridden by those that the API always requires."""
     replaced = {name.lower() for name in fixed}
     return [*((name, value) for name, value in headers if name.lower() not in replaced), *fixed.items()]
+
+
+class Viewer(Protocol):
+    """Decides what is told of the API's answers where somebody else's view is shown (portal.services.as_patient)."""
+
+    def read(
+        self, endpoint: Endpoint[T, Any], query: Any, ids: Mapping[str, str], ask: Callable[[Any], T]
+    ) -> T:
+        """Return what is told; `ask` sends a query. Raises NotFound if that is nothing."""
+        ...

@@ -68,6 +68,7 @@ class Session(SessionMixin):
         self.ended = False
         self.fresh_cookie: str | None = None
         self.modified = False
+        self._shown_episodes: list[str] | None = None
 
     # Flask's session dictionary: small values. A visitor's is discarded with the request.
     def __getitem__(self, key: str) -> Any:
@@ -75,7 +76,7 @@ class Session(SessionMixin):
         if key in self._changed:
             return self._changed[key]
         record = self.record
-        if record is None or key in self._removed:
+        if record is None or key in self._removed or self._shown_episodes is not None:
             raise KeyError(key)
         return record.data[key]
 
@@ -92,7 +93,7 @@ class Session(SessionMixin):
         self._removed.add(key)
 
     def __iter__(self) -> Iterator[str]:
-        record = self.record
+        record = self.record if self._shown_episodes is None else None
         kept = set(record.data if record else {}) - self._removed
         return iter(kept | self._changed.keys())
 
@@ -184,9 +185,22 @@ class Session(SessionMixin):
         if record and not -_CLOCK_SECONDS < now - record.used_at < _TOUCH_SECONDS:
             self._amend_if_possible(_used_at(now))
 
+    def only_show(self, episode_ids: list[str]) -> None:
+        """From now on, this request shows another person's pages, of these episodes: it neither reads nor keeps anything here."""
+        self._shown_episodes = episode_ids
+        self._changed, self._removed = {}, set()
+
+    @property
+    def episode_ids(self) -> list[str]:
+        """The ids of the episodes that the person opened, or to whom the pages shown belong."""
+        if self._shown_episodes is not None:
+            return list(self._shown_episodes)
+        record = self.record
+        return list(record.episode_ids) if record else []
+
     def remember_episodes(self, ids: list[str]) -> None:
         """Store the ids (nothing else) of the person's episodes, so that the home page can request them right away."""
-        record = self.record
+        record = self.record if self._shown_episodes is None else None
         if record and record.episode_ids != ids:
             self._amend_if_possible(_episode_ids(ids))
 
@@ -205,7 +219,8 @@ class Session(SessionMixin):
 
     def save(self) -> None:
         """Write the changes to Flask's dictionary, if there is a session."""
-        if self.modified and not self.ended and self.record is not None:
+        is_own = self._shown_episodes is None
+        if self.modified and is_own and not self.ended and self.record is not None:
             self._amend_if_possible(self._merge)
 
     def _amend_if_possible(self, change: Change) -> None:

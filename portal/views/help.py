@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
 from portal.services.client import Care
@@ -53,4 +53,4 @@ def hide_welcome(care: Care, person: Person) -> Response:
 
 def is_new() -> bool:
     """Whether the welcome hasn't been dismissed in this browser."""
-    return _WELCOMED not in request.cookies
+    return _WELCOMED not in request.cookies and "seen" not in g

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TypeVar
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, g
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
@@ -179,7 +179,8 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         messages=messages,
         treatment=treatment,
         news=news if isinstance(news, CareError) else notable(news),
-        is_done=not isinstance(consents, CareError)
+        is_done="seen" not in g
+        and not isinstance(consents, CareError)
         and consents.is_none
         and not isinstance(messages, CareError)
         and messages.is_none,

@@ -110,7 +110,7 @@ def note(
     An address may name any id, so that one of another shape is recorded under a pseudonym. That an answer shows a record
     is recorded by `shown`.
     """
-    who = person or g.get("person")
+    who = person or _reader()
     _record(event, outcome, who, kind, id_, declared, also, reason=reason, tells_sign_in=True)
 
 
@@ -127,7 +127,7 @@ def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
     _shown().told.add(kind)
     all_ids = ids if isinstance(ids, str) else [*dict.fromkeys(ids)]
     if _tells(event, all_ids) and not _is_no_news(event, kind, all_ids):
-        _record(event, "done", g.get("person"), kind, all_ids)
+        _record(event, "done", _reader(), kind, all_ids)
 
 
 def note_refusal(event: str, outcome: str) -> None:
@@ -139,7 +139,7 @@ def note_refusal(event: str, outcome: str) -> None:
     if not g.get("is_refusal_noted"):
         (kind, id_), *more = _records_in_address() or [(None, None)]
         also = {other: _opaque(one) for other, one in more if other and one}
-        _record(event, outcome, g.get("person") or _signed_in(), kind, id_, also=also or None)
+        _record(event, outcome, _reader() or _signed_in(), kind, id_, also=also or None)
 
 
 def note_unknown_address() -> None:
@@ -147,7 +147,7 @@ def note_unknown_address() -> None:
 
     Such requests by others are noise. The line never holds the address, which anyone may write anything into.
     """
-    person = g.get("person") or _signed_in()
+    person = _reader() or _signed_in()
     if person is None:
         return
     line = hashlib.sha256(f"unknown address\0{session().name}".encode()).digest()
@@ -203,6 +203,11 @@ def _kind_in_query(name: str) -> str | None:
             return name if name in _IN_QUERY else None
 
 
+def _reader() -> Person | None:
+    """Who reads: the person admitted, or the member of staff who sees what they see."""
+    return g.get("staff") or g.get("person")
+
+
 def _signed_in() -> Person | None:
     try:
         return session().person
@@ -211,7 +216,7 @@ def _signed_in() -> Person | None:
 
 
 def _write_shown(response: Response) -> Response:
-    person: Person | None = g.get("person")
+    person = _reader()
     shown: _Shown | None = g.get("shown")
     if person is None or shown is None or shown.is_failure or not _is_page(response):
         return response

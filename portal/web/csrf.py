@@ -64,7 +64,9 @@ class Csrf(cast("type[Any]", CSRFProtect)):
 
 
 def field() -> Markup:
-    """Return the hidden input with this response's token."""
+    """Return the hidden input with this response's token; none where nothing may be sent (portal.web.as_patient)."""
+    if "seen" in g:
+        return Markup("")
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token())
 
 

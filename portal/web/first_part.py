@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from portal.http import deadline
 from portal.i18n.gettext import _
-from portal.web import guard, headers, templates
+from portal.web import as_patient, guard, headers, templates
 from portal.web.compression import Stream, best_encoding
 from portal.web.routing import current_address
 
@@ -86,6 +86,7 @@ def _expect() -> None:
         and request.headers.get("Sec-Fetch-Mode") == "navigate"
         and request.headers.get("Sec-Fetch-Dest") == "document"
         and "Sec-Purpose" not in request.headers
+        and as_patient.patient_id() is None  # its policy is stricter, and would come too late
     )
     access = guard.access_of(current_app.view_functions.get(request.endpoint or "")) if is_opened else None
     if access is not None and not access.is_file:

@@ -32,7 +32,7 @@ from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
-from portal.web import audit, csrf, htmx, modules, patient_banner, unsent
+from portal.web import as_patient, audit, csrf, htmx, modules, patient_banner, unsent
 from portal.web.routing import current_address, endpoint_at, without_sign_in_code
 
 P = ParamSpec("P")
@@ -82,7 +82,10 @@ class Access:
     sides: frozenset[Side]
     roles: frozenset[str] | None
     background: bool
-    is_file: bool
+    is_file: bool = False
+
+
+_STAFF = Access(frozenset({Side.STAFF}), None, background=False)
 
 
 def signed_in(
@@ -94,9 +97,12 @@ def signed_in(
     def mark(view: Callable[Concatenate[Care, Person, P], R]) -> Callable[P, R]:
         @wraps(view)
         def handler(*args: P.args, **kwargs: P.kwargs) -> R:
-            person = admit(access)
+            seen_id = as_patient.patient_id()
+            person = admit(_STAFF if seen_id else access)
             care = care_of(person)
             _renew_token(care)
+            if seen_id:
+                care, person = as_patient.look_through(care, person, seen_id)
             return view(care, person, *args, **kwargs)
 
         setattr(handler, _ACCESS, access)

@@ -43,7 +43,7 @@ _PAGE = {
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self'; "
-    "font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action 'self'{identity}; "
+    "font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action {form_action}; "
     "frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types htmx"
 )
 
@@ -57,6 +57,11 @@ def nonce() -> str:
         return g.nonce
 
 
+def policy(*, form_action: str) -> str:
+    """Return the Content Security Policy of this response's page."""
+    return _POLICY.format(nonce=nonce(), form_action=form_action)
+
+
 def init_app(app: Flask) -> None:
     """Set the headers on every response. Call it after the middleware for static files is installed."""
     app.after_request(set_for_request)
@@ -68,7 +73,7 @@ def set_for_request(response: Response) -> Response:
     if response.mimetype == "text/html" and "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
-        response.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce(), identity=identity)
+        response.headers["Content-Security-Policy"] = policy(form_action=f"'self'{identity}")
     if request_id := g.get("request_id"):
         response.headers["X-Request-Id"] = request_id
     return response

@@ -39,7 +39,8 @@ class Toast(msgspec.Struct, frozen=True):
 def is_htmx() -> bool:
     """Return whether htmx sent this request for a fragment."""
     return (
-        request.headers.get("HX-Request") == "true"
+        "seen" not in g
+        and request.headers.get("HX-Request") == "true"
         and request.headers.get("HX-Boosted") != "true"
         and request.headers.get("HX-History-Restore-Request") != "true"
     )

@@ -23,13 +23,22 @@ from portal.state.session_records import Person
 from portal.web.patient_banner import PatientBanner
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Whose pages staff see as they do (portal.web.as_patient): the name, and the address that leads back."""
+
+    name: str
+    back: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Frame:
     """The variables of the layout that every page extends (templates/base.html).
 
     `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
     of records left out of the page's lists because they couldn't be decoded; `lacks_details` says that values were left out
-    of those that are shown. `banner` says to staff whom the page is about, and stays in sight if it is pinned.
+    of those that are shown. `banner` says to staff whom the page is about, and stays in sight if it is pinned. `seen` is
+    whose pages staff see as that patient does.
     """
 
     tenant: Tenant | None
@@ -47,6 +56,7 @@ class Frame:
     lacks_details: bool
     banner: PatientBanner | None
     is_banner_pinned: bool
+    seen: Seen | None
 
 
 FRAME = frozenset(field.name for field in dataclasses.fields(Frame))

@@ -17,6 +17,9 @@ from portal.http import deadline
 from portal.parse import address_parts
 from portal.web import modules
 
+PREFIX = "portal.prefix"
+"""What was taken from the front of the address, in the WSGI environment (portal.web.as_patient)."""
+
 CALLBACK = "/sign-in/callback"
 """The OAuth redirect URI's path: the identity server adds an authorization code to its query."""
 
@@ -48,7 +51,8 @@ def endpoint_at(path: str) -> str | None:
 
 def current_address() -> str:
     """Return this request's path and query; `/` for the sign-in callback."""
-    return without_sign_in_code(request.full_path if request.query_string else request.path)
+    path = request.full_path if request.query_string else request.path
+    return request.environ.get(PREFIX, "") + without_sign_in_code(path)
 
 
 def without_sign_in_code(address: str) -> str:

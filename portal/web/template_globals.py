@@ -83,7 +83,7 @@ def _is_not_offered(value: object) -> bool:
 def _context() -> dict[str, object]:
     tenant = g.get("tenant")
     current = session()
-    person = current.person if tenant else None
+    person = g.get("person") if "seen" in g else current.person if tenant else None
     known = bell.KNOWN.get(person) if person and not htmx.is_htmx() else bell.KNOWN.default
     frame = Frame(
         tenant=tenant,
@@ -104,5 +104,6 @@ def _context() -> dict[str, object]:
         lacks_details=g.get("lacks_details", False),
         banner=None,
         is_banner_pinned=False,
+        seen=g.get("seen"),
     )
     return dict(vars(frame))

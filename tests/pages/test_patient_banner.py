@@ -105,8 +105,8 @@ IDS = {
 }
 ABOUT_NO_PATIENT = re.compile("/(emr-endpoints|files|prospects)/")
 """Connections, files, of which the API doesn't say whose they are, and enquirers, who are nobody's patient yet."""
-NO_PAGES = re.compile(r"\.(ics|pdf)$|/new$|/sign/<any")
-"""Documents and what scripts ask for; staff sign on one page, not by steps."""
+NO_PAGES = re.compile(r"\.(ics|pdf)$|/new$|/sign/<any|/as-seen$")
+"""Documents and what scripts ask for; staff sign on one page, not by steps; a bar says whose view staff see."""
 QUERY = {"/protocols/<record:protocol_id>/end": "?to=Completed"}
 WHO = (
     "Amelia Hart called Mel born 1 March 1990 (36 years) MRN RF-10482 Partner: Daniel Hart Allergic to latex"

@@ -239,6 +239,10 @@ STAFF: dict[str, str] = {
         "partner: email emergencyContact.name emergencyContact.phoneNumber phoneNumber; "
         "patient: email emergencyContact.name emergencyContact.phoneNumber phoneNumber"
     ),
+    "/patients/<record:patient_id>/as-seen": (
+        "Alert: text; Appointment: kind location; ConsentForm: title; EmbryoStorage: embryoCode; Episode: type; "
+        "Medication: drug instructions route unit; patient: firstName lastName preferredName"
+    ),
     "/patients/<record:patient_id>/edit": (
         "partner: address.city address.line1 address.line2 address.postalCode address.region "
         "dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "

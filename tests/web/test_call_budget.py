@@ -133,6 +133,9 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("nora", f"/patients/{sample_id('patient', 'amelia')}?episode={AMELIAS}", 6),
         ("nora", f"/patients/{sample_id('patient', 'grace')}", 7),
     ],
+    "/patients/<record:patient_id>/as-seen": [
+        ("nora", f"/patients/{sample_id('patient', 'amelia')}/as-seen", 3)
+    ],
     "/patients/<record:patient_id>/edit": [
         ("nora", f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}", 1)
     ],

@@ -73,8 +73,7 @@ class Found:
 
 def remembered() -> list[str]:
     """Return the ids stored in the session."""
-    record = session().record
-    return list(record.episode_ids) if record else []
+    return session().episode_ids
 
 
 def reachable(care: Care, person: Person) -> list[str]:

@@ -8,7 +8,7 @@ from portal.config.tenants import Side
 from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
-from portal.services.errors import CareError
+from portal.services.errors import CareError, NotFound
 from portal.services.listed import Listed
 from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
 from portal.state.session_records import Person
@@ -39,6 +39,13 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     talks: Listed[Row] | CareError
     may_create: bool
     may_write: bool
+
+
+@bp.get("/<record:patient_id>/as-seen")
+@signed_in(Side.STAFF)
+def as_seen(care: Care, person: Person, patient_id: str) -> Response:
+    """Stand for the patient's own pages as they see them: `portal.web.as_patient` has them answer at this address."""
+    raise NotFound
 
 
 @bp.get("/<record:patient_id>")

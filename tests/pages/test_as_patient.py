@@ -1,0 +1,179 @@
+"""Staff see a patient's pages as the patient does: clearly marked, with nothing that acts, and nothing that isn't told to her."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.endpoints import ALL
+from portal.services.episodes import READ_EPISODE
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtStatus
+from portal.web import as_patient
+from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM, RESULT, TALK
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+
+SEEN = "/patients/p-1/as-seen"
+RECORD = replace(AMELIA, user_id="amelia")
+TREATMENT = replace(
+    EPISODE,
+    patient=RECORD,
+    partner=replace(DANIEL, email="daniel@example.org"),
+    case=replace(EPISODE.case, notes="Staff’s own note", diagnosis="A diagnosis"),
+    embryos=(replace(EMBRYO, notes="A laboratory note"),),
+    pgt_results=(PgtBrief(id="g-9", embryo_code="AH-9", status=PgtStatus.REPORTED),),
+)
+PATHS = (
+    "",
+    "/consents",
+    "/consents/c-1",
+    "/episodes",
+    "/episodes/e-1",
+    "/episodes/e-1/embryos",
+    "/episodes/e-1/consents",
+    "/conversations",
+    "/conversations/m-1",
+    "/storage",
+)
+
+
+@pytest.fixture
+def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
+    fake_api.gives(READ_EPISODE, TREATMENT)
+    fake_api.gives(READ_CONSENT, FORM)
+    fake_api.gives(LIST_CONSENTS, [FORM])
+    fake_api.gives(LIST_CONVERSATIONS, [TALK])
+    fake_api.gives(LIST_NOTIFICATIONS, [Notification(id="n-1", title="Staff’s own news")])
+    fake_api.gives(READ_PGT_RESULT, RESULT)
+    return visitor("nora", "nurse")
+
+
+def is_marked(page: Page) -> bool:
+    return "You see what Amelia Hart sees." in page.select(".as-seen")[0].get_text(" ")
+
+
+def test_one_click_from_the_patients_page_and_one_back(nora: Visitor) -> None:
+    page = nora.get("/patients/p-1?episode=e-1")
+    link = next(one for one in page.select("main a") if "As the patient sees it" in one.get_text())
+    home = nora.get(str(link["href"]))
+    assert home.heading == "Hello, Mel" and is_marked(home)
+    back = nora.get(str(home.select(".as-seen a")[0]["href"]))
+    assert back.heading == "Patient overview" and not back.select(".as-seen")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_on_a_page_can_act_and_links_stay(nora: Visitor, path: str) -> None:
+    page = nora.get(SEEN + path)
+    assert is_marked(page) and page.select("body")[0]["data-side"] == "patient"
+    for form in page.select("form"):
+        assert "inert" in form.attrs and not {"action", "method"} & form.attrs.keys(), form
+    for one in page.select("input, select, textarea, button:not([type=button])"):
+        assert "disabled" in one.attrs, one
+    assert "csrf_token" not in page.text and " hx-get" not in page.text and " hx-post" not in page.text
+    assert "form-action 'none'" in page.headers["Content-Security-Policy"]
+    for link in page.select("a[href]"):
+        href = str(link["href"])
+        if "data-leave" in link.attrs:
+            assert href.startswith("/patients/p-1")
+        else:
+            assert href.startswith(("#", SEEN)), link
+
+
+def test_each_link_leads_to_a_page_that_is_marked_too(nora: Visitor) -> None:
+    for path in PATHS:
+        for link in nora.get(SEEN + path).select(f'a[href^="{SEEN}"]'):
+            assert is_marked(nora.get(str(link["href"]).partition("#")[0]))
+
+
+def test_nothing_is_told_that_the_patient_is_not(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [FORM, replace(FORM, id="c-9", title="Another’s", patient_id="p-9")])
+    fake_api.gives(
+        LIST_CONVERSATIONS,
+        [TALK, replace(TALK, id="m-9", subject="Another’s", patient_id="p-9", participants=())],
+    )
+    for path in PATHS:
+        text = nora.get(SEEN + path).text
+        for word in ("own note", "A diagnosis", "laboratory note", "AH-9", "daniel@", "own news", "Another"):
+            assert word not in text, f"{word} on {path}"
+    fake_api.gives(READ_CONSENT, replace(FORM, id="c-9", patient_id="p-9", required_signers=()))
+    nora.get(f"{SEEN}/consents/c-9", status=404)
+    fake_api.gives(READ_PGT_RESULT, replace(RESULT, status=PgtStatus.REPORTED))
+    nora.get(f"{SEEN}/pgt-results/g-1", status=404)
+    fake_api.gives(
+        READ_EPISODE, replace(TREATMENT, id="e-9", patient=replace(AMELIA, id="p-9"), partner=None)
+    )
+    nora.get(f"{SEEN}/episodes/e-9", status=404)
+
+
+def test_a_former_partner_sees_no_treatment(nora: Visitor) -> None:
+    page = nora.get("/patients/p-2?episode=e-1")
+    assert page.heading == "Patient overview"
+    nora.get("/patients/p-2/as-seen/episodes/e-1", status=404)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/notifications",
+        "/me",
+        "/files/f-1",
+        "/consents/c-1/sign",
+        "/protocols",
+        "/sign-in",
+        "/healthz",
+        "/find",
+    ],
+)
+def test_other_pages_are_not_seen_so(nora: Visitor, path: str) -> None:
+    nora.get(SEEN + path, status=404)
+
+
+def test_no_act_goes_through(nora: Visitor, fake_api: FakeApi) -> None:
+    for path in (
+        "/consents/c-1/revoke",
+        "/conversations/m-1/read",
+        "/conversations/m-1/archive",
+        "/sign-out",
+        "",
+    ):
+        nora.post(SEEN + path, {}, status=405)
+    assert not any(fake_api.sent(row) for row in ALL if not row.is_safe)
+    assert nora.get("/me").status == 200, "still signed in"
+
+
+def test_staff_alone_may(visitor: SignIn, nora: Visitor) -> None:
+    visitor("amelia").get(SEEN, status=403)
+    visitor("daniel").get("/patients/p-1/as-seen/consents", status=403)
+
+
+def test_nobody_known_is_not_found(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [])
+    nora.get("/patients/p-404/as-seen", status=404)
+
+
+def test_it_is_audited_as_read_by_the_member_of_staff(nora: Visitor, in_process: InProcess) -> None:
+    nora.get(f"{SEEN}/consents/c-1")
+    lines = {line["audit"]: line for line in in_process.audited()}
+    pseudonym = in_process.app.extensions["portal"].audit.pseudonym
+    assert lines["patient.as-seen"]["outcome"] == "done"
+    assert {lines[name]["actor"] for name in ("patient.as-seen", "consent.read")} == {pseudonym("nora")}
+
+
+def test_nothing_is_kept_of_it_for_either(nora: Visitor) -> None:
+    before = nora.get("/me").select(".menu-name")[0].get_text()
+    opened = nora.get("/find").words
+    nora.get(SEEN)
+    assert nora.get("/me").select(".menu-name")[0].get_text() == before != "Mel"
+    assert nora.get("/find").words == opened
+
+
+def test_every_page_shown_so_exists(in_process: InProcess) -> None:
+    assert in_process.app.view_functions.keys() >= as_patient.SHOWN

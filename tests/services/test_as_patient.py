@@ -1,0 +1,111 @@
+"""What staff are shown as a patient's view is what the care service tells the patient, record by record."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from portal.careservice.ids import sample_id
+from portal.services.api import AnyEndpoint
+from portal.services.as_patient import AsPatient
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.decoding import decode
+from portal.services.directories import Documents
+from portal.services.endpoints import ALL
+from portal.services.episodes import READ_EPISODE
+from portal.services.errors import NotFound
+from portal.services.listed import Listed
+from portal.services.pgt_results import READ_PGT_RESULT, without_sex
+from tests.careservice.api.calls import Api
+from tests.support.stack import CareService
+from tests.support.tokens import TokenMaker
+
+EPISODES = [sample_id("episode", name) for name in ("amelia-1", "grace-1", "grace-2")]
+RESULTS = [sample_id("pgt-result", f"GO-{number}") for number in range(1, 7)]
+PEOPLE = ("amelia", "daniel", "grace")
+
+
+@pytest.fixture(scope="module")
+def api(service: CareService) -> Api:
+    return Api(TokenMaker(service))
+
+
+def told(api: Api, who: str, row: AnyEndpoint, id_: str = "", **query: Any) -> Any:
+    """What the service answers this person, decoded; None if it isn't theirs."""
+    answer = api(who, "GET", row.template.partition("{")[0] + id_, **query)
+    return None if answer.status_code == 404 else decode(json.dumps(answer.json()).encode(), row.answer)
+
+
+@pytest.fixture(params=PEOPLE)
+def view(api: Api, request: pytest.FixtureRequest) -> AsPatient:
+    """The view of one person, with all treatments as staff know them."""
+    who = request.param
+    episodes = {id_: told(api, "nora", READ_EPISODE, id_) for id_ in EPISODES}
+    id_ = sample_id("patient", who)
+    forms = Listed(told(api, "nora", LIST_CONSENTS, MaxResultCount=1000).items)
+    return AsPatient(id_, sample_id("person", who), who.title(), date.today(), forms, episodes)
+
+
+def as_told(view: AsPatient, row: AnyEndpoint, answer: Any, **ids: str) -> Any:
+    try:
+        return view.read(row, None, ids, lambda _query: answer)
+    except NotFound:
+        return None
+
+
+def differing(one: Any, other: Any) -> list[str]:
+    """The members that differ."""
+    if one is None or other is None:
+        return [] if one is other else ["one of them is told nothing"]
+    return [name for name in one.__struct_fields__ if getattr(one, name) != getattr(other, name)]
+
+
+def name_of(view: AsPatient) -> str:
+    return view.name.casefold()
+
+
+def test_treatments(api: Api, view: AsPatient) -> None:
+    for id_ in EPISODES:
+        own, shown = (
+            told(api, name_of(view), READ_EPISODE, id_),
+            as_told(view, READ_EPISODE, None, episodeId=id_),
+        )
+        if own is not None:
+            documents = Documents() if view.episodes[id_].pgt_results else own.documents
+            own = replace(own, conversation_ids=(), documents=documents)
+        assert differing(shown, own) == [], id_
+    assert any(view.may_see(episode) for episode in view.episodes.values())
+
+
+def test_forms(api: Api, view: AsPatient) -> None:
+    own = {form.id: form for form in told(api, name_of(view), LIST_CONSENTS, MaxResultCount=1000).items}
+    shown = {form.id: seen for form in view.forms if (seen := as_told(view, READ_CONSENT, form))}
+    assert shown == own and own
+
+
+def test_conversations(api: Api, view: AsPatient) -> None:
+    everything = told(api, "nora", LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
+    own = told(api, name_of(view), LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
+    assert {talk.id for talk in everything if view.sees_talk(talk)} == {talk.id for talk in own} != set()
+
+
+def test_genetic_tests(api: Api, view: AsPatient) -> None:
+    for id_ in RESULTS:
+        own = told(api, name_of(view), READ_PGT_RESULT, id_)
+        if own is not None:
+            own = replace(own if own.sex_disclosed else without_sex(own), report_file_id=None)
+        assert as_told(view, READ_PGT_RESULT, told(api, "nora", READ_PGT_RESULT, id_)) == own, id_
+
+
+def test_nothing_else_is_read() -> None:
+    view = AsPatient("p-1", "amelia", "Amelia", date(2026, 11, 26), Listed(), {})
+    known = {READ_EPISODE, READ_CONSENT, LIST_CONSENTS, LIST_CONVERSATIONS, READ_PGT_RESULT}
+    for row in ALL:
+        if row not in known and row.template != "/api/app/notification":
+            with pytest.raises(NotFound):
+                view.read(row, None, {}, lambda _query: pytest.fail("was asked"))
