@@ -97,6 +97,10 @@ class ExpiredPage(Page, template="booking/expired.html"):
     link: BookingLink
 
 
+class BrokenPage(Page, template="booking/broken.html"):
+    """The address isn't a link of this clinic, or only a part of one."""
+
+
 class ClosedPage(Page, template="booking/closed.html"):
     """The clinic has closed the enquiry."""
 
@@ -162,6 +166,16 @@ def calendar(signed: str) -> Response:
     entry = Appointment(id=link.id, start=visit.start, end=visit.end, location=visit.where or None)
     content = appointments_calendar([entry], clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointment.ics")
+
+
+class BrokenLink(Exception):
+    """The address isn't one that the clinic made."""
+
+
+@bp.errorhandler(BrokenLink)
+def broken(_error: BrokenLink) -> Response:
+    """Say how to repair the link or to get another."""
+    return render(BrokenPage(), status=404)
 
 
 @bp.errorhandler(TooManyRequests)
@@ -232,7 +246,7 @@ def _used(link: BookingLink) -> Operation | None:
 def _link(signed: str) -> BookingLink:
     link = links().read(signed, clinic=g.tenant.key)
     if link is None or g.tenant.service_client is None:
-        raise NotFound
+        raise BrokenLink
     return link
 
 

@@ -100,6 +100,16 @@ def test_the_receipt_has_a_calendar_file_with_neutral_words(anybody: Visitor, li
     assert event["dtend"].dt - event["dtstart"].dt == timedelta(minutes=30)
 
 
+@pytest.mark.parametrize(
+    "part", [lambda link: link[:-5], lambda link: link + "x", lambda _link: "/book/nothing"]
+)
+def test_a_broken_link_says_what_to_do(anybody: Visitor, link: Link, part: Callable[[str], str]) -> None:
+    page = anybody.get(part(link()), status=404)
+    assert page.heading == "This booking link doesn’t work"
+    assert "Copy the whole link" in page.words and page.select("main a[href^='tel:']")
+    assert "/" not in [a["href"] for a in page.select("main a")], "the home page is for patients"
+
+
 def test_there_is_no_calendar_file_before_booking(anybody: Visitor, link: Link) -> None:
     anybody.get(f"{link()}/appointment.ics", status=404)
 
