@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, cast
+from urllib.parse import quote, urlencode
 
 from babel.dates import get_day_names
 from flask import Flask, g
@@ -34,6 +35,7 @@ def init_app(app: Flask) -> None:
         line_now=line_now,
         opening_hours=opening_hours,
         reply_time=reply_time,
+        mail_to_clinic=mail_to_clinic,
         emergency_number=emergency_number,
         call_now_signs=call_now_signs,
     )
@@ -70,6 +72,20 @@ def reply_time() -> str:
         "We aim to answer within %(num)s hours on days when the clinic is open.",
         contact.reply_hours,
     )
+
+
+def mail_to_clinic(subject: str = "", about: str = "", *, text: str = "") -> str:
+    """Return a `mailto:` address (RFC 6068) of a message to the clinic; empty if it configured no e-mail.
+
+    The message has `text`, or room to write above a line that says what it is `about`.
+    """
+    contact: Contact | None = g.tenant.contact if g.get("tenant") else None
+    if contact is None or not contact.email:
+        return ""
+    body = text or (f"\n\n{about}" if about else "")
+    fields = {"subject": subject, "body": body.replace("\n", "\r\n")}
+    query = urlencode({name: value for name, value in fields.items() if value}, quote_via=quote)
+    return f"mailto:{quote(contact.email, safe='@')}{query and f'?{query}'}"
 
 
 def emergency_number() -> str | None:

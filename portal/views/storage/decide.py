@@ -20,6 +20,7 @@ from portal.services.gather import attempt, known
 from portal.services.rules.embryo_moves import names_embryo
 from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
 from portal.state.session_records import Person
+from portal.views.storage.letter import Letter, letter_about
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
 from portal.web.editing import Edit, Editing, Saved, open_form, save_edit
@@ -70,7 +71,8 @@ class DecisionPage(Page, template="storage/decide.html"):
 class ByFormPage(Page, template="storage/by_form.html"):
     """The consequences of a decision made by signing a consent form, and that form.
 
-    `waiting` is the open form, `signed` the one that made the decision; `is_incomplete` if forms can't be read.
+    `waiting` is the open form, `signed` the one that made the decision; `is_incomplete` if forms can't be read. `letter`
+    asks for the form where there is none, and it isn't decided.
     """
 
     view: EmbryoView
@@ -79,6 +81,7 @@ class ByFormPage(Page, template="storage/by_form.html"):
     waiting: ConsentForm | None
     signed: ConsentForm | None
     is_incomplete: bool
+    letter: Letter | None
 
 
 class ObstaclePage(Page, template="storage/cannot.html"):
@@ -99,7 +102,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     if (obstacle := _obstacle(view.embryo, decision)) is not None:
         return _refuse(view, wanted, obstacle)
     if decision in BY_FORM:
-        return _lead_to_form(care, view, decision)
+        return _lead_to_form(care, view, decision, person)
     return _ask(view, decision, open_form(_editing(care, person, embryo_id), view.embryo))
 
 
@@ -116,7 +119,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
         return _refuse(view, wanted, obstacle)
     if decision in BY_FORM:
         audit.note("embryo.decide", "refused", kind="embryo", id_=embryo.id)
-        return _lead_to_form(care, view, decision, status=403)
+        return _lead_to_form(care, view, decision, person, status=403)
     result = save_edit(_editing(care, person, embryo_id), embryo)
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
@@ -184,21 +187,23 @@ def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
     return _("This embryo is no longer in storage, so there is nothing to decide.")
 
 
-def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200) -> Response:
+def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, status: int = 200) -> Response:
     """The page of a decision made by a form, with the open or signed form."""
     embryo, wanted = view.embryo, DECISIONS[name]
     answer = attempt(lambda: all_consents(care, patient_id=embryo.patient_id))
     forms = known(answer)
     fitting = [one for one in forms or () if one.disposition == wanted and names_embryo(one, embryo.id)]
+    waiting = next((form for form in fitting if form.is_open), None)
     page = ByFormPage(
         view=view,
         decision=next(one for one in decisions_about(embryo) if one.name == name),
         consequences=_consequences(embryo, name),
-        waiting=next((form for form in fitting if form.is_open), None),
+        waiting=waiting,
         signed=next((form for form in fitting if form.is_signed), None)
         if embryo.disposition == wanted
         else None,
         is_incomplete=forms is None or not forms.is_whole,
+        letter=None if waiting or embryo.disposition == wanted else letter_about(embryo, name, person),
     )
     return render(page, status=status)
 

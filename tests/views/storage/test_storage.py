@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sqlite3
 from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -153,6 +154,11 @@ def test_ending_storage_is_only_offered_through_a_form(
     assert "signs a form that names this embryo" in page.words
     assert "hasn’t sent you that form yet" in page.words
     assert not page.select("main form[action*='/storage/']")
+    assert page.select("main a[href^='tel:']")
+    letter = page.select(".letter")[0].get_text(" ", strip=True)
+    assert "embryo GO-1" in letter and "decides nothing" in letter and letter.endswith("Grace Okafor")
+    mail = parse_qs(urlsplit(page.link("Send it as an e-mail")).query)
+    assert "embryo GO-1" in mail["body"][0] and "GO-1" not in mail["subject"][0]
     grace.post(address("GO-1", decision), {"disposition": wish}, status=403)
     assert stored(service, "GO-1", "disposition") == "ContinueStorage"
 
