@@ -44,10 +44,12 @@ def init_app(app: Flask) -> None:
         not_given=_not_given,
         session_tag=_session_tag,
         glossary_word=glossary.word,
+        explained_terms=glossary.explained,
         has_module=modules.has_module,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
+    env.filters |= {"terms_in": glossary.terms_in, "with_terms": glossary.with_terms}
     filters.init_app(app)
     visit_times.init_app(app)
     advice.init_app(app)

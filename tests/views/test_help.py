@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from portal.careservice.ids import sample_id
 from portal.config.tenants import LANGUAGES
 from portal.web import glossary
@@ -48,6 +50,33 @@ def test_a_term_can_be_explained_in_place_without_scripts(amelia: Visitor) -> No
     assert button.get_text() == "Follicle" and button["type"] == "button"
     assert glossary.by_language()["en"]["follicle"].meaning in tip.get_text()
     assert amelia.get(str(tip.select_one("a")["href"])).soup.select_one("#follicle")
+
+
+FORM = f"/consents/{sample_id('consent', 'amelia-genetic')}"
+
+
+@pytest.mark.parametrize("path", [FORM, f"{FORM}/sign/read"])
+def test_terms_of_a_form_are_explained_and_its_text_stays_as_it_is(
+    amelia: Visitor, portal: PortalThread, path: str
+) -> None:
+    page = amelia.get(path)
+    for term, written in (("trophectoderm", "trophectoderm"), ("euploid", "euploid"), ("mosaic", "mosaic")):
+        (button,) = page.select(f".paper button[popovertarget=word-{term}]")
+        assert button.get_text() == written
+        assert len(page.select(f"#word-{term}[popover]")) == 1
+        assert not page.select(f".paper #word-{term}"), "an explanation stands outside the text"
+    as_sent = portal.sign_in("victor").get(FORM)
+    assert not as_sent.select(".paper button.word")
+    texts = [
+        [p.get_text().strip() for p in one.select(".clause-text .as-written")] for one in (page, as_sent)
+    ]
+    assert texts[0] == texts[1] != []
+
+
+def test_statements_are_explained_above_their_boxes(amelia: Visitor) -> None:
+    step = amelia.get(f"{FORM}/sign").form(f"{FORM}/sign").submit()
+    assert {"word-euploid", "word-mosaic"} <= {str(b["popovertarget"]) for b in step.select(".words button")}
+    assert not step.select("label button"), "a press on a word would tick the box"
 
 
 def test_the_welcome_stays_on_home_until_dismissed(portal: PortalThread) -> None:
