@@ -160,9 +160,14 @@ class Naming(Seen):
 class Receipt(Seen):
     HEADING = re.compile("^(You’ve signed|Receipt)$")
 
+    def open_proof(self) -> Receipt:
+        """Unfold who signed what, when and how, and the seals."""
+        self.main.locator("#proof > summary").click()
+        return self
+
     def verify(self) -> None:
         """Have the text compared with each signature."""
-        self.press("Verify")
+        self.open_proof().press("Verify")
 
     @property
     def checks(self) -> Locator:

@@ -30,7 +30,7 @@ from portal.views.consents import (
     worklist,
 )
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
-from portal.views.consents.eligibility import may_create
+from portal.views.consents.eligibility import Eligibility, eligibility_of, may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
 from portal.views.consents.narrowing import Narrowing, kind_choices, waits_choices
@@ -98,6 +98,7 @@ class ReceiptPage(Page, template="consents/receipt.html", about="form"):
     """
 
     form: ConsentForm
+    eligibility: Eligibility
     own_hash: str
     checks: list[Check] | None
     signatures: list[Signature]
@@ -187,6 +188,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     audit.shown("consent.receipt", "consent", form.id)
     page = ReceiptPage(
         form=form,
+        eligibility=eligibility_of(form, person),
         own_hash=content_hash(form),
         checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),

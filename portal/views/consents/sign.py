@@ -15,12 +15,14 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line
 from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
 from portal.views.consents.signature import is_proven, open_signing, sign_once
-from portal.views.consents.signing import Signing, Step
+from portal.views.consents.signing import Signing, Step, is_begun
 from portal.web import audit, unsent
 from portal.web.guard import signed_in, to_sign_in
 from portal.web.htmx import redirect_to, toast
@@ -42,7 +44,15 @@ def show(care: Care, person: Person, consent_id: str, step: str = "") -> Respons
     wanted = Step(step) if step else signing.step
     shown = min(wanted, signing.step, key=list(Step).index)
     is_refused = "refused" in request.args and _is_wanting(signing, shown)
-    return show_step(care, signing, shown, is_refused=is_refused)
+    is_resumed = not step and shown is not Step.READ
+    return show_step(care, signing, shown, is_refused=is_refused, is_resumed=is_resumed)
+
+
+@bp.app_template_filter("sign_label")
+def sign_label(form: ConsentForm, person: Person) -> str:
+    """The label of the link to the steps: whether a patient goes on with what they began."""
+    role = listed_role(form, person) if person.is_patient else None
+    return _("Go on signing") if role and is_begun(form, person, role) else _("Read and sign")
 
 
 @bp.post("/<record:consent_id>/sign/read")

@@ -34,12 +34,13 @@ from portal.web.refusals import refusal_message
 
 
 class StepPage(Page, about="form", is_pinned=True):
-    """A step; `is_stale` says that the submitted page was from another visit."""
+    """A step; `is_stale` says that the submitted page was from another visit, `is_resumed` that the steps go on after a break."""
 
     signing: Signing
     form: ConsentForm
     step_number: int
     is_stale: bool
+    is_resumed: bool = False
 
 
 class ReadPage(StepPage, template="consents/sign/read.html"):
@@ -163,8 +164,9 @@ def show_step(
     is_refused: bool = False,
     is_stale: bool = False,
     is_undone: bool = False,
+    is_resumed: bool = False,
 ) -> Response:
-    """Show a step; `is_refused` says that its input was incomplete."""
+    """Show a step; `is_refused` says that its input was incomplete, `is_resumed` that the steps go on after a break."""
     if signing.declaration:
         page = _countersign_page(care, signing, is_refused=is_refused, is_stale=is_stale, is_undone=is_undone)
         return render(page, status=status)
@@ -181,16 +183,24 @@ def show_step(
             )
         case Step.STATEMENTS:
             page = StatementsPage(
-                signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_resumed=is_resumed,
+                is_refused=is_refused,
             )
         case Step.NAME if not signing.is_fresh:
-            page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+            page = ConfirmPage(
+                signing=signing, form=form, step_number=number, is_stale=is_stale, is_resumed=is_resumed
+            )
         case Step.NAME:
             page = NamePage(
                 signing=signing,
                 form=form,
                 step_number=number,
                 is_stale=is_stale,
+                is_resumed=is_resumed,
                 is_refused=is_refused,
                 is_undone=is_undone,
                 embryos=embryo_names(care, form),

@@ -8,6 +8,7 @@ that identifies the operation and the text. If only the stamp has changed, becau
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -43,7 +44,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     `language` is the text's; `screen_language` and `reading_mode` are set if the screen was in another when it was read.
     `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
-    until the new one has been read; `acr` and `amr` tell how the signer had signed in; `is_unconfirmed` says that a signature was sent without a response.
+    until the new one has been read; `read_at` is when the text was (seconds since 1970); `acr` and `amr` tell how the signer had signed in; `is_unconfirmed` says that a signature was sent without a response.
     """
 
     content_hash: str
@@ -54,6 +55,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     screen_language: str = ""
     reading_mode: str = ""
     has_read: bool = False
+    read_at: float = 0.0
     acknowledged: tuple[str, ...] = ()
     declared: str = ""
     typed: str = ""
@@ -147,6 +149,14 @@ class Signing:
         return Step.NAME
 
     @property
+    def text_read_at(self) -> datetime | None:
+        """When the person has read the text that they are to sign."""
+        progress = self.progress
+        return (
+            datetime.fromtimestamp(progress.read_at, UTC) if progress.has_read and progress.read_at else None
+        )
+
+    @property
     def changes(self) -> list[Change]:
         """The changes since the text shown before; empty if there was none or the new one has been read."""
         return changes(self.progress.before, self.progress.content) if self.progress.before else []
@@ -200,13 +210,15 @@ class Signing:
 
     def read(self, mode: str = "") -> Signing:
         """A copy that has been read in its text's language; if the screen is in another, only with a known `mode`."""
-        text = language_of_text(self.form)
-        if not self.asks_reading_mode:
-            return self.keep(has_read=True, before=None, language=text, screen_language="", reading_mode="")
-        if mode not in tuple(ReadingMode):
+        if self.asks_reading_mode and mode not in tuple(ReadingMode):
             return self.keep(has_read=False, reading_mode="")
         return self.keep(
-            has_read=True, before=None, language=text, screen_language=language(), reading_mode=mode
+            has_read=True,
+            read_at=context().clock(),
+            before=None,
+            language=language_of_text(self.form),
+            screen_language=language() if self.asks_reading_mode else "",
+            reading_mode=mode if self.asks_reading_mode else "",
         )
 
     def restart(self) -> Signing:
@@ -244,6 +256,12 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, 
         api_hash=form.content_hash,
         is_unconfirmed=was_lost or signing.progress.is_unconfirmed,
     )
+
+
+def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
+    """Whether the person has read the form in this role, and stopped before signing it."""
+    operation = context().operations.newest(person.sub, purpose_of(form, role))
+    return operation is not None and operation.state is State.OPEN and bool(operation.data.get("has_read"))
 
 
 def purpose_of(form: ConsentForm, role: SignerRole) -> str:

@@ -60,7 +60,7 @@ def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any)
     daniel.post(f"{form}/sign/name", {"operation": "x", "signature": "Daniel Hart"}, status=403)
     receipt = sign(amelia, form, "Amelia Hart")
     assert "Daniel Hart and Victor Castellanos haven’t signed yet" in receipt.words
-    assert "Signed so far: 1 of 3" in receipt.words
+    assert "Next: Daniel Hart and Victor Castellanos." in receipt.words
     assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
 
 
@@ -412,3 +412,16 @@ def test_signing_in_after_the_session_ended_returns_to_the_step_with_input_kept(
     assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
     assert signatures(visitor, form) == []
     assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"
+
+
+def test_signing_that_goes_on_after_a_break_says_so_and_offers_the_text(amelia: Any, form: str) -> None:
+    def link() -> str:
+        return amelia.get("/consents").select(f'main a[href="{form}/sign"]')[0].get_text(" ", strip=True)
+
+    assert link().startswith("Read and sign")
+    step = amelia.get(f"{form}/sign").form(f"{form}/sign").submit()
+    assert not step.select("#resumed"), "straight on"
+    assert link().startswith("Go on signing")
+    resumed = amelia.get(f"{form}/sign")
+    assert resumed.select("#resumed") and "You read it" in resumed.words
+    assert resumed.link("Read the form again") == f"{form}/sign/read"
