@@ -53,6 +53,7 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
         ("/episodes", _("Treatment"), "treatment", "t"),
         ("/consents", _("Consents"), "consent", "c"),
         ("/conversations", _("Messages"), "message", "m"),
+        ("/papers", _("My papers"), "documents", "p"),
         ("/storage", _("Embryo storage"), "storage", "e"),
         ("/care-team", _("Care team"), "people", "a"),
         ("/notifications", _("Notifications"), "bell", "n"),

@@ -39,7 +39,7 @@ def test_a_couple_signs_a_form_in_turn_and_one_partner_withdraws(visit: SignIn) 
     daniel = visit("daniel")
     form = amelia.consents().sign(GENETIC)
     receipt = signs(form, "Amelia Hart")
-    receipt.sees("Amelia Hart").sees("Name typed in the portal")
+    receipt.sees("Amelia Hart").open_proof().sees("Name typed in the portal")
     receipt = signs(daniel.consents().sign(GENETIC), "Daniel Hart")
     receipt.sees("Amelia Hart").sees("Daniel Hart")
     receipt.verify()
@@ -67,8 +67,12 @@ def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
     amelia = visit("amelia", javascript=False, width=390, height=844)
     receipt = signs(amelia.consents().sign(STORAGE), "Amelia Hart")
     receipt.sees("Everyone has signed.")
-    receipt.follow("All consents")
-    amelia.go("/consents").sees("Signed")
+    receipt.follow("My papers")
+    papers = amelia.go("/papers").sees(STORAGE)
+    link = papers.main.get_by_role("link", name=f"PDF {STORAGE}").first
+    with papers.page.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename.endswith(".pdf")
 
 
 def test_a_name_other_than_the_signers_is_refused_with_an_explanation(visit: SignIn) -> None:

@@ -210,6 +210,7 @@ CASES = [
         Case("storage", who, f"{EMBRYO}{what}?episode=e-1", HERS)
         for who, what in (("amelia", ""), ("elif", ""), ("amelia", "/keep"), ("amelia", "/end-storage"))
     ),
+    Case("papers", "amelia", "/papers", UNDER_TREATMENT | ONE_EPISODE | IN_FORCE),
     Case("me", "amelia", "/me", HERS | ONE_EPISODE),
     Case("care_team", "amelia", "/care-team"),
     Case("protocols", "victor", "/protocols"),

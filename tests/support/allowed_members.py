@@ -46,6 +46,7 @@ PATIENTS: dict[str, str] = {
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
+    "/papers": "Attachment: name; ConsentForm: title; Directory: name; File: name; Message: senderName; me: preferredName",
     "/conversations": "Conversation: subject; Message: body; Participant: name",
     "/conversations/<record:conversation_id>": (
         "Attachment: name; Conversation: subject; Message: body senderName; Participant: name; "

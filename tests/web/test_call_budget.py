@@ -102,6 +102,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
         ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
     ],
+    "/papers": [("amelia", "/papers", 3), ("grace", "/papers", 4)],
     "/help": [("amelia", "/help", 0)],
     "/help/words": [("amelia", "/help/words", 0)],
     "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],

@@ -128,7 +128,7 @@ def embryos(care: Care, person: Person, episode_id: str) -> Response:
 @bp.get("/<record:episode_id>/documents")
 @signed_in(Side.PATIENT, Side.STAFF)
 def documents(care: Care, person: Person, episode_id: str) -> Response:
-    """Show the folders and their files."""
+    """Show the files, newest first."""
     return show_tab(get_episode(care, episode_id), person, DocumentsPage)
 
 

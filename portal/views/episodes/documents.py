@@ -1,36 +1,43 @@
-"""The documents of an episode: its folders from the root down, with their files."""
+"""Papers: the documents of an episode and whatever else a patient signed or was given, as lists by date."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
+
+from flask import g, url_for
 
 from portal.i18n.gettext import _
 from portal.services.directories import Documents
-from portal.services.files import File
-from portal.web.filters import file_size
+from portal.web.filters import day, file_size, in_a_row
 from portal.web.plan_changes import is_before_change
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
-    """A folder and its files."""
+class Paper:
+    """Something that a patient signed or was given: what it is, from whom and when, its page, and its file to save.
 
-    name: str
-    files: tuple[FileRow, ...]
+    `label` says what the file is: PDF, or another type. `at` orders a list of them.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class FileRow:
-    """A file: its type in words, whether it can be viewed in the browser, and whether the plan changed after it."""
-
-    id: str
-    name: str
+    title: str
     kind: str
-    size: str
-    made: datetime | None
-    has_preview: bool
-    is_before_change: bool
+    sender: str
+    at: datetime | None
+    href: str
+    download: str
+    label: str
+    size: str = ""
+    note: str = ""
+    icon: str = "file"
+
+    @property
+    def facts(self) -> str:
+        """Kind, sender, date and size in one line."""
+        at = day(self.at) if self.at else ""
+        return in_a_row([fact for fact in (self.kind, self.sender, at, self.size, self.note) if fact], " · ")
 
 
 _TYPES = {
@@ -42,29 +49,52 @@ _TYPES = {
 """Types that can be viewed in the browser."""
 
 
-def folders_of(documents: Documents, changed_at: datetime | None) -> list[Folder]:
-    """Return the folders that contain files; files outside folders come first. The plan changed last at `changed_at`."""
-    found: list[Folder] = []
-
-    def walk(parent_id: str | None, name: str) -> None:
-        files = tuple(_file_row(file, changed_at) for file in documents.files_in(parent_id))
-        if files:
-            found.append(Folder(name, files))
-        for directory in documents.directories_in(parent_id):
-            walk(directory.id, directory.name)
-
-    walk(None, _("Not in a folder"))
-    return found
-
-
-def _file_row(file: File, changed_at: datetime | None) -> FileRow:
-    kind = file.media_type.partition(";")[0].strip().lower()
-    return FileRow(
-        file.id,
-        file.name or _("Document"),
-        _TYPES.get(kind, ""),
-        file_size(file.size),
-        file.creation_time,
-        kind in _TYPES,
-        is_before_change(file.creation_time, changed_at),
+def papers_of(documents: Documents, changed_at: datetime | None) -> list[Paper]:
+    """Return the files, newest first, each with its folder as its kind. The plan changed last at `changed_at`."""
+    folders = {directory.id: directory.name for directory in documents.directories}
+    return by_date(
+        file_paper(
+            file.id,
+            file.name,
+            file.media_type,
+            size=file.size,
+            kind=folders.get(file.directory_id or "", ""),
+            sender=g.tenant.name,
+            at=file.creation_time,
+            note=_("made before your plan changed")
+            if is_before_change(file.creation_time, changed_at)
+            else "",
+        )
+        for file in documents.files
     )
+
+
+def file_paper(
+    file_id: str,
+    name: str,
+    media_type: str,
+    *,
+    size: int | None,
+    kind: str,
+    sender: str,
+    at: datetime | None,
+    note: str = "",
+) -> Paper:
+    """Return a file, of `size` bytes, as a paper."""
+    label = _TYPES.get(media_type.partition(";")[0].strip().lower(), "")
+    return Paper(
+        title=(PurePath(name).stem if label else name) or _("Document"),
+        kind=kind,
+        sender=sender,
+        at=at,
+        href=url_for("files.preview" if label else "files.content", file_id=file_id),
+        download=url_for("files.content", file_id=file_id, download=1),
+        label=label or _("File"),
+        size=file_size(size),
+        note=note,
+    )
+
+
+def by_date(papers: Iterable[Paper]) -> list[Paper]:
+    """Return them newest first, those without a date last."""
+    return sorted(papers, key=lambda paper: paper.at.timestamp() if paper.at else float("-inf"), reverse=True)

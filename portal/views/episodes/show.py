@@ -99,7 +99,7 @@ class EmbryosPage(TabPage, template="episodes/embryos.html"):
 
 
 class DocumentsPage(TabPage, template="episodes/documents.html"):
-    """The folders and their files."""
+    """The files, newest first."""
 
     name = "documents"
 

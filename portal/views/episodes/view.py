@@ -35,7 +35,7 @@ from portal.services.rules.doses import (
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
-from portal.views.episodes.documents import Folder, folders_of
+from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
 from portal.views.episodes.parting import Parting, parting_of
 from portal.views.episodes.tonight import Tonight, tonight_of
@@ -384,10 +384,10 @@ class EpisodeView:
         )
 
     @property
-    def folders(self) -> list[Folder]:
-        """The folders that contain files, from the root down."""
+    def papers(self) -> list[Paper]:
+        """The files, newest first."""
         changed_at = last_change(self.person, self.episode.id) if self.person.is_patient else None
-        return folders_of(self.episode.documents, changed_at)
+        return papers_of(self.episode.documents, changed_at)
 
     def physician(self, physician_id: str | None) -> str | None:
         """The name of a member of the care team."""

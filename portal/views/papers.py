@@ -1,0 +1,140 @@
+"""A patient's papers: signed forms, documents, files from messages, plan and calendars, in one list with their downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flask import Blueprint, Response, g, url_for
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services.client import Care
+from portal.services.consents import all_consents
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
+from portal.services.episodes import Episode
+from portal.services.errors import CareError, NotOffered
+from portal.services.gather import gather, known
+from portal.services.rules.doses import Standing, standing
+from portal.services.rules.signing import has_signed
+from portal.state.session_records import Person
+from portal.views.consents.labels import state_word
+from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
+from portal.views.episodes.lookup import Found, reachable, read_episodes
+from portal.web import audit
+from portal.web.filters import now, today
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.pages import Page
+from portal.web.seen_plans import last_change
+
+bp = Blueprint("papers", __name__, url_prefix="/papers")
+
+_MOST_CONVERSATIONS = 100
+
+
+class PapersPage(Page, template="papers/index.html"):
+    """The papers, newest first, and those `of_now`, which are made anew whenever they are saved.
+
+    `is_incomplete` if some couldn't be read, `is_cut` if there may be older ones.
+    """
+
+    papers: list[Paper]
+    of_now: list[Paper]
+    is_incomplete: bool
+    is_cut: bool
+
+
+@bp.get("")
+@signed_in(Side.PATIENT)
+def index(care: Care, person: Person) -> Response:
+    """List what the patient signed or was given."""
+    forms, talks, found = gather(
+        lambda: all_consents(care),
+        lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True),
+        lambda: read_episodes(care, reachable(care, person)),
+    )
+    episodes = () if isinstance(found, CareError) else found.newest_first
+    listed, conversations = known(forms), known(talks)
+    failed = [
+        one for one in (forms, talks, found) if isinstance(one, CareError) and not isinstance(one, NotOffered)
+    ]
+    signed = [form for form in listed or () if has_signed(form, person)]
+    given = [talk for talk in (conversations.items if conversations else ()) if any(_attached(talk))]
+    audit.shown("consent.list", "consent", [form.id for form in signed])
+    audit.shown("conversation.list", "conversation", [talk.id for talk in given])
+    papers = [
+        *(_of_form(form, person) for form in signed),
+        *(paper for episode in episodes for paper in _documents(episode, person)),
+        *(paper for talk in given for paper in _files_of(talk)),
+    ]
+    page = PapersPage(
+        papers=by_date({paper.download: paper for paper in papers}.values()),
+        of_now=[*{one.download: one for episode in episodes for one in _of_now(episode)}.values()],
+        is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
+        is_cut=bool(listed and not listed.is_whole) or bool(conversations and not conversations.is_counted),
+    )
+    return render(page)
+
+
+def _of_form(form: ConsentForm, person: Person) -> Paper:
+    signature = form.signature_of(person.sub)
+    return Paper(
+        title=form.title,
+        kind=_("Signed form") if form.is_signed else _("Signed form (%(state)s)", state=state_word(form)),
+        sender=g.tenant.name,
+        at=signature.signed_at if signature else None,
+        href=url_for("consents.receipt", consent_id=form.id),
+        download=url_for("consents.pdf.receipt", consent_id=form.id),
+        label="PDF",
+        icon="signed",
+    )
+
+
+def _documents(episode: Episode, person: Person) -> list[Paper]:
+    return papers_of(episode.documents, last_change(person, episode.id))
+
+
+def _attached(talk: Conversation) -> Iterator[Message]:
+    """The messages from the clinic that have files."""
+    return (one for one in talk.messages if one.attachments and one.side is MessageSide.OUTBOUND)
+
+
+def _files_of(talk: Conversation) -> Iterable[Paper]:
+    return (
+        file_paper(
+            file.file_id,
+            file.name,
+            file.media_type,
+            size=file.size,
+            kind=_("With a message"),
+            sender=message.sender_name or g.tenant.name,
+            at=message.sent_at,
+        )
+        for message in _attached(talk)
+        for file in message.attachments
+    )
+
+
+def _of_now(episode: Episode) -> Iterator[Paper]:
+    """The calendar of the visits ahead, and the plan that is followed, by day and as a calendar."""
+    if episode.upcoming(now()):
+        yield Paper(
+            title=_("My visits"),
+            kind=_("For your calendar"),
+            sender="",
+            at=None,
+            href=url_for("episodes.appointments", episode_id=episode.id),
+            download=url_for("episodes.calendar.all_appointments", episode_id=episode.id),
+            label=_("Calendar"),
+            icon="calendar",
+        )
+    plan = episode.protocol
+    if plan is None or standing(plan, episode, today()) is not Standing.FOLLOWED:
+        return
+    href = url_for("episodes.medication", episode_id=episode.id)
+    for kind, download, label in (
+        (_("Day by day, to print"), url_for("protocols.schedule.document", protocol_id=plan.id), "PDF"),
+        (_("For your calendar"), url_for("protocols.schedule.calendar", protocol_id=plan.id), _("Calendar")),
+    ):
+        yield Paper(_("My medicines"), kind, "", None, href, download, label, icon="medication")
