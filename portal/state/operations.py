@@ -12,7 +12,7 @@ most a hundred: the forms untouched for longest are dropped first, never submitt
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -92,15 +92,20 @@ class Operations:
         names = self._vault.tagged("operations", self._clinic(), owner)
         if len(names) < _MOST:
             return
-        records = self._vault.get_many(names)
-        held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
-        left = [
-            (one.value.changed_at, name)
-            for name, one in held.items()
-            if one and one.value.state is State.OPEN
-        ]
+        left = [(one.changed_at, name) for name, one in self._read(names).items() if one.state is State.OPEN]
         if gone := sorted(left)[: len(names) - _MOST + 1]:
             self._vault.delete(*(name for _at, name in gone))
+
+    def open_of(self, owner: str) -> list[Operation]:
+        """Return the owner's operations that are being filled in."""
+        names = self._vault.tagged("operations", self._clinic(), owner)
+        held = self._read(names) if names else {}
+        return [one for one in held.values() if one.state is State.OPEN]
+
+    def _read(self, names: Sequence[str]) -> dict[str, Operation]:
+        records = self._vault.get_many(names)
+        held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
+        return {name: one.value for name, one in held.items() if one}
 
     def find(self, owner: str, id_: str, purpose: str) -> Operation | None:
         """Return the owner's operation of this id and purpose, or None."""

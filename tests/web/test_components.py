@@ -51,7 +51,7 @@ def static_address(name: str) -> str:
 
 
 def glossary_word(id_: str) -> SimpleNamespace:
-    return SimpleNamespace(term=id_, meaning="What it means.")
+    return SimpleNamespace(id=id_, term=id_, meaning="What it means.")
 
 
 def opening_hours(_contact: object) -> list[str]:
@@ -72,6 +72,7 @@ def app() -> Iterator[Flask]:
         static=static_address,
         csrf_field=lambda: Markup('<input type="hidden" name="csrf_token">'),
         glossary_word=glossary_word,
+        explained_terms=lambda: [glossary_word("icsi")],
         line_now=lambda: SimpleNamespace(
             is_out_of_hours=False, number="+441632960100", note=None, other="+441632960199"
         ),

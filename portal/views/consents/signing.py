@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from flask import g
 from msgspec import UNSET
 
 from portal.context import context
@@ -259,9 +260,12 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, 
 
 
 def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
-    """Whether the person has read the form in this role, and stopped before signing it."""
-    operation = context().operations.newest(person.sub, purpose_of(form, role))
-    return operation is not None and operation.state is State.OPEN and bool(operation.data.get("has_read"))
+    """Whether the person has read the form in this role, and stopped before signing it; read once for a page."""
+    if "signings_begun" not in g:
+        g.signings_begun = {
+            one.purpose for one in context().operations.open_of(person.sub) if one.data.get("has_read")
+        }
+    return purpose_of(form, role) in g.signings_begun
 
 
 def purpose_of(form: ConsentForm, role: SignerRole) -> str:
