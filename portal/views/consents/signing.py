@@ -261,6 +261,8 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, 
 
 def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
     """Whether the person has read the form in this role, and stopped before signing it; read once for a page."""
+    if "seen" in g:  # staff see what the person sees, but not what is kept of them
+        return False
     if "signings_begun" not in g:
         g.signings_begun = {
             one.purpose for one in context().operations.open_of(person.sub) if one.data.get("has_read")
