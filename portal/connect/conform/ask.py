@@ -68,7 +68,7 @@ class Learned:
     """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't
     by any likely name; `untried` what the records at hand can't tell.
 
-    `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
+    `false_empty` says that a wrong address was taken for an empty list. `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
     """
 
     base_path: str = ""
@@ -83,6 +83,7 @@ class Learned:
     statuses: dict[int, int] = field(default_factory=dict[int, int])
     code_at: list[str] = field(default_factory=list[str])
     calls: int = 0
+    false_empty: str | None = None
 
     def style(self) -> str | None:
         """The naming style of the parameters; filters first, because paging parameters often have names of their own."""
@@ -213,7 +214,7 @@ def _ask_filter(
 ) -> None:
     """What a parameter is called that narrows a list to the records with one value of a member, given with its record."""
     record, member = by
-    values = [value for one in every if (value := _value(one, member, names)) is not None]
+    values = [value for one in every if isinstance(value := _value(one, member, names), str | int)]
     rarest = min(values, key=values.count, default=None)
     if rarest is None or values.count(rarest) == len(every):
         learned.untried.append(ours)

@@ -131,10 +131,10 @@ def _is_same_word(ours: str, theirs: str) -> bool:
     return alike and len(ours) > 4 and ours[:4] == theirs[:4]
 
 
-def questions(asked: Mapping[str, Mapping[Code, Iterable[str]]]) -> list[tuple[str, str]]:
-    """The questions about codes, as pairs of the enumeration's name and the question."""
+def questions(asked: Mapping[str, Mapping[Code, Iterable[str]]]) -> list[str]:
+    """The questions about codes, one for each enumeration."""
     return [
-        (name, f"enumerations.{name}: {code!r} is one of {', '.join(values)}, or of another meaning?")
+        f"enumerations.{name}: {', '.join(map(repr, codes))}: each one of {', '.join(next(iter(codes.values())))}, or of another "
+        "meaning?"
         for name, codes in sorted(asked.items())
-        for code, values in codes.items()
     ]

@@ -24,7 +24,7 @@ from portal.connect.conform.merge import merged
 from portal.connect.conform.plausible import doubts
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.propose import propose
-from portal.connect.conform.refusal import ask_refusal
+from portal.connect.conform.refusal import ask_nowhere, ask_refusal
 from portal.connect.conform.report import Report
 from portal.connect.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
 from portal.connect.conform.walk import Visit, act, json_of, rules_of, walk
@@ -101,7 +101,9 @@ def run(
         verdicts=judge(visits, as_patient=is_patient, accepted=rules.accepted),
         proposal=proposal,
         with_values=options.with_values,
-        doubts=tuple(one for one in doubts(visits, rules) if one.about not in rules.accepted),
+        doubts=tuple(
+            one for one in doubts(visits, rules, proposal.learned) if one.about not in rules.accepted
+        ),
         accepted=rules.accepted,
     )
     say(report.text())
@@ -171,6 +173,7 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
         told = propose(visits, as_patient=False, rules=rules)
     ask_parameters(care, visits, learned, told.names(), told.instants, told.truth)
     ask_refusal(care, learned)
+    learned.false_empty = ask_nowhere(care, learned)
     if options.acts:
         visits += act(care)
     return visits, propose(visits, as_patient=as_patient, learned=learned, rules=rules)

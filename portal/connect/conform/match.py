@@ -18,6 +18,7 @@ from portal.connect.answers.shape import UNREAD, records_in
 from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
 from portal.connect.conform.judge import choice_of
 from portal.connect.conform.opposites import is_opposite
+from portal.connect.conform.walk import STAMP
 from portal.connect.dialects.naming import folded, words
 from portal.services.members import Member, members_of
 from portal.services.uses import use_of
@@ -91,9 +92,8 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
             found.undecided[member.name] = candidates
         else:
             found.absent.append(member.name)
-        found.unread[member.name] = [
-            u for u in left if not {u, f"!{u}"} & {*candidates} and _may_be(member, u, values[u])
-        ]
+        unread = [_as_meant(member, u) for u in left if _may_be(member, u, values[u])]
+        found.unread[member.name] = [u for u in unread if u not in candidates]
     return found
 
 
@@ -120,6 +120,8 @@ def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]
     for one in given:
         for given_name, value in one.items():
             name = given_name.removeprefix(UNREAD)
+            if not name or "." in name or name.startswith("!"):
+                continue  # no dialect file can name it
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
@@ -132,6 +134,8 @@ def _add_paths(name: str, within: Mapping[str, object], values: dict[str, list[o
     if any(isinstance(one, dict | list) for one in within.values()):
         return
     for inner, value in within.items():
+        if not inner.removeprefix(UNREAD) or "." in inner:
+            continue
         kept = values.setdefault(f"{name}.{inner.removeprefix(UNREAD)}", [])
         if value is not None:
             kept.append(value)
@@ -193,17 +197,26 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
     is_rare = is_date(member) or 1 <= len(fitting) <= 2
     known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
     empty = [u for u in left if not values[u] and likeness(member.name, u) >= _PERHAPS]
+    empty = [u for u in empty if is_date(member) or words(u)[-1] not in _WORDS_OF_DATES]
     if is_date(member):
         empty += [u for u in left if not values[u] and words(u)[-1:] and words(u)[-1] in _WORDS_OF_DATES]
     by_name = sorted({*known, *empty}, key=lambda u: (-likeness(member.name, u), left.index(u)))
     if not by_name and member.is_required:
         return fitting
-    if _holds(member.type, inspect.BoolType):
-        by_name = [f"!{u}" if is_opposite(member.name, u) else u for u in by_name]
+    by_name = [_as_meant(member, u) for u in by_name]
     if not by_name and next(records_in(member.type), None):
         is_list = _holds(member.type, inspect.VarTupleType)
         by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
+    if is_weak(member.name, by_name) and member.name != STAMP:  # one alone would be believed
+        by_name = sorted(fitting, key=lambda u: -likeness(member.name, u)) if member.is_required else []
     return by_name[:_MOST_CANDIDATES]
+
+
+def _as_meant(member: Member, theirs: str) -> str:
+    """A name as a dialect file would have it: with "!" if it says the opposite."""
+    return (
+        f"!{theirs}" if _holds(member.type, inspect.BoolType) and is_opposite(member.name, theirs) else theirs
+    )
 
 
 def _may_be(member: Member, theirs: str, values: list[object]) -> bool:

@@ -8,7 +8,7 @@ import tomllib
 _HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?")
 _KEY = re.compile(r"""\s*([\w-]+|"[^"]*"|'[^']*')\s*=""")
 _PROPOSED = re.compile(
-    r"# (decide:|A dialect file, proposed|The clinic has a dialect|Never came|  |absent_means_none|Parameters that changed)"
+    r"# (decide:|A dialect file, proposed|The clinic has a dialect|Never came|Perhaps, for|  |absent_means_none|Parameters that changed)"
 )
 """Comments of a proposal: those of an earlier one are left out."""
 

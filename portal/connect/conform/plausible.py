@@ -6,14 +6,15 @@ Each doubt names the key of a dialect file that settles it. A person decides: no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_origin
 
 from portal.connect.answers.shape import UNREAD, records_in
+from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
-from portal.connect.conform.walk import LIST_SIZE, Visit, json_of
+from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
 from portal.connect.dialects.naming import words
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import records as all_records
@@ -41,15 +42,28 @@ class Doubt:
         return f"{self.about}: {self.why}: {self.settle}"
 
 
-def doubts(visits: Iterable[Visit], rules: Rules) -> list[Doubt]:
-    """Every doubt about these answers, each once."""
+def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None) -> list[Doubt]:
+    """Every doubt about these answers, and what asking taught, each once."""
+    visits = list(visits)
     good = [one for one in visits if one.is_good and one.into not in (bytes, object)]
     kinds = _records_of(good)
     found: set[Doubt] = set()
     for check in (_dates, _units, _days, _names, _deleted, _contradictions):
         found |= set(check(kinds, rules))
-    found |= set(_lists(good, rules)) | set(_signers(kinds)) | set(_success(good, rules))
+    found |= set(_lists(good, rules)) | set(_signers(kinds, rules)) | set(_success(good, rules))
+    if learned and learned.false_empty:
+        found.add(Doubt("lists.empty", learned.false_empty, "name a code that only empty lists have"))
+    found |= {
+        Doubt(one.name, "a list that isn't found", "a wrong address, or an empty list? lists.empty")
+        for one in visits
+        if one.status == 404 and one.endpoint in LISTS and _has_body(one)
+    }
     return sorted(found)
+
+
+def _has_body(visit: Visit) -> bool:
+    """Whether an answer is an object, as an API's own refusals are, and no web server's page."""
+    return isinstance(json_of(visit.body), dict)
 
 
 def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
@@ -189,7 +203,7 @@ def _contradictions(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator
             yield Doubt("ConsentForm.status", why, "ask the vendor which of the two holds")
 
 
-def _lists(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
+def _lists(visits: Sequence[Visit], rules: Rules) -> Iterator[Doubt]:
     listed: set[str] = set()
     single: set[str] = set()
     for visit in visits:
@@ -205,9 +219,33 @@ def _lists(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
             listed |= _names_in(_rows(visit))
         elif visit.endpoint is READ_CONSENT:
             single |= _names_in(cast("object", answer))
+    yield from _left_out(visits)
     for name in sorted((single - listed) & {"requiredSigners", "signatures"}) if listed else ():
         why = "comes with single forms, and not in lists"
         yield Doubt(f"ConsentForm.{name}", why, "is there a parameter for it? fixed_query")
+
+
+def _left_out(visits: Sequence[Visit]) -> Iterator[Doubt]:
+    """Forms that treatments name, and that a list which claims to be whole doesn't have: it may hold the open ones only."""
+    listed: set[object] = set()
+    is_whole = False
+    for visit in visits:
+        if visit.name == LIST_OF_FORMS and isinstance(answer := json_of(visit.body), dict):
+            rows = _rows(visit)
+            ids = (
+                [one.get("id") for one in cast("list[Record]", rows) if isinstance(one, dict)]
+                if isinstance(rows, list)
+                else []
+            )
+            listed |= {str(one) for one in ids}
+            total = cast("Record", answer).get("totalCount")
+            is_whole = is_whole or (isinstance(total, int) and total <= len(ids))
+    named = {
+        str(one["id"]) for one in _records_of(visits).get("ConsentBrief", ()) if one.get("id") is not None
+    }
+    if is_whole and (missing := named - listed):
+        why = f"{len(missing)} forms that treatments name aren't in the list"
+        yield Doubt(LIST_OF_FORMS, why, "does it hold the open ones only? fixed_query")
 
 
 def _names_in(value: object) -> set[str]:
@@ -215,14 +253,16 @@ def _names_in(value: object) -> set[str]:
     return {name for one in rows if isinstance(one, dict) for name in cast("dict[str, object]", one)}
 
 
-def _signers(kinds: Mapping[str, list[Record]]) -> Iterator[Doubt]:
+def _signers(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     """Signers that are no account of anybody, and the record of somebody."""
+    if rules.signers_by is not None:
+        return
     people = {str(one.get("id")): one.get("userId") for one in kinds.get("Patient", ()) if one.get("userId")}
     signers = {str(one.get("personId")) for kind in ("Signer", "Signature") for one in kinds.get(kind, ())}
     records = {id_ for id_, account in people.items() if str(account) != id_} & signers
     if records - {str(account) for account in people.values()}:
         why = "is a patient's record, and not the account of it"
-        yield Doubt("Signer.personId", why, "signers have to be accounts (sub): nobody can sign")
+        yield Doubt("Signer.personId", why, 'nobody can sign: values.signers = "Patient.id"')
 
 
 def _success(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.codes import Codes
 from portal.connect.conform.codes import questions as code_questions
+from portal.connect.conform.duties import DUTIES
 from portal.connect.conform.match import Matches, is_weak
+from portal.connect.conform.walk import STAMP
 from portal.connect.dialects.naming import STYLES, words
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import family, record_of, records
 from portal.services.endpoints import ALL
-from portal.services.members import members_of
+from portal.services.members import Member, members_of
 
 TRUTHS: tuple[tuple[Code, Code], ...] = (
     *(("true", "false"), ("Y", "N"), ("y", "n"), ("yes", "no"), ("Yes", "No"), ("YES", "NO")),
@@ -53,9 +55,8 @@ class Proposal:
 
     @property
     def undecided(self) -> list[str]:
-        """The questions, one per line."""
-        codes = [question for _name, question in code_questions(self.codes.asked)]
-        return [*self._other_questions(), *self._numbers(), *codes]
+        """The questions, one per line: what unlocks most comes first."""
+        return [*self._other_questions(), *self._numbers(), *code_questions(self.codes.asked)]
 
     def _numbers(self) -> list[str]:
         """Questions about numeric enumerations that aren't in the dialect's tables yet."""
@@ -79,7 +80,25 @@ class Proposal:
         ]
 
     def _other_questions(self) -> list[str]:
-        asked = self._member_questions()
+        asked = self._member_questions(lambda kind, ours: not unlocks(kind, ours) and is_needed(kind, ours))
+        asked = [*self._member_questions(unlocks), *self._format_questions(), *asked]
+        untold = [one for one in self._asked_parameters() if one in self.learned.untold]
+        untried = [one for one in self._asked_parameters() if one not in self.learned.untold]
+        for names, why in (
+            (untold, "No likely name changed an answer"),
+            (untried, "The records at hand don't tell"),
+        ):
+            if names:
+                asked.append(f"query.{', '.join(names)}: what is each called? {why}")
+        asked += self._questions_on_acts()
+        if self.learned.code_at:
+            paths = ", ".join(map(json.dumps, self.learned.code_at))
+            asked.append(f"errors.code: a refusal's code is at {paths}, or elsewhere?")
+        return asked
+
+    def _format_questions(self) -> list[str]:
+        """What lists and values of every record depend on."""
+        asked: list[str] = []
         if len(self.totals) > 1 and not self.total:
             asked.append(f"lists.total: one of {', '.join(map(json.dumps, self.totals))}?")
         for what in ("instants", "days"):
@@ -104,19 +123,6 @@ class Proposal:
                 'names.enumerations: values are numbers: "integers" where they are counted in the order of '
                 "docs/api-needs.md (names.first_integer says from where), or codes of their own, a table for each?"
             )
-        asked += [
-            f"query.{ours}: what is it called? "
-            + (
-                "No likely name changed an answer"
-                if ours in self.learned.untold
-                else "The records at hand don't tell"
-            )
-            for ours in self._asked_parameters()
-        ]
-        asked += self._questions_on_acts()
-        if self.learned.code_at:
-            paths = ", ".join(map(json.dumps, self.learned.code_at))
-            asked.append(f"errors.code: a refusal's code is at {paths}, or elsewhere?")
         return asked
 
     def _questions_on_acts(self) -> list[str]:
@@ -134,10 +140,8 @@ class Proposal:
             for ours in sorted(_used(kind) - read - everywhere - {*self.rules.members.get(kind, {})}):
                 guesses = known.get(ours) or self._id_like(ours, known)
                 for theirs, as_in in list(guesses.items())[:1]:
-                    asked.append(
-                        f"{kind}.{ours}: stands only in what an act sends or brings: {json.dumps(theirs)}, as in {as_in}?"
-                    )
-        return asked
+                    asked.append(f"{kind}.{ours} {json.dumps(theirs)}, as in {as_in}")
+        return [f"what only acts send or bring: {'; '.join(asked)}: is each called so?"] if asked else []
 
     def _id_like(self, ours: str, known: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         """What an id may be called whose like most other ids are called ("caseRef")."""
@@ -164,8 +168,8 @@ class Proposal:
         style = learned.style() or (rules.query_style if rules.query_style != "PascalCase" else None)
         return [one for one in asked if one not in rules.query and not (style and one in learned.untried)]
 
-    def _member_questions(self) -> list[str]:
-        """Questions about members; one for a member that occurs in several kinds of record."""
+    def _member_questions(self, is_asked: Callable[[str, str], bool]) -> list[str]:
+        """Questions about members, of which some are asked; one for a member that occurs in several kinds of record."""
         kinds: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for kind, one in sorted(self.matches.items()):
             for ours, theirs in sorted(one.undecided.items()):
@@ -179,6 +183,7 @@ class Proposal:
             + (" (by its type alone: no name is like it)" if is_weak(ours, theirs) else "")
             + ", or none of them?"
             for (ours, theirs), where in kinds.items()
+            if any(is_asked(kind, ours) for kind in where)
         ]
 
     def _or_unread(self, kinds: list[str], ours: str, theirs: tuple[str, ...]) -> list[str]:
@@ -273,6 +278,10 @@ class Proposal:
         if self.rules != Rules():
             lines.append("# What the clinic's dialect file says already stands in it too.")
         lines += [f"# decide: {question}" for question in self.undecided]
+        if perhaps := self._member_questions(
+            lambda kind, ours: not (unlocks(kind, ours) or is_needed(kind, ours))
+        ):
+            lines += ["# Perhaps, for more than pages need to be right:", *(f"#   {one}" for one in perhaps)]
         if self.unread:
             lines.append("# Never came by its name. Of a fitting type and unread in the same records:")
             lines += [f"#   {name}: {', '.join(theirs[:8])}" for name, theirs in sorted(self.unread.items())]
@@ -374,6 +383,24 @@ class Proposal:
             for ours, theirs in self.learned.parameters.items()
             if theirs not in (self.rules.parameter(ours), spell(ours))
         }
+
+
+def unlocks(kind: str, ours: str) -> bool:
+    """Whether other records can't be found or read without a member: ids, what holds records, and what is required."""
+    member = _member(kind, ours)
+    return member is not None and (
+        member.is_required or member.nested is not None or ours in ("episodeId", "pgtResultId")
+    )
+
+
+def is_needed(kind: str, ours: str) -> bool:
+    """Whether pages can't be right without a member: it is a duty's, or acts send it."""
+    return f"{kind}.{ours}" in DUTIES or ours == STAMP
+
+
+def _member(kind: str, ours: str) -> Member | None:
+    shape = records().get(kind)
+    return next((one for one in members_of(shape) if one.name == ours), None) if shape else None
 
 
 def _of_acts() -> dict[str, type]:

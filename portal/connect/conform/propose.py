@@ -85,9 +85,9 @@ def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
     proven: set[str] = set()
     for visit in visits:
         if visit.is_good and visit.id and visit.into not in (bytes, object):
-            _record, (one, *_rest) = _opened(visit, Proposal())
-            there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
-            proven.add(",".join(there))
+            for one in _opened(visit, Proposal())[1][:1]:
+                there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
+                proven.add(",".join(there))
     for one in made.matches.values():
         for name in {*one.undecided.get("id", ())} & proven if len(proven) == 1 else ():
             del one.undecided["id"]
@@ -118,10 +118,11 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
     for visit in visits:
         is_record = visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not Page
         if is_record and has_stamp(visit.into):
-            record, (one, *_rest) = _opened(visit, Proposal())
+            record, records = _opened(visit, Proposal())
             matches = made.matches.get(kind_of(record), Matches())
             theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
-            found.add(bool(visit.etag) and not any(_given(one, name) for name in theirs))
+            for one in records[:1]:
+                found.add(bool(visit.etag) and not any(_given(one, name) for name in theirs))
     return found == {True}
 
 

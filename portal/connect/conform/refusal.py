@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.walk import call, json_of, rules_of
+from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import words
 from portal.services.client import Care
-from portal.services.consents import READ_CONSENT
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 
 
 def ask_refusal(care: Care, learned: Learned) -> None:
@@ -25,6 +27,18 @@ def ask_refusal(care: Care, learned: Learned) -> None:
         paths = list(_leaves(cast("dict[str, object]", answer), ()))
         if not any(".".join(path) in _UNDERSTOOD for path, _value in paths):
             learned.code_at = [".".join(path) for path, value in paths if _is_code(path, value)]
+
+
+def ask_nowhere(care: Care, learned: Learned) -> str | None:
+    """Ask for a list at an address that doesn't exist: what is wrong if that is read as an empty list; None if it isn't."""
+    rules = rules_of(care)
+    if not rules.empty_lists:
+        return None
+    nowhere = {"GET " + LIST_CONSENTS.template: "/no-such-address-" + uuid.uuid4().hex}
+    learned.calls += 1
+    adapter = Dialect(replace(rules, addresses={**rules.addresses, **nowhere}))
+    is_taken = call(replace(care, adapter=adapter), LIST_CONSENTS).is_good
+    return "an address that doesn't exist is read as an empty list" if is_taken else None
 
 
 _UNDERSTOOD = ("error.code", "code", "error")

@@ -64,8 +64,7 @@ PLANTED = (
             "members": {"Episode": {"alerts": "warnings"}, "Patient": {"dateOfBirth": "birth_date"}},
         },
         (
-            'title (in Case, ConsentBrief, ConsentForm, Notification, Physician, TimelineEvent): one of "label"',
-            'EmbryoStorage.holdReason: one of "on_hold_because"',
+            'ConsentForm.title: one of "label"',
             "times.zone: ",
         ),
         (
@@ -89,10 +88,9 @@ PLANTED = (
             "query": {"MaxResultCount": "limit", "SkipCount": "offset", "Filter": "q", "Sorting": "order"},
         },
         (
-            "enumerations.ConsentStatus: 10 is one of ",
-            "enumerations.ConsentStatus: 40 is one of ",
-            "enumerations.EmbryoStatus: 'IN_TANK' is one of Stored, ",
-            "enumerations.SignerRole: 'SUBJECT' is one of Patient, ",
+            "enumerations.ConsentStatus: 10, 40: each one of ",
+            "enumerations.EmbryoStatus: 'IN_TANK': each one of Stored, ",
+            "enumerations.SignerRole: 'SUBJECT': each one of Patient, ",
         ),
         (
             (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from portal.connect.conform.ask import Learned
 from portal.connect.conform.duties import DUTIES, unkept
 from portal.connect.conform.judge import judge
 from portal.connect.conform.opposites import is_opposite
@@ -82,6 +84,25 @@ def test_lists_that_are_cut_or_briefs_and_records_that_are_deleted() -> None:
     assert "lists.deleted" in found["ConsentForm.isDeleted"]
     whole = {"items": [FORM], "totalCount": 1}
     assert doubted(visit(LIST_CONSENTS, whole), visit(READ_CONSENT, FORM)) == {}
+
+
+def test_a_list_that_is_not_found_may_be_empty() -> None:
+    told = json.dumps({"code": "X"}).encode()
+    refused = replace(visit(LIST_CONSENTS, {}), status=404, body=told)
+    assert doubted(refused) == {
+        "GET /api/care/consent-forms": "a wrong address, or an empty list? lists.empty"
+    }
+    assert doubted(replace(refused, body=b"<html>")) == {}
+    found = doubts([], parse_dialect(""), Learned(false_empty="it is"))
+    assert [one.about for one in found] == ["lists.empty"]
+
+
+def test_forms_that_a_whole_list_leaves_out() -> None:
+    episode = {"id": "e", "status": "Active", "consentForms": [{"id": "c1"}, {"id": "c2"}]}
+    listed = visit(LIST_CONSENTS, {"items": [FORM], "totalCount": 1})
+    found = doubted(listed, visit(READ_EPISODE, episode))
+    assert found["GET /api/care/consent-forms"].endswith("fixed_query")
+    assert doubted(listed, visit(READ_EPISODE, {**episode, "consentForms": [{"id": "c1"}]})) == {}
 
 
 def test_signers_by_record_contradictions_and_answers_that_say_whether_they_are_well() -> None:

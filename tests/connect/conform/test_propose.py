@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
+
+import pytest
 
 from portal.connect.conform.merge import merged
 from portal.connect.conform.proposal import Proposal
@@ -13,6 +16,7 @@ from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.rules import Rules
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS
+from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.physicians import LIST_PHYSICIANS
@@ -43,7 +47,7 @@ def test_numeric_values_stay_a_question_until_the_dialect_defines_them() -> None
     assert proposed(forms(1, 2, 3), rules=counted).undecided == []
     partly = parse_dialect("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 2")
     (question,) = proposed(forms("Signed", "Draft", "#3"), rules=partly).undecided
-    assert question.startswith("enumerations.ConsentStatus: 3 is one of Pending, ")
+    assert question.startswith("enumerations.ConsentStatus: 3: each one of Pending, ")
     elsewhere = parse_dialect("[enumerations.Channel]\nPortal = 1")
     (question,) = proposed(forms(1, 2), rules=elsewhere).undecided
     assert question.startswith("enumerations.ConsentStatus: 1, 2 came")
@@ -66,7 +70,10 @@ def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
         forms("Signed", **noise),
     )
     assert "tenantNo" not in found.toml()
-    assert any(one.startswith('Appointment.kind: one of "purpose"') for one in found.undecided)
+    assert "#   Appointment.kind: " in found.toml()
+    assert not any(one.startswith("Appointment.kind: ") for one in found.undecided), (
+        "pages are right without it"
+    )
 
 
 def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -> None:
@@ -137,8 +144,8 @@ def test_ids_times_and_names_are_recognised_by_similar_names_and_format() -> Non
 def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> None:
     rows = [{"id": "1", "name": "Dr A", "siteRef": "x", "location-ref": "s1"}]
     found = proposed(visit(LIST_PHYSICIANS, {"items": rows}))
-    asked = [one for one in found.undecided if one.startswith("BookingRequest.locationId: ")]
-    assert asked and '"location-ref", as in Physician?' in asked[0]
+    (asked,) = [one for one in found.undecided if one.startswith("what only acts send")]
+    assert 'BookingRequest.locationId "location-ref", as in Physician' in asked
 
 
 def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it() -> None:
@@ -178,3 +185,27 @@ def test_additions_are_put_into_the_clinics_own_file() -> None:
     assert merged('members = { Patient = { mrn = "no" } }\n', added) == added, (
         "an inline table can't be extended: only the additions are returned"
     )
+
+
+def test_what_unlocks_most_is_asked_first_and_no_weak_candidate_stands_alone() -> None:
+    rows = [
+        {"FormNo": 1, "LegacyKey": "x", "Headline": "A form", "State": 20, "NeededOn": None, "BornHere": True}
+        for _row in range(3)
+    ]
+    found = proposed(visit(LIST_CONSENTS, {"items": rows}))
+    first = [one.partition(":")[0] for one in found.undecided][:3]
+    assert first == ["ConsentForm.id", "ConsentForm.status", "ConsentForm.title"]
+    (id_,) = [one for one in found.undecided if one.startswith("ConsentForm.id")]
+    assert '"FormNo"' in id_ and '"LegacyKey"' in id_
+    assert not any("NeededOn" in one for one in found.undecided)
+
+
+def test_an_unread_opposite_is_listed_as_one() -> None:
+    rows = [{"id": "1", "title": "A scan", "Unread": True}]
+    assert "#   Notification.isRead: !Unread" in proposed(visit(LIST_NOTIFICATIONS, {"items": rows})).toml()
+
+
+@pytest.mark.parametrize("answer", [None, "x", 7, [], [None], {"items": 3}, {"": 1, "a.b": 2, "!c": True}])
+def test_no_answer_stops_it(answer: object) -> None:
+    visits = [replace(visit(one, answer), id="1") for one in ALL if one.is_safe and one.answer is not bytes]
+    parse_dialect(proposed(*visits).toml())
