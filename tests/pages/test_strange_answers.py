@@ -14,7 +14,8 @@ from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import ARCHIVE_CONVERSATIONS, LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, Episode
-from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATION_SETTINGS
+from portal.services.pgt_results import READ_PGT_RESULT, PgtResult
 from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.prospects import BOOK_WINDOW
 from portal.services.relationships import DELETE_RELATIONSHIP
@@ -308,3 +309,63 @@ def test_a_plan_whose_rows_never_end_says_so(visitor: SignIn, fake_api: FakeApi)
     gives(fake_api, episode(protocol=plan))
     words = visitor("grace").get("/episodes/e-1/medication").words
     assert "hasn’t given the portal until when each medicine is taken" in words
+
+
+def test_a_form_that_waits_for_nobody_is_not_called_done(in_process: InProcess, fake_api: FakeApi) -> None:
+    form = sample(
+        ConsentForm, id="c-1", status="Pending", required_signers=(), signatures=(), revoked_at=None
+    )
+    fake_api.gives(LIST_CONSENTS, [form])
+    grace = in_process.visitor("grace")
+    assert "Nothing to sign right now" not in grace.get("/consents").words
+    assert "No form waits for your signature" not in grace.get("/").words
+
+
+def test_what_was_sent_and_cannot_be_read_is_not_called_absent(
+    in_process: InProcess, fake_api: FakeApi
+) -> None:
+    result = msgspec.to_builtins(
+        sample(PgtResult, id="r-1", status="Released", call="LowMosaic", sex_disclosed=True)
+    )
+    fake_api.gives(READ_PGT_RESULT, result | {"mosaicPercent": "34,5"})
+    grace = in_process.visitor("grace")
+    assert "gave no percentage" not in grace.get("/pgt-results/r-1").words
+    fake_api.gives(READ_PGT_RESULT, result | {"mosaicPercent": None})
+    assert "gave no percentage" in grace.get("/pgt-results/r-1").words
+
+
+def test_whether_somebody_sees_a_treatment_is_said_only_where_the_api_says_it(
+    in_process: InProcess, fake_api: FakeApi
+) -> None:
+    mats = {"id": "l-1", "patientId": "p-1", "relatedName": "Mats Keller"}
+    gives(fake_api, episode(relationships=[mats]))
+    grace = in_process.visitor("grace")
+    assert "doesn’t say whether they see your treatment" in grace.get("/me").words
+    assert "doesn’t see the treatment" not in grace.get("/relationships/l-1/remove?episode=e-1").words
+    gives(fake_api, episode(relationships=[mats | {"isPortalShared": False}]))
+    assert "Does not see your treatment in the portal." in grace.get("/me").words
+
+
+@pytest.mark.parametrize("status", [405, 406, 411, 415, 428])
+def test_what_an_api_never_takes_is_never_asked_for_again(
+    in_process: InProcess, fake_api: FakeApi, status: int
+) -> None:
+    gives(fake_api, episode(relationships=[{"id": "l-1", "patientId": "p-1", "relatedName": "Mats Keller"}]))
+    fake_api.refuses(DELETE_RELATIONSHIP, status)
+    fake_api.refuses(UPDATE_NOTIFICATION_SETTINGS, status)
+    grace = in_process.visitor("grace")
+    removal = grace.get("/relationships/l-1/remove?episode=e-1").form("/relationships/l-1/remove")
+    settings = grace.get("/notifications/settings").form("/notifications/settings")
+    for page in (removal.submit(status=None), settings.submit(status=None)):
+        assert "Sending it again won’t help" in page.words
+        assert "send it again" not in page.words.replace("Sending it again", "")
+        assert page.response.status_code >= 400
+
+
+def test_a_list_that_cannot_be_sorted_so_says_only_that(in_process: InProcess, fake_api: FakeApi) -> None:
+    fake_api.refuses(LIST_CONSENTS, 400)
+    page = in_process.visitor("nora", "nurse").http.get(
+        "http://riverside.localhost/consents?list=all&sort=title"
+    )
+    assert "can’t sort this list in that way" in page.text
+    assert "check what you entered" not in page.text

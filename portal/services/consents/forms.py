@@ -266,12 +266,18 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """A form that says both, that it is signed or open and when it was withdrawn, is withdrawn: the graver one.
 
-        It is noticed like a value that can't be read.
+        It is noticed like a value that can't be read. So are the signers of a form that waits for signatures and names nobody:
+        lists may leave them empty.
         """
         super().__post_init__()
         if self.revoked_at is not None and self.status in _NOT_ENDED:
             structs.force_setattr(self, "status", ConsentStatus.REVOKED)
             noticed.lost = (*noticed.lost, Lost("ConsentForm.status", "$.status"))
+        if self.is_open and not self.required_signers:
+            noticed.lost = (
+                *noticed.lost,
+                Lost("ConsentForm.requiredSigners", "$.requiredSigners", is_none=True),
+            )
 
     @property
     def patient_ref(self) -> PatientRef:
