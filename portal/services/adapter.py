@@ -38,6 +38,11 @@ class Adapter:
         """Return the body of a read that is posted, which has its parameters; None if the address has them."""
         return None
 
+    @property
+    def marks_deleted(self) -> bool:
+        """Whether lists have records that are marked as deleted."""
+        return False
+
     needs_answers: ClassVar[bool] = False
     """Whether `sent` needs the answers that came."""
 

@@ -158,7 +158,8 @@ def in_utc(at: datetime) -> datetime:
 class Page(Record, Generic[T], frozen=True, kw_only=True):
     """One page of a list, with the API's counts; only notifications have an `unread_count`.
 
-    If `is_counted` is False, the total is the number seen so far, plus one if the list may continue. `unreadable` names
+    If `is_counted` is False, the API's count is missing or too low: the total is the number seen so far, plus one if the list
+    may continue. `unreadable` names
     the first invalid field of each record left out of `items`; `deleted` counts those that the API marks as deleted. All three
     are set by the portal, never by the API.
     """
@@ -192,7 +193,7 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
             return Count(len(self.items), self.listed.is_whole)
         if self.is_counted:
             return Count(self.total)
-        return Count(max(self.total - 1, 0), is_whole=False)
+        return Count(max(self.total - 1, self.received), is_whole=False)
 
     @property
     def unread(self) -> int | None:

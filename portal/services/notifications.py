@@ -172,11 +172,15 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
     return _update(care, NotificationsRead(all=True, is_read=is_read))
 
 
-def unread_among(page: Page[Notification]) -> int | None:
-    """The total of unread ones, from a page of unread ones; None if it can't be determined."""
+def unread_among(care: Care, page: Page[Notification]) -> int | None:
+    """The total of unread ones, from a page of unread ones; None if it can't be determined.
+
+    An API that marks deleted ones may count them too.
+    """
     if page.unread is not None:
         return page.unread
-    return page.total if page.is_counted else None
+    is_known = page.count.is_whole and (page.listed.is_whole or not care.adapter.marks_deleted)
+    return page.count.number if is_known else None
 
 
 def count_unread(care: Care) -> int:
@@ -184,7 +188,7 @@ def count_unread(care: Care) -> int:
 
     GET /api/app/notification (care API specification §4), more than once from an API that doesn't count.
     """
-    told = unread_among(list_notifications(care, limit=1, is_read=False))
+    told = unread_among(care, list_notifications(care, limit=1, is_read=False))
     if told is not None:
         return told
     everything = read_every_page(

@@ -22,10 +22,10 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     """The requested page, also from an API that doesn't count or page.
 
     The total of a full page without a count is one more than the records seen, so that "next" is offered;
-    `is_counted` is then False.
+    `is_counted` is then False, as for an API that counts fewer than it sends.
     """
     if page.total_count is not None:
-        return page
+        return _with_plausible_total(page)
     here = page.received
     if here > limit:  # the API sent the whole list
         items = page.items[skip : skip + limit]
@@ -36,6 +36,12 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
         total_count=skip + here + (1 if may_go_on else 0),
         is_counted=not may_go_on and (here > 0 or skip == 0),
     )
+
+
+def _with_plausible_total(page: Page[T]) -> Page[T]:
+    if page.received - page.deleted <= page.total:
+        return page
+    return structs.replace(page, total_count=page.received, is_counted=False)
 
 
 def read_page(
@@ -80,7 +86,7 @@ def _in_pieces(
     shown = tuple(items[skip - begins :][:limit])
     whole = structs.replace(page, items=shown, unreadable=tuple(unreadable), deleted=deleted)
     if page.total_count is not None:
-        return whole
+        return _with_plausible_total(whole)
     return structs.replace(whole, total_count=at + may_go_on, is_counted=not may_go_on)
 
 

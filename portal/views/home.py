@@ -173,7 +173,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
     if isinstance(found, Found) and (record := found.record_of(person.sub)):
         preferred_name.learn(record)
     if not isinstance(news, CareError):
-        bell.learn(person, unread_among(news))
+        bell.learn(person, unread_among(care, news))
     return NeedsPage(
         consents=consents,
         messages=messages,
@@ -343,7 +343,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         lambda: _news(care),
     )
     if not isinstance(news, CareError):
-        bell.learn(person, unread_among(news))
+        bell.learn(person, unread_among(care, news))
     if isinstance(pending, CareError):
         work = pending
     elif isinstance(partial, CareError):

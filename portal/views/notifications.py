@@ -179,6 +179,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     page = listed
     told = page.unread if page.unread is not None or counts is None else counts.unread_count
     count = count_unread(care) if told is None else told
+    count = max(count, sum(not one.is_read for one in page.items))  # an API may count fewer than it sends
     bell.learn(person, count)
     subjects = {
         **{form.id: _form_words(form, person) for form in getattr(forms, "items", ())},

@@ -103,3 +103,14 @@ def test_deleted_records_are_counted_over_all_pieces():
     whole = read_page(read, 0, 25, 2)
     assert (whole.items, whole.received, whole.count) == ((0, 2, 3, 4), 5, Count(4))
     assert read_every_page(lambda skip, limit: read_page(read, skip, limit, 2)) == Listed((0, 2, 3, 4))
+
+
+@pytest.mark.parametrize("largest", [None, 2])
+def test_a_count_below_what_came_is_no_count(largest: int | None):
+    def read(skip: int, limit: int) -> Page[int]:
+        return Page(items=tuple(range(5))[skip : skip + limit], total_count=1)
+
+    page = read_page(read, 0, 25, largest)
+    came = 5 if largest is None else 2
+    assert page.count == Count(came, is_whole=False)
+    assert read_every_page(lambda skip, limit: read_page(read, skip, limit, largest)).count == page.count

@@ -81,6 +81,11 @@ class Dialect(Adapter):
         given = {name: one for name, one in self.query(endpoint, query).items() if one is not None}
         return self._encoded(self._writing.enclosed(given))
 
+    @property
+    def marks_deleted(self) -> bool:
+        """Whether lists have records that are marked as deleted."""
+        return self.rules.deleted is not None
+
     needs_answers = True
 
     def sent(

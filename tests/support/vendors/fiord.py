@@ -112,7 +112,7 @@ FIORD = Vendor(
         "Severity.Urgent": "HASTER",
         "SignerRole.Patient": "PASIENT",
     },
-    parameters={"SkipCount": "Side", "MaxResultCount": "Antall", "Filter": "Sokeord", "Sorting": "Sortering"},
+    parameters={"SkipCount": "Side", "MaxResultCount": "Antall", "Filter": "Sokeord", "Sorting": "Sortering", "id": "FilId"},
     page=lambda rows, total, unread: _envelope({"Rader": rows, "Totalt": _comma(total), "Uleste": unread}),
     single=_envelope,
     body=lambda sent: sent["Konvolutt"]["Kropp"],

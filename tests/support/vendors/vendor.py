@@ -26,6 +26,10 @@ FIRST_ID = 700_000
 """The first of the vendor's own record ids: no page says such a number of anything else."""
 
 
+class UnknownParameters(Exception):
+    """A query of which the vendor doesn't know all."""
+
+
 class NoSuchAddress(Exception):
     """A call of what the vendor doesn't have."""
 
@@ -118,11 +122,12 @@ class VendorsApi:
             row, meant = self._meant(call)
         except NoSuchAddress:
             return Answer(404, {"content-type": "text/html"}, b"<h1>No such address</h1>")
+        except UnknownParameters:
+            return self._refused(400, "")
         answer = self.api.send(meant, alone=alone)
         if answer.status >= 400:
             code = str(json.loads(answer.body)["error"]["code"]).rpartition(":")[2] if answer.body else ""
-            status, told = self.vendor.refusal(answer.status, code)
-            return Answer(status, {"content-type": "application/json"}, json.dumps(told).encode())
+            return self._refused(answer.status, code)
         headers = dict(answer.headers)
         if not answer.body:
             return (
@@ -133,6 +138,10 @@ class VendorsApi:
         if row.answer is bytes:
             return answer
         return self._told(row, self._said(row, json.loads(answer.body), meant, headers), headers)
+
+    def _refused(self, status: int, code: str) -> Answer:
+        status, told = self.vendor.refusal(status, code)
+        return Answer(status, {"content-type": "application/json"}, json.dumps(told).encode())
 
     def stream(self, call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
         """Answer as `portal.http.transport.stream` does."""
@@ -194,7 +203,8 @@ class VendorsApi:
                 else:
                     meant = self._meant_value(member, member.value_type, value)
                     found[name] = str(meant).lower() if isinstance(meant, bool) else str(meant)
-        assert not given, f"{self.vendor.name} knows no parameter {given}"
+        if given:
+            raise UnknownParameters(", ".join(given))
         if self.vendor.first_page is not None and "SkipCount" in found:
             size = int(found["MaxResultCount"])
             found["SkipCount"] = str((int(found["SkipCount"]) - self.vendor.first_page) * size)
