@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
-from portal.connect.dialects.paths import MISSING, at_path, put_over
+from portal.connect.dialects.paths import MISSING, at_path, put, put_over
 from portal.connect.dialects.reading import SOURCE, Reading, names_person_once
-from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.rules import Coded, Rules
 from portal.connect.dialects.shapes import family, record_of
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
@@ -109,8 +110,8 @@ class Came:
     def _changed_text(self, came: object, written: object, value: object) -> object:
         """A changed value; of a text by language that came, the reader's is changed, of an object of code and label the code."""
         coded = self._rules.coded
-        if coded and isinstance(came, dict) and coded.code in came:
-            return {coded.code: written}
+        if coded and isinstance(came, dict) and at_path(came, coded.code.split("."), MISSING) is not MISSING:
+            return coded_anew(coded, cast("dict[str, object]", came), written)
         if not self._rules.by_language or not isinstance(came, dict) or not isinstance(value, str):
             return written
         return {**cast("dict[str, object]", came), self._language(cast("dict[str, object]", came)): written}
@@ -118,6 +119,19 @@ class Came:
     def _language(self, came: Mapping[str, object]) -> str:
         name = self._reading.language
         return name if name in came else next(iter(came), name)
+
+
+def coded_anew(coded: Coded, came: dict[str, object], code: object) -> dict[str, object]:
+    """An object of code and label with another code: the label is gone, and what stands beside the code within it stays."""
+    path = coded.code.split(".")
+    if len(path) == 1:
+        return {coded.code: code}
+    anew = deepcopy(came)
+    put(anew, path, code)
+    label = (coded.label or "").split(".")
+    if isinstance(beside := at_path(anew, label[:-1]), dict):
+        cast("dict[str, object]", beside).pop(label[-1], None)
+    return anew
 
 
 def _records(value: object) -> Iterator[Members]:

@@ -241,7 +241,7 @@ DECLARED: tuple[Key, ...] = (
     Key(
         "values.coded",
         "the members of objects in which values of enumerations come, or texts: "
-        '`{ code = "Code", label = "Label" }`. Codes are read, and sent alone or, in what '
+        '`{ code = "Code", label = "Label" }`, or paths, `{ code = "coding.0.code" }`. Codes are read, and sent alone or, in what '
         "changes a record, as they came; of a code that isn't known, the label is shown",
         "enumerations are single values",
         '{ code = "Code", label = "Label" }',

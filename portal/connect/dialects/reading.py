@@ -14,7 +14,7 @@ from portal.connect.dialects import forms
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
 from portal.connect.dialects.forms import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.paths import at_path
+from portal.connect.dialects.paths import MISSING, at_path
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
@@ -163,13 +163,13 @@ class Reading:
     def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:
         """The function for a value that may come as an object of code and label: the label, if the code isn't `known`."""
 
+        path, label_path = coded.code.split("."), (coded.label or "").split(".")
+
         def read(value: object) -> object:
-            if value.__class__ is not dict or coded.code not in cast("dict[str, object]", value):
+            if value.__class__ is not dict or (code := at_path(value, path, MISSING)) is MISSING:
                 return convert(value) if convert else value
-            given = cast("dict[str, object]", value)
-            code = given[coded.code]
             ours = convert(code) if convert and code is not None else code
-            label = self._in_language(given.get(coded.label or ""))
+            label = self._in_language(at_path(value, label_path))
             return ours if ours in known or not isinstance(label, str) or not label else label
 
         return read
@@ -179,7 +179,7 @@ class Reading:
         if not isinstance(value, dict):
             return value
         given = cast("dict[str, object]", value)
-        if self.rules.coded and self.rules.coded.code in given:
+        if self.rules.coded and at_path(given, self.rules.coded.code.split("."), MISSING) is not MISSING:
             return given
         texts = {name: one for name, one in given.items() if isinstance(one, str)}
         if any(one is not None and not isinstance(one, str) for one in given.values()):

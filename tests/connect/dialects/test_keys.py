@@ -448,3 +448,25 @@ def test_a_changed_value_goes_back_in_the_object_in_which_it_came() -> None:
     sent = changed(CODED, UPDATE_PROTOCOL, after, before, plan)
     assert sent["status"] == {"Code": "Active"}
     assert sent["type"] == {"Code": "X9", "Label": "Own"}
+
+
+def test_the_code_of_an_object_may_stand_deeper() -> None:
+    text = '[values]\ncoded = { code = "coding.0.code", label = "coding.0.display" }\n'
+    theirs = {"coding": [{"system": "x", "code": "Active", "display": "Under way"}]}
+    case = {"id": "7", "status": theirs, "title": "IVF"}
+    before = read(text, case, Case)
+    assert before.status == "Active"
+    change = CaseChange(
+        title="IVF", status=before.status, physician_id=None, coordinator_id=None, diagnosis=None, notes=None,
+        closed_reason=None, concurrency_stamp=None,
+    )  # fmt: skip
+    sent = [
+        json.loads(
+            dialect(text).sent(
+                UPDATE_CASE, {**msgspec.to_builtins(change), **new}, change, {"id": "7"}, came
+            )[0]
+        )
+        for came in [[(Case, json.dumps(case).encode())]]
+        for new in ({"title": "IVF 2"}, {"status": "Finished"})
+    ]
+    assert [one["status"] for one in sent] == [theirs, {"coding": [{"system": "x", "code": "Finished"}]}]

@@ -91,6 +91,10 @@ FIORD = Vendor(
         "a day": days("%d.%m.%Y"),
         "a number": (_comma, _number),
         "a truth": _TRUTH,
+        "a choice": (
+            lambda code: {"Code": code, "Label": f"({code})"},
+            lambda told: told["Code"] if isinstance(told, dict) else told,
+        ),
         "verified": (lambda value: "N" if value else "J", lambda text: str(text) == "N"),
         "timeZone": (
             lambda name: _ZONES.get(name, name),
@@ -112,7 +116,13 @@ FIORD = Vendor(
         "Severity.Urgent": "HASTER",
         "SignerRole.Patient": "PASIENT",
     },
-    parameters={"SkipCount": "Side", "MaxResultCount": "Antall", "Filter": "Sokeord", "Sorting": "Sortering", "id": "FilId"},
+    parameters={
+        "SkipCount": "Side",
+        "MaxResultCount": "Antall",
+        "Filter": "Sokeord",
+        "Sorting": "Sortering",
+        "id": "FilId",
+    },
     page=lambda rows, total, unread: _envelope({"Rader": rows, "Totalt": _comma(total), "Uleste": unread}),
     single=_envelope,
     body=lambda sent: sent["Konvolutt"]["Kropp"],

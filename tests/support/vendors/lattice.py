@@ -102,6 +102,12 @@ LATTICE = Vendor(
     },
     values={
         "a instant": (_berlin, lambda text: text),
+        "a choice": (
+            lambda code: {
+                "coding": [{"system": "https://lattice.example/codes", "code": code, "display": "?"}]
+            },
+            lambda told: told["coding"][0]["code"] if isinstance(told, dict) else told,
+        ),
         "patientId": _reference("Patient"),
         "episodeId": _reference("EpisodeOfCare"),
         "partnerId": _reference("Patient"),
