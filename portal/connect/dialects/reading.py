@@ -162,11 +162,11 @@ class Reading:
 
     def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:
         """The function for a value that may come as an object of code and label: the label, if the code isn't `known`."""
-
         path, label_path = coded.code.split("."), (coded.label or "").split(".")
 
         def read(value: object) -> object:
-            if value.__class__ is not dict or (code := at_path(value, path, MISSING)) is MISSING:
+            code = at_path(value, path, MISSING)
+            if code is MISSING:
                 return convert(value) if convert else value
             ours = convert(code) if convert and code is not None else code
             label = self._in_language(at_path(value, label_path))
