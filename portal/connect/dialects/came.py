@@ -110,7 +110,7 @@ class Came:
     def _changed_text(self, came: object, written: object, value: object) -> object:
         """A changed value; of a text by language that came, the reader's is changed, of an object of code and label the code."""
         coded = self._rules.coded
-        if coded and isinstance(came, dict) and at_path(came, coded.code.split("."), MISSING) is not MISSING:
+        if coded and at_path(came, coded.code.split("."), MISSING) is not MISSING:
             return coded_anew(coded, cast("dict[str, object]", came), written)
         if not self._rules.by_language or not isinstance(came, dict) or not isinstance(value, str):
             return written
