@@ -146,7 +146,11 @@ class Drafts(Generic[C]):
         return redirect_to(self.address(id_))
 
     def _find(self, person: Person) -> Draft[C] | None:
-        operation = context().operations.find(person.sub, request.values.get("operation", ""), self._purpose)
+        return self.find(person, request.values.get("operation", ""))
+
+    def find(self, person: Person, id_: str) -> Draft[C] | None:
+        """Return the person's draft with this operation, or None."""
+        operation = context().operations.find(person.sub, id_, self._purpose)
         if operation is None:
             return None
         if patient_id := _patient_of(operation.data):

@@ -279,6 +279,10 @@ def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
     page.wait_for_url("**/sign?list=mine")
     keys.press("s")
     expect(page.locator("#declaration")).to_be_focused()
+    page.reload()
+    for key in ("Tab", "Tab", "Enter"):  # without single letters
+        keys.press(key)
+    expect(page.locator("#declaration")).to_be_focused()
 
 
 def test_keyboard_shortcuts_can_be_switched_off(visit: SignIn) -> None:

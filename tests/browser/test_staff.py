@@ -36,6 +36,31 @@ def go(page: Page, stack: PortalThread, path: str) -> None:
     ready(page)
 
 
+# ── a person ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_click_leads_to_a_patients_last_seven_days_and_one_more_to_what_she_sees(
+    nora: Page, stack: PortalThread
+) -> None:
+    for path in (
+        f"/consents/{sample_id('consent', 'amelia-genetic')}",
+        f"/conversations/{sample_id('conversation', 'amelia-scan')}",
+        f"/protocols/{sample_id('protocol', 'amelia')}",
+        f"/episodes/{EPISODE}/monitoring",
+    ):
+        go(nora, stack, path)
+        nora.get_by_role("region", name="Patient").get_by_role("link", name="Amelia Hart").click()
+        expect(nora.locator("#week .happenings > li").first).to_be_visible()
+    nora.get_by_role("link", name="As the patient sees it").click()
+    expect(nora.get_by_text("You see what Amelia Hart sees.")).to_be_visible()
+    expect(nora.get_by_role("heading", name="Hello, Millie")).to_be_visible()
+    assert nora.locator("form:not([inert])").count() == 0
+    nora.get_by_role("link", name="Treatment").first.click()
+    expect(nora.get_by_text("You see what Amelia Hart sees.")).to_be_visible()
+    nora.get_by_role("link", name="Back to your own view").click()
+    expect(nora.get_by_role("heading", name="Patient overview")).to_be_visible()
+
+
 # ── finding somebody ────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -47,6 +47,7 @@ def test_every_address_refuses_people_without_access(portal: PortalThread, name:
 WRITERS = {"nora", "victor", "colin", "ada"}
 EXPECTED = {
     "/consents/new": WRITERS,
+    "/consents/new/bundle": WRITERS,
     "/protocols/new": {"nora", "victor"},
     "/find": set(STAFF),
     "/open": set(STAFF),

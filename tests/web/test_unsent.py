@@ -104,6 +104,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         *("booking.book", "language.choose", "sign_in.sign_out", "sign_in.back_channel"),
         *("devices.end", "devices.everywhere", "storage.decide.confirm", "relationships.remove"),
         *("consents.sign.read", "consents.sign.check", "consents.sign.confirm"),
+        *("consents.bundle.choose", "consents.bundle.send"),
         *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
         "protocols.seen.mark",
         "protocols.edit.days",  # a drawing of what the form holds, which is kept under its own address

@@ -18,6 +18,7 @@ from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
 from portal.views.consents import (
+    bundle,
     contacts,
     create,
     ending,
@@ -58,7 +59,7 @@ languages.register(bp)
 sign_in_method.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
-for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp, contacts.bp):
+for part in (sign.bp, revoke.bp, create.bp, bundle.bp, pdf.bp, worklist.bp, contacts.bp):
     bp.register_blueprint(part)
 
 

@@ -24,7 +24,7 @@ from portal.services.consents import (
 from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
-from portal.services.gather import attempt, known
+from portal.services.gather import attempt, gather, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.state.session_records import Person
@@ -35,11 +35,12 @@ from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.people import LEFT_OUT
 from portal.views.consents.show import show_refusal
+from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
 from portal.web import audit, unsent
 from portal.web.act_once import Done, Reopened, Unconfirmed
 from portal.web.guard import signed_in
-from portal.web.htmx import render, toast
+from portal.web.htmx import render, toast, wants
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
@@ -58,7 +59,7 @@ _FIELDS = {
     "disposition": "disposition",
 }
 """The API's members of a new form, and the page's fields for them."""
-_drafts = Drafts(
+drafts = Drafts(
     "consent",
     NewForm,
     pages="consents.create",
@@ -67,10 +68,12 @@ _drafts = Drafts(
 )
 
 
-class SourcesPage(Page, template="consents/new.html"):
+class SourcesPage(Page, template="consents/new.html", about="about"):
     """The choice of a template or a form to copy; `found` are forms to copy.
 
-    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
+    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen. With an
+    `episode`, several can be chosen at once: `about` says whose they will be, `states` what the patient has of each, by the
+    templates' names; None if the patient's forms couldn't be read.
     """
 
     templates: Templates
@@ -79,6 +82,9 @@ class SourcesPage(Page, template="consents/new.html"):
     episode: str
     unlawful: dict[str, str]
     refused: str | None
+    about: Episode | None = None
+    states: dict[str, TemplateState] | None = None
+    fault: str = ""
 
 
 class EpisodePage(Page, template="consents/new_episode.html"):
@@ -125,12 +131,12 @@ def choose(care: Care, person: Person) -> Response:
     """Choose a template or a form to copy; if chosen, fill it in."""
     if not ("template" in request.args or "copy" in request.args):
         return _sources(care)
-    template = _templates().by_name.get(request.args.get("template", ""))
+    template = templates_in_use().by_name.get(request.args.get("template", ""))
     copy = record_id(request.args.get("copy"))
     copied = get_consent(care, copy) if copy else None
     if template is None and copied is None:
         raise errors.NotFound
-    if template and request.args["template"] in lawful.template_faults(_templates()):
+    if template and request.args["template"] in lawful.template_faults(templates_in_use()):
         return _sources(care, refused=request.args["template"])
     typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
     if copied and copied.text_gap:
@@ -144,17 +150,17 @@ def choose(care: Care, person: Person) -> Response:
     forms = recent.items if recent else ()
     if copied:
         new_form = from_form(copied, episode, person, forms)
-        if words := lawful.text_fault(new_form, _templates()):
+        if words := lawful.text_fault(new_form, templates_in_use()):
             return show_refusal(care, copied, person, words)
     else:
         assert template and episode
         new_form = from_template(template, episode, person, forms)
-    return _fill(_drafts.begin(person, new_form))
+    return _fill(drafts.begin(person, new_form))
 
 
 @bp.get("/new/fill")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def change(care: Care, draft: Draft[NewForm]) -> Response:
     """Edit the draft."""
     return _fill(draft)
@@ -173,24 +179,24 @@ def change(care: Care, draft: Draft[NewForm]) -> Response:
     "donated",
     "signer-*",
 )
-@_drafts.open_step
+@drafts.open_step
 def fill(care: Care, draft: Draft[NewForm]) -> Response:
     """Save the draft and show the preview; warn of a similar form."""
     draft = draft.keep(draft.content.posted(request.form))
-    if faults := _faults(draft.content):
+    if faults := faults_of(draft.content):
         return _fill(draft, faults, status=422)
     forms = attempt(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
-    if alike := _alike(known(forms) or Listed(), draft.content):
+    if alike := alike_of(known(forms) or Listed(), draft.content):
         return _warn(draft, alike, status=422)
-    return _drafts.to_preview(draft)
+    return drafts.to_preview(draft)
 
 
 @bp.get("/new/preview")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
     """Show the preview."""
-    if faults := _faults(draft.content):
+    if faults := faults_of(draft.content):
         return _fill(draft, faults, status=422)
     form = draft.content.preview()
     return render(
@@ -208,21 +214,21 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 
 @bp.post("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
-    if faults := _faults(draft.content):
+    if faults := faults_of(draft.content):
         return _fill(draft, faults, status=422)
     try:
         return _created(
             create_once(
                 draft,
                 lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
-                _search(care),
+                search_in(care),
             )
         )
     except Reopened:
-        return _drafts.to_preview(draft)
+        return drafts.to_preview(draft)
     except Unconfirmed as error:
         return _unconfirmed(draft, error)
     except CareError as error:
@@ -231,19 +237,20 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 
 @bp.get("/new/look", endpoint="outcome")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.sent_step
+@drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
     """After a lost response, say whether the form exists now."""
     try:
-        return _created(search_again(draft, _search(care)))
+        return _created(search_again(draft, search_in(care)))
     except Reopened:
         toast(_("The form isn’t in the clinic’s record. You can send it again."), tone="attention")
-        return _drafts.to_preview(draft)
+        return drafts.to_preview(draft)
     except Unconfirmed as error:
         return _unconfirmed(draft, error)
 
 
-def _search(care: Care) -> Search[NewForm, ConsentForm]:
+def search_in(care: Care) -> Search[NewForm, ConsentForm]:
+    """Return how a form that was sent is found again."""
     return Search(
         alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id).items,
         recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
@@ -253,10 +260,10 @@ def _search(care: Care) -> Search[NewForm, ConsentForm]:
 def _created(done: Done[ConsentForm | None]) -> Response:
     if done.is_first:
         toast(_("The form was sent to its signers."))
-    return _drafts.to_record(done.receipt)
+    return drafts.to_record(done.receipt)
 
 
-def _alike(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
+def alike_of(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
     """The existing forms that this would duplicate, except the one that it replaces."""
     draft = new_form.draft()
     return [form for form in find_alike(forms, draft) if form.id != draft.supersedes_id]
@@ -277,7 +284,7 @@ def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Resp
             return _fill(draft, _faults_named_by(error, draft.content), status=422)
         case errors.Refused(code="FormAlreadyOpen"):
             forms = all_consents(care, patient_id=draft.content.about.patient_id)
-            if alike := _alike(forms, draft.content):
+            if alike := alike_of(forms, draft.content):
                 return _warn(draft, alike, status=403)
             return _fill(draft, [("title", refusal_message("FormAlreadyOpen"))], status=403)
         case errors.Refused(code="SupersedesOther" | "ConsentActedUpon" as code):
@@ -335,18 +342,40 @@ def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str
 
 def _sources(care: Care, *, refused: str | None = None) -> Response:
     text = line(request.args.get("q"), longest=_LONGEST_TEXT)
-    found = attempt(lambda: list_consents(care, limit=_COPIES, text=text or None))
-    episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
-    templates = _templates()
+    typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
+    id_ = episode_id_of(typed) if typed and not wants("copies") else None
+    found, episode = gather(
+        lambda: list_consents(care, limit=_COPIES, text=text or None),
+        lambda: get_episode(care, id_) if id_ else None,
+    )
+    return show_sources(care, found, known(episode), text=text, typed=typed, refused=refused)
+
+
+def show_sources(
+    care: Care,
+    found: decoding.Page[ConsentForm] | CareError,
+    about: Episode | None,
+    *,
+    text: str = "",
+    typed: str = "",
+    refused: str | None = None,
+    fault: str = "",
+) -> Response:
+    """Show the templates, with what the patient of a treatment has of each, and forms to copy."""
+    templates = templates_in_use()
+    forms = attempt(lambda: all_consents(care, patient_id=about.patient.id)) if about else None
     page = SourcesPage(
         templates=templates,
         found=found,
         text=text,
-        episode=episode,
+        episode=typed,
         unlawful=lawful.template_faults(templates),
         refused=refused,
+        about=about,
+        states=states_of(templates, forms) if isinstance(forms, Listed) else None,
+        fault=fault,
     )
-    return render(page, fragment="copies", status=422 if refused else 200)
+    return render(page, fragment="copies", status=422 if refused or fault else 200)
 
 
 def _ask_episode(typed: str, *, error: str | None = None) -> Response:
@@ -365,7 +394,7 @@ def _fill(
         new_form=new_form,
         faults=dict(faults or []),
         without_account=account_words(new_form.without_account()),
-        asks_for_donor=lawful.asks_for_donor(new_form, _templates()),
+        asks_for_donor=lawful.asks_for_donor(new_form, templates_in_use()),
     )
     return render(page, status=status)
 
@@ -379,15 +408,17 @@ def address_to_create(kind: ConsentKind, episode_id: str) -> str:
     """Return where a form of this kind is begun for an episode: with its template, if the clinic has one alone."""
     fit = [
         name
-        for name, template in _templates().by_name.items()
-        if ConsentKind(template.kind) == kind and name not in lawful.template_faults(_templates())
+        for name, template in templates_in_use().by_name.items()
+        if ConsentKind(template.kind) == kind and name not in lawful.template_faults(templates_in_use())
     ]
     return url_for("consents.create.choose", episode=episode_id, template=fit[0] if len(fit) == 1 else None)
 
 
-def _templates() -> Templates:
+def templates_in_use() -> Templates:
+    """Return the templates that this clinic can use."""
     return load(context().settings.consent_templates, g.tenant.country)
 
 
-def _faults(new_form: NewForm) -> list[tuple[str, str]]:
-    return [*lawful.faults(new_form, _templates()), *new_form.faults()]
+def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
+    """Return the errors of a draft as (field id, sentence) pairs, by the law of the country and by its own rules."""
+    return [*lawful.faults(new_form, templates_in_use()), *new_form.faults()]

@@ -1,0 +1,141 @@
+"""Several forms for one patient: what she has of each is said first, they go in one sending, and what fails stays chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
+from portal.services.episodes import READ_EPISODE
+from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+
+SOURCES = "/consents/new?episode=e-1"
+GENETIC, TREATMENT = "genetic-testing", "treatment"
+PGT = "Consent to preimplantation genetic testing for aneuploidies (PGT-A)"
+STAFF = replace(
+    FORM,
+    id="c-0",
+    patient_id="p-9",
+    title="Another’s",
+    required_signers=(
+        Signer(role=SignerRole.CLINICIAN, person_id="victor", name="Victor", order=1),
+        Signer(role=SignerRole.WITNESS, person_id="elif", name="Elif", order=2),
+    ),
+)
+"""A form from which the clinic's signers are known."""
+
+
+def pgt(status: ConsentStatus) -> ConsentForm:
+    return replace(
+        FORM,
+        title=PGT,
+        kind=ConsentKind.GENETIC_TESTING,
+        status=status,
+        sent_at=datetime(2026, 11, 3, 10, tzinfo=UTC),
+        embryo_storage_ids=None,
+    )
+
+
+@pytest.fixture
+def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
+    alone = replace(
+        EPISODE, patient=replace(AMELIA, user_id="amelia"), partner=None, relationships=(), embryos=()
+    )
+    fake_api.gives(READ_EPISODE, alone)
+    fake_api.gives(LIST_CONSENTS, [STAFF])
+    fake_api.gives(CREATE_CONSENT, replace(FORM, id="c-new"))
+    return visitor("nora", "nurse")
+
+
+def begin(nora: Visitor, *names: str) -> Page:
+    fields = [("episode", "e-1"), *(("template", name) for name in names)]
+    return nora.request("POST", "/consents/new/bundle", data=[*fields, ("csrf_token", nora.csrf_token())])
+
+
+def forms_on(page: Page) -> dict[str, str]:
+    """What the page says of each form, by its title."""
+    return {
+        one.select("h2, strong")[0].get_text(): " ".join(one.get_text(" ").split())
+        for one in page.select(".bundle > li")
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (ConsentStatus.PENDING, "sent Tue 3 Nov, waits for"),
+        (ConsentStatus.SIGNED, "signed"),
+        (ConsentStatus.EXPIRED, "Expired"),
+    ],
+)
+def test_the_state_of_each_template_stands_before_the_choice(
+    nora: Visitor, fake_api: FakeApi, status: ConsentStatus, said: str
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [STAFF, pgt(status)])
+    page = nora.get(SOURCES)
+    told = forms_on(page)
+    assert said in told[PGT]
+    assert any("never sent" in words for title, words in told.items() if title != PGT)
+    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Amelia", "Hart"]
+
+
+def test_a_state_that_cannot_be_read_is_not_said_to_be_none(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.refuses(LIST_CONSENTS, 500)
+    page = nora.get(SOURCES)
+    assert "What this patient has of these forms can’t be read right now." in page.words
+    assert "never sent" not in page.words
+
+
+def test_nothing_ticked_is_said(nora: Visitor) -> None:
+    page = nora.post("/consents/new/bundle", {"episode": "e-1"}, status=422)
+    assert "Tick the forms that you want to send" in page.words
+
+
+def test_all_go_in_one_sending_and_lead_back_to_the_patient(nora: Visitor, fake_api: FakeApi) -> None:
+    page = begin(nora, GENETIC, TREATMENT)
+    assert page.heading == "Forms to send" and page.select(".patient-banner")
+    told = forms_on(page)
+    assert len(told) == 2 and all("Ready" in words and "Amelia Hart" in words for words in told.values())
+    done = page.form("/consents/new/bundle/send").submit()
+    assert done.heading == "Patient overview" and "2 forms were sent to their signers." in done.text
+    sent = fake_api.sent(CREATE_CONSENT)
+    assert len({call.body["title"] for call in sent}) == len(sent) == 2
+    assert len({call.headers["idempotency-key"] for call in sent}) == 2
+
+
+def test_each_is_sent_once_however_often_the_button_is_pressed(nora: Visitor, fake_api: FakeApi) -> None:
+    form = begin(nora, GENETIC).form("/consents/new/bundle/send")
+    form.submit()
+    assert form.submit().heading == "Patient overview"
+    assert len(fake_api.sent(CREATE_CONSENT)) == 1
+
+
+def test_what_cannot_be_sent_stays_with_its_reason_and_the_rest_goes(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    page = begin(nora, GENETIC, TREATMENT)
+    fake_api.gives(LIST_CONSENTS, [STAFF, pgt(ConsentStatus.PENDING)])
+    after = page.form("/consents/new/bundle/send").submit()
+    told = forms_on(after)
+    assert "Not ready" in told[PGT] and "A form like this is there already." in told[PGT]
+    assert [title for title, words in told.items() if "Sent" in words.split()] == [
+        title for title in told if title != PGT
+    ]
+    assert len(fake_api.sent(CREATE_CONSENT)) == 1
+
+
+def test_a_failure_tells_which_and_keeps_it_chosen(nora: Visitor, fake_api: FakeApi) -> None:
+    page = begin(nora, GENETIC)
+    fake_api.refuses(CREATE_CONSENT, 400)
+    failed = page.form("/consents/new/bundle/send").submit(status=422)
+    assert "It wasn’t sent; you can try again." in failed.words and "Ready" in forms_on(failed)[PGT]
+    fake_api.gives(CREATE_CONSENT, replace(FORM, id="c-new"))
+    assert failed.form("/consents/new/bundle/send").submit().heading == "Patient overview"
