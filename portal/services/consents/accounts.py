@@ -33,6 +33,8 @@ def with_accounts(care: Care, page: Page[ConsentForm]) -> Page[ConsentForm]:
 
 def number_of(care: Care, account: str) -> str:
     """The number by which the API names this person; the account itself if it isn't known, or no number is needed."""
+    if care.adapter.signers_by is None:
+        return account
     found = next((number for number, one in care.accounts.items() if one == account), account)
     return found.removeprefix(UNKNOWN_ACCOUNT)
 
