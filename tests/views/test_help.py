@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 
 from portal.careservice.ids import sample_id
@@ -77,6 +79,32 @@ def test_statements_are_explained_above_their_boxes(amelia: Visitor) -> None:
     step = amelia.get(f"{FORM}/sign").form(f"{FORM}/sign").submit()
     assert {"word-euploid", "word-mosaic"} <= {str(b["popovertarget"]) for b in step.select(".words button")}
     assert not step.select("label button"), "a press on a word would tick the box"
+
+
+SIGNED = f"/consents/{sample_id('consent', 'amelia-treatment-2')}"
+EMBRYO = f"/storage/{sample_id('embryo', 'GO-3')}"
+
+
+@pytest.mark.parametrize(
+    ("who", "path", "named"),
+    [
+        ("amelia", FORM, "Consent to preimplantation genetic testing"),
+        ("amelia", f"{FORM}/sign/read", "Consent to preimplantation genetic testing"),
+        ("amelia", f"{FORM}/revoke", "Consent to preimplantation genetic testing"),
+        ("amelia", f"{SIGNED}/receipt", "Consent to IVF"),
+        ("grace", EMBRYO, "GO-3"),
+        ("grace", f"{EMBRYO}/keep", "GO-3"),
+        ("grace", f"{EMBRYO}/end-storage", "GO-3"),
+        ("grace", f"/pgt-results/{sample_id('pgt-result', 'GO-1')}", "GO-1"),
+    ],
+)
+def test_a_letter_about_what_the_page_shows_is_one_tap_away(
+    portal: PortalThread, who: str, path: str, named: str
+) -> None:
+    (link,) = portal.sign_in(who).get(path).select(".page-beside .write a")
+    letter = parse_qs(urlsplit(str(link["href"])).query)
+    assert named in letter["body"][0]
+    assert named not in letter["subject"][0], "others may see subjects"
 
 
 def test_the_welcome_stays_on_home_until_dismissed(portal: PortalThread) -> None:
