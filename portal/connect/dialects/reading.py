@@ -170,7 +170,8 @@ class Reading:
                 return convert(value) if convert else value
             ours = convert(code) if convert and code is not None else code
             label = self._in_language(at_path(value, label_path))
-            return ours if ours in known or not isinstance(label, str) or not label else label
+            is_told = self.keeps_unknown or ours in known or not isinstance(label, str) or not label
+            return ours if is_told else label
 
         return read
 

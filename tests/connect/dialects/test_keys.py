@@ -429,6 +429,14 @@ def test_values_may_come_as_objects_of_code_and_label() -> None:
     assert "must name the members" in faults('[values]\ncoded = { label = "Label" }')
 
 
+def test_the_code_and_not_the_label_counts_as_what_came() -> None:
+    text = CODED + '[names]\nenumerations = "kebab-case"'
+    came = {**FORM, "status": {"Code": "partially-signed", "Label": "Teils"}}
+    assert read(text, came, ConsentForm).status == "PartiallySigned"
+    looked = dialect(text).full_translation(ConsentForm)(came)
+    assert looked["status"] == "partially-signed", "a label would count as a value that isn't known"
+
+
 def test_texts_may_come_as_objects_of_code_and_label() -> None:
     event = {"id": "t", "at": "2026-11-20T08:00:00Z", "kind": {"Code": "SCN", "Label": "A scan"}}
     assert read(CODED, event, TimelineEvent).kind == "A scan"
