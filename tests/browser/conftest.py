@@ -22,7 +22,7 @@ from portal.demo.stack import PEOPLE
 from tests.browser.pages import Home, sign_in
 from tests.support import chromium
 from tests.support.resolver import AskedTheSystem
-from tests.support.stack import CareService, PortalProcess, plan
+from tests.support.stack import CareService, PortalProcess, PortalThread
 
 # Chromium reports this if the last page had no view transition; it is harmless.
 _HARMLESS = (
@@ -52,21 +52,24 @@ def _no_requests_by_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalProcess]:
-    """Care service and portal, each a process, with fresh records for one module of tests."""
-    the = plan(tmp_path_factory.mktemp("browser"))
-    service = CareService(the)
-    running = PortalProcess(the)
+def stack(portal: PortalThread) -> PortalThread:
+    """The portal that a module's browsers open, over fresh records: in a thread, unless its tests prove more than pages."""
+    return portal
+
+
+@pytest.fixture(scope="module")
+def deployed(service: CareService) -> Iterator[PortalProcess]:
+    """The portal as it is deployed."""
+    running = PortalProcess(service.plan)
     yield running
     running.stop()
-    service.stop()
 
 
 SignIn = Callable[..., Home]
 
 
 @pytest.fixture
-def visit(chrome: Browser, stack: PortalProcess) -> Iterator[SignIn]:
+def visit(chrome: Browser, stack: PortalThread | PortalProcess) -> Iterator[SignIn]:
     """A browser of its own for one signed-in person: `visit("amelia", javascript=False, width=390)`."""
     opened: list[BrowserContext] = []
     complaints: list[str] = []

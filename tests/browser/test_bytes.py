@@ -25,6 +25,12 @@ PARTS = {"Timeline": 4_000, "Medicines": 5_500, "Documents": 4_000}
 """The medicines have the doses around now and the drawing of the whole plan."""
 
 
+@pytest.fixture(scope="module")
+def stack(deployed: PortalProcess) -> PortalProcess:
+    """The portal as it is deployed."""
+    return deployed
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compressed() -> None:
     """Static files are compressed when the portal is installed; here once more, for those changed since."""

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.album import kind_of
 from tests.browser.conftest import SignIn
 from tests.browser.pages import sign_in
-from tests.support.stack import PortalProcess
+from tests.support.stack import PortalThread
 
 _SWAPPED = 2
 """How many of a page's elements that load a part of it are pressed."""
@@ -93,7 +93,7 @@ class Crawl:
 @pytest.mark.parametrize("names", [("amelia", "grace"), ("nora", "elif", "ada")], ids=["patients", "staff"])
 @pytest.mark.asvs("3.4.3", "14.2.3")
 def test_no_page_violates_the_content_security_policy(
-    visit: SignIn, stack: PortalProcess, names: tuple[str, ...]
+    visit: SignIn, stack: PortalThread, names: tuple[str, ...]
 ) -> None:
     """`visit` also fails on whatever the console complains of. Each goes on where those before weren't led."""
     seen, swaps = set[str](), list[str]()
@@ -109,7 +109,7 @@ def test_no_page_violates_the_content_security_policy(
 
 
 @pytest.mark.asvs("3.2.2", "3.4.3")
-def test_a_policy_violation_is_reported_and_blocked(chrome: Browser, stack: PortalProcess) -> None:
+def test_a_policy_violation_is_reported_and_blocked(chrome: Browser, stack: PortalThread) -> None:
     """What the crawl listens for does arrive, and what the policy forbids does not happen."""
     with chrome.new_context() as context:
         home = sign_in(context.new_page(), stack.origin(), "amelia")

@@ -23,6 +23,12 @@ GENETIC = re.compile("Consent to preimplantation genetic testing")
 scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 
 
+@pytest.fixture(scope="module")
+def stack(deployed: PortalProcess) -> PortalProcess:
+    """The portal as it is deployed."""
+    return deployed
+
+
 @scripts_or_none
 def test_a_patient_sees_her_tasks_on_home_and_opens_her_treatment(visit: SignIn, javascript: bool) -> None:
     home = visit("amelia", javascript=javascript, width=390, height=844)

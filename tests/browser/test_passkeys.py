@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.stack import PASSWORD, PortalProcess
+from tests.support.stack import PASSWORD, PortalThread
 
 AUTHENTICATOR = {
     "protocol": "ctap2",
@@ -33,7 +33,7 @@ def device(chrome: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_passkey_is_added_and_signs_in(device: Page, stack: PortalProcess) -> None:
+def test_a_passkey_is_added_and_signs_in(device: Page, stack: PortalThread) -> None:
     device.goto(stack.origin("riverside") + "/")
     device.get_by_role("link", name="Passkeys and recovery codes").click()
     device.get_by_label("User name").fill("grace")

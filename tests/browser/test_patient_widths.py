@@ -11,7 +11,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Home
-from tests.support.stack import PortalProcess
+from tests.support.stack import PortalThread
 
 WIDTHS = (320, 390, 768, 1280, 1600)
 EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
@@ -46,7 +46,7 @@ _CHANGES = (
 
 
 @pytest.fixture(scope="module")
-def long_words(stack: PortalProcess) -> None:
+def long_words(stack: PortalThread) -> None:
     """People, files, subjects and messages with a word of sixty letters."""
     with closing(sqlite3.connect(stack.plan.data / "care.db", timeout=10)) as records, records:
         for change in _CHANGES:

@@ -16,7 +16,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Seen
-from tests.support.stack import SECRETS, PortalProcess
+from tests.support.stack import SECRETS, PortalThread
 
 NOTICE = "Here is what you had typed. Nothing has been sent yet."
 IDLE = 30 * 60
@@ -27,7 +27,7 @@ LeaveIn = Callable[[Seen, float], None]
 
 
 @pytest.fixture
-def leave_in(stack: PortalProcess) -> LeaveIn:
+def leave_in(stack: PortalThread) -> LeaveIn:
     """Let a patient's session end in so many seconds, as if it had been unused until now."""
     vault = Vault(
         open_store(f"sqlite:///{stack.plan.data}/store.db", time.time), (SECRETS["PORTAL_SECRET_KEYS"],)

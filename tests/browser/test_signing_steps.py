@@ -14,12 +14,12 @@ from portal.store.vault import Vault
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Reading, Receipt
 from tests.support.signing import fresh_form
-from tests.support.stack import PASSWORD, SECRETS, PortalProcess
+from tests.support.stack import PASSWORD, SECRETS, PortalThread
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_once(
-    visit: SignIn, stack: PortalProcess, javascript: bool
+    visit: SignIn, stack: PortalThread, javascript: bool
 ) -> None:
     """The password was given a while ago: the identity server's page is one of the five."""
     form = fresh_form(stack.plan)
@@ -71,7 +71,7 @@ def _document(answer: Response, page: Page) -> list[str]:
     return [answer.url] if is_page else []
 
 
-def _age_sign_in(stack: PortalProcess, page: Page) -> None:
+def _age_sign_in(stack: PortalThread, page: Page) -> None:
     """Let this visitor's password have been given six minutes ago."""
     vault = Vault(
         open_store(f"sqlite:///{stack.plan.data}/store.db", time.time), (SECRETS["PORTAL_SECRET_KEYS"],)
