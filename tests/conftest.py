@@ -41,7 +41,6 @@ _LONGEST = (
     "test_page_source.py",
     "test_fault_matrix.py",
     "test_session_races.py",
-    "test_odd_answers.py",
     "test_canaries.py",
     "test_reload.py",
 )

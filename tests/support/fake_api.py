@@ -90,6 +90,8 @@ class FakeApi:
         self._computed: dict[AnyEndpoint, Callable[[Mapping[str, str]], object]] = {}
         self.beside: dict[str, object] = {}
         """Members that stand in every answer, unless it says otherwise itself."""
+        self.change: Callable[[str, Any], Any] | None = None
+        """What becomes of each JSON answer to a read, by its path."""
         self.told: list[Any] = []
         self._replies: dict[tuple[AnyEndpoint, str | None], _Reply | TransportError] = {}
 
@@ -125,6 +127,7 @@ class FakeApi:
         """Answer with samples again, and know of no call."""
         self.calls.clear()
         self.beside.clear()
+        self.change = None
         self._computed.clear()
         self.told.clear()
         self._replies.clear()
@@ -161,6 +164,9 @@ class FakeApi:
         reply = reply or _default(row, id_)
         if self.beside and reply.body.startswith(b"{"):
             reply = _Reply(reply.status, json.dumps({**self.beside, **json.loads(reply.body)}).encode())
+        if self.change and row.is_safe and reply.body and reply.media_type == "application/json":
+            changed = self.change(parts.path, json.loads(reply.body))
+            reply = _Reply(reply.status, json.dumps(changed).encode())
         if reply.body and reply.media_type == "application/json":
             self.told.append(json.loads(reply.body))
         return reply
