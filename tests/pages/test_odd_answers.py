@@ -39,7 +39,7 @@ PROGRAMS_WORDS = re.compile(
 
 
 class Oddity:
-    """Puts one odd value into each JSON answer, at a place and of a kind that `seed` chooses."""
+    """Puts one odd value into each JSON answer, at a place and of a kind that `seed` chooses: half of them for a record or list."""
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
@@ -50,7 +50,9 @@ class Oddity:
         places = list(_places(answer, ()))
         if not places:
             return answer
-        place, odd = chance.choice(places), chance.choice((*ODD, "gone"))
+        whole = [place for place in places if isinstance(_at(answer, place), dict | list)]
+        place = chance.choice(whole if whole and chance.random() < 0.5 else places)
+        odd = chance.choice((*ODD, "gone"))
         self.done.append(f"{path}: {'.'.join(map(str, place))} is {str(odd)[:40]!r}")
         return _with(answer, place, odd)
 
@@ -64,6 +66,12 @@ def _places(value: Any, at: tuple[str | int, ...]) -> Iterator[tuple[str | int, 
     if isinstance(value, list):
         for number, member in enumerate(value):
             yield from _places(member, (*at, number))
+
+
+def _at(value: Any, place: tuple[str | int, ...]) -> Any:
+    for step in place:
+        value = value[step]
+    return value
 
 
 def _with(value: Any, place: tuple[str | int, ...], odd: Any) -> Any:
