@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -47,14 +48,17 @@ def amelia(portal: PortalThread) -> Visitor:
     return visitor
 
 
+_SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
 def read(port: int) -> dict[Sample, float]:
     answer = requests.get(f"http://127.0.0.1:{port}/metrics", headers=WITH_TOKEN, timeout=20)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     return {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(answer.text)
-        for sample in family.samples
+        (name, frozenset(_LABEL.findall(labels))): float(number)
+        for name, labels, number in _SAMPLE.findall(answer.text)
     }
 
 
@@ -88,7 +92,9 @@ def test_metrics_need_the_token(portal: PortalThread) -> None:
         assert (answer.status_code, answer.text) == (401, "")
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     for host in ("elsewhere.example", "riverside.localhost"):
-        assert requests.get(address, headers={**WITH_TOKEN, "Host": host}, timeout=20).status_code == 200
+        answer = requests.get(address, headers={**WITH_TOKEN, "Host": host}, timeout=20)
+        assert answer.status_code == 200
+    assert [*text_string_to_metric_families(answer.text)], "the format of the exposition is a scraper's"
 
 
 def test_metrics_do_not_exist_without_a_configured_token(service: CareService, tmp_path: Path) -> None:
