@@ -1,25 +1,24 @@
-"""Every page that shows a patient's data leaves an audit line, for every reader."""
+"""What the audit lines of pages, fragments, searches and refusals say, before the real service.
+
+That each page has its lines is held by `tests/pages/facts`, for every role by `tests/pages/test_audited_pages.py`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.careservice.sample.people import PEOPLE
-from portal.http import transport
 from portal.services.endpoints import ALL
 from portal.web import audit
-from tests.support.drafts import drafts
-from tests.support.signing import TREATMENT_OF_AMELIA, consent
+from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
 from tests.web.test_call_budget import BUDGET
@@ -27,12 +26,6 @@ from tests.web.test_call_budget import BUDGET
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 AMELIA = sample_id("patient", "amelia")
 SCAN = sample_id("conversation", "amelia-scan")
-WHO = ("amelia", "grace", "nora", "victor", "elif", "colin", "ada")
-"""Of each role one who can see something."""
-
-OF_PATIENTS = re.compile("|".join(re.sub(r"{\w+}", "[^/]+", one.template) for one in ALL if one.shows))
-"""Where the care API answers with what concerns a patient."""
-
 Lines = Callable[[], list[dict[str, Any]]]
 
 
@@ -70,69 +63,6 @@ def brief(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(line["audit"], line.get("count", 1)) for line in found]
 
 
-# ── every page ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def names() -> dict[str, str]:
-    """The patients' names, as pages write them; people who work at a clinic are no secret."""
-    return {one.username: one.name for one in PEOPLE if one.role == "patient"}
-
-
-def shown_of_patients(text: str, name: str) -> set[str]:
-    """The patients on the page, but for who looks, whose name stands in the frame."""
-    return {other for other, written in names().items() if other != name and written in text}
-
-
-@contextmanager
-def answers() -> Iterator[set[str]]:
-    """The ids in what the care API answers meanwhile about patients."""
-    found: set[str] = set()
-
-    def send(call: transport.Call, *args: Any, **more: Any) -> Any:
-        answer = original(call, *args, **more)
-        if OF_PATIENTS.fullmatch(urlsplit(call.url).path):
-            found.update(UUID.findall(answer.body.decode()))
-        return answer
-
-    original = transport.send
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transport, "send", send)
-        yield found
-
-
-@pytest.mark.parametrize("name", WHO)
-def test_no_page_shows_a_patient_without_an_audit_line(
-    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines, name: str
-) -> None:
-    visitor = person(name)
-    paths = {path for cases in BUDGET.values() for _name, path, _calls in cases}
-    paths |= {
-        f"{path}{'&' if '?' in path else '?'}q=x" for path in ("/consents", "/conversations", "/protocols")
-    }
-    paths |= {
-        "/storage",
-        "/episodes",
-        "/notifications",
-        f"/consents/new?copy={consent('amelia-genetic')[10:]}",
-    }
-    unseen: list[str] = []
-    found = 0
-    for path in [*sorted(paths), *drafts(visitor, name)]:
-        lines()
-        with answers() as read:
-            answer = visitor.http.get(visitor.origin + path, allow_redirects=False, timeout=30)
-        if answer.status_code >= 300 or not answer.content:
-            continue
-        told = {one for one in read if one in answer.text} | shown_of_patients(answer.text, name)
-        found += bool(told)
-        written = [line for line in lines() if line["outcome"] == "done" and line.get("kind")]
-        if told and not written:
-            unseen.append(f"{path}: {sorted(told)[:3]}")
-        assert all(line.get("actor") and line.get("role") for line in written), path
-    assert not unseen
-    assert found > 5
-
-
 def test_only_what_names_no_patient_is_read_without_a_line() -> None:
     unrecorded = {endpoint.template for endpoint in ALL if endpoint.is_safe and endpoint.shows is None}
     assert unrecorded == {"/api/calendar/resources/physicians", "/api/app/notification/settings"}
@@ -145,24 +75,9 @@ def test_only_what_names_no_patient_is_read_without_a_line() -> None:
 @pytest.mark.parametrize(
     ("name", "path", "events"),
     [
-        ("nora", "/consents", {"consent.list"}),
-        ("nora", "/consents?q=genetic", {"consent.search"}),
         ("nora", "/consents?q=nobody-is-called-so", {"consent.search"}),
-        ("nora", "/conversations", {"conversation.list"}),
         ("nora", "/conversations?archived=1&q=scan", {"conversation.search"}),
-        ("victor", "/protocols", {"protocol.list"}),
         ("victor", "/protocols?q=ant", {"protocol.search"}),
-        ("amelia", "/notifications", {"notification.list", "consent.list", "conversation.list"}),
-        ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/consents", {"episode.read", "consent.list"}),
-        ("amelia", "/episodes", {"episode.list"}),
-        ("grace", "/storage", {"storage.read"}),
-        ("nora", f"/conversations/{SCAN}", {"conversation.read", "conversation.list", "episode.read"}),
-        ("amelia", f"/conversations/{SCAN}/archive", {"conversation.read"}),
-        (
-            "nora",
-            f"/consents/new?copy={consent('amelia-genetic')[10:]}",
-            {"consent.read", "consent.list", "episode.read"},
-        ),
         (
             "colin",
             f"/prospects/{sample_id('prospect', 'ines')}/merge?merge={sample_id('prospect', 'ines-again')}",

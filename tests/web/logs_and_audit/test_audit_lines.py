@@ -1,4 +1,4 @@
-"""Each read, act and refusal leaves one line in the audit record."""
+"""Opened files and refusals leave one line in the audit record; other pages and acts do so in `tests/pages/facts`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from portal.careservice.ids import sample_id
-from tests.support.signing import consent, fresh_form, to_step
-from tests.support.stack import CareService, PortalThread
+from tests.support.signing import consent
+from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
-from tests.web.logs_and_audit.output import AMELIAS, GRACES, audit_lines
+from tests.web.logs_and_audit.output import AMELIAS, audit_lines
 
 
 @pytest.fixture
@@ -34,42 +34,18 @@ LETTERS = sample_id("directory", "amelia-letters")
 @pytest.mark.parametrize(
     ("name", "path", "event"),
     [
-        ("amelia", f"/episodes/{AMELIAS}", "episode.read"),
-        ("amelia", f"/episodes/{AMELIAS}/monitoring", "episode.read"),
-        ("amelia", f"/episodes/{AMELIAS}/appointments.ics", "appointments.download"),
-        ("nora", f"/episodes/{AMELIAS}/embryos", "episode.read"),
-        ("amelia", consent("amelia-storage"), "consent.read"),
-        ("amelia", f"{consent('amelia-treatment-1')}/receipt", "consent.receipt"),
-        ("amelia", f"/conversations/{sample_id('conversation', 'amelia-scan')}", "conversation.read"),
-        ("amelia", f"/protocols/{sample_id('protocol', 'amelia')}", "protocol.read"),
         ("amelia", f"/files/{sample_id('file', 'amelia-plan')}", "file.read"),
         ("amelia", f"/files/{sample_id('file', 'amelia-plan')}?download=1", "file.download"),
         ("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", "file.preview"),
-        ("grace", f"/pgt-results/{sample_id('pgt-result', 'GO-1')}", "pgt-result.read"),
-        ("grace", "/storage", "storage.read"),
-        ("grace", f"/storage/{sample_id('embryo', 'GO-3')}?episode={GRACES}", "embryo.read"),
-        ("amelia", "/me", "patient.read"),
-        ("nora", f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}", "patient.read"),
-        ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", "case.read"),
-        ("nora", f"/directories?episode={AMELIAS}", "episode.read"),
     ],
 )
-def test_reading_a_record_leaves_one_audit_line(
+def test_opening_a_file_leaves_one_audit_line(
     person: Callable[[str], Visitor], noted: Noted, name: str, path: str, event: str
 ) -> None:
     visitor = person(name)
     noted()
     visitor.get(path)
     assert noted() == [(event, "done")]
-
-
-def test_a_signed_form_that_tells_what_was_done_of_it_leaves_the_episodes_line_too(
-    person: Callable[[str], Visitor], noted: Noted
-) -> None:
-    visitor = person("amelia")
-    noted()
-    visitor.get(consent("amelia-treatment-2"))
-    assert noted() == [("consent.read", "done"), ("episode.read", "done")]
 
 
 @pytest.mark.parametrize(
@@ -95,22 +71,6 @@ def test_a_refusal_leaves_one_audit_line(
     visitor.get(path, status=None)
     lines = noted()
     assert [line[1] for line in lines] == [outcome], lines
-
-
-def test_signing_and_revoking_leave_one_audit_line_each(
-    person: Callable[[str], Visitor], service: CareService, noted: Noted
-) -> None:
-    amelia, form = person("amelia"), fresh_form(service.plan)
-    last = to_step(amelia, form, "Sign this form").form(f"{form}/sign")
-    fields = [pair for pair in last.fields() if pair[0] != "signature"] + [("signature", "Amelia Hart")]
-    noted()
-    amelia.request("POST", last.action, data=fields, status=303, follow=False)
-    assert noted() == [("consent.sign", "done")]
-    page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
-    fields = [pair for pair in page.fields() if pair[0] != "reason"] + [("reason", "Another way")]
-    noted()
-    amelia.request("POST", page.action, data=[*fields, *page.checkboxes()], status=303, follow=False)
-    assert noted() == [("consent.revoke", "done")]
 
 
 def test_a_refused_act_leaves_one_audit_line(

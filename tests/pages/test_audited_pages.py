@@ -1,0 +1,67 @@
+"""No page shows anything of a patient without an audit line, for any reader: each role at each page, over the fake API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from portal.services.endpoints import ALL
+from tests.pages import test_facts as facts
+from tests.pages.test_facts import CASES, ROLES
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.marks import source_of
+
+portal = facts.portal
+OF_PATIENTS = re.compile("|".join(re.sub(r"{\w+}", "[^/]+", row.template) for row in ALL if row.shows))
+"""Where the care API answers with what concerns a patient."""
+
+
+@pytest.mark.parametrize("who", ["amelia", "grace", *ROLES])
+def test_no_page_shows_a_patient_without_an_audit_line(
+    portal: InProcess, fake_api: FakeApi, who: str
+) -> None:
+    unseen: list[str] = []
+    found = 0
+    for path, answers in ((case.path, case.answers) for case in CASES):
+        fake_api.forget()
+        for row, answer in answers.items():
+            fake_api.gives(row, answer)
+        read = set[str]()
+
+        def note(address: str, answer: Any, into: set[str] = read) -> Any:
+            if OF_PATIENTS.fullmatch(address):
+                into.update(_texts(answer))
+            return answer
+
+        fake_api.change = note
+        visitor = portal.visitor(who, ROLES.get(who, "patient"))
+        portal.audited()
+        answer = visitor.http.get(visitor.origin + path, allow_redirects=False)
+        if answer.status_code >= 300:
+            continue
+        source = source_of(answer)
+        told = {text for text in read if text in source and text not in urlsplit(path).path}
+        written = [line for line in portal.audited() if line["outcome"] == "done" and line.get("kind")]
+        found += bool(told)
+        if told and not written:
+            unseen.append(f"{path}: {sorted(told)[:3]}")
+        assert all(line.get("actor") and line.get("role") for line in written), path
+    assert not unseen
+    assert found > 20
+
+
+def _texts(answer: Any) -> Iterator[str]:
+    """The texts of an answer that nothing else has, for a sample's number is in them; ids apart, which say nothing."""
+    if isinstance(answer, dict):
+        for value in answer.values():
+            yield from _texts(value)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from _texts(value)
+    elif isinstance(answer, str) and re.search(r"(?<!id-)(?<!Id-)\d{3}", answer):
+        yield answer
