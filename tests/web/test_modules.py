@@ -1,4 +1,4 @@
-"""A module that a clinic has switched off leaves nothing behind: no page, link, heading or call of the care API."""
+"""A module that a clinic has switched off is found by no search, link or file; `tests/pages` looks at every page."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from portal.services.endpoints import ALL
 from portal.web import modules
 from portal.web.guard import PUBLIC
 from tests.careservice.api.calls import AMELIA_EPISODE
+from tests.support.in_process import InProcess
 from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
-from tests.web.test_call_budget import CASES, calls
+from tests.web.test_call_budget import CASES
 
 HEADINGS = {
     Module.MEDICINES: r"Medicines|Medicine plan|Protocols?|The whole medicine plan|\d+ medicines? today|Medication",
@@ -63,7 +64,7 @@ def links(page: Page) -> list[str]:
     return [link for link in found if link.startswith(("/", page.visitor.origin))]
 
 
-def endpoint_of(portal: PortalThread, link: str) -> str | None:
+def endpoint_of(portal: PortalThread | InProcess, link: str) -> str | None:
     for method in ("GET", "POST"):
         try:
             return str(portal.app.url_map.bind("localhost").match(urlsplit(link).path, method=method)[0])
@@ -72,35 +73,10 @@ def endpoint_of(portal: PortalThread, link: str) -> str | None:
     return None
 
 
-def is_of(portal: PortalThread, module: Module, link: str) -> bool:
+def is_of(portal: PortalThread | InProcess, module: Module, link: str) -> bool:
     endpoint = endpoint_of(portal, link)
     with portal.app.app_context():
         return endpoint is not None and modules.module_at(endpoint) is module
-
-
-@pytest.mark.parametrize("module", Module)
-def test_nothing_is_left_of_a_module_that_is_off(
-    portal: PortalThread, person: Callable[[str], Visitor], off: Off, module: Module
-) -> None:
-    off(module)
-    gone = {one.template for one in ALL if one.module is module}
-    pattern = re.compile("|".join(re.sub(r"{\w+}", "[^/]+", template) for template in gone) or "(?!)")
-    faults: list[str] = []
-    for name, path in sorted({(name, path) for _route, name, path, _calls in CASES}):
-        with calls() as made:
-            page = person(name).request("GET", path, status=None, follow=False)
-        faults += [f"{name} {path}: calls {call}" for call in made if pattern.fullmatch(call.split()[1])]
-        if is_of(portal, module, path):
-            faults += [f"{name} {path}: answers {page.status}"] * (page.status != 404 or bool(made))
-        elif page.status not in (200, 204, 303):
-            faults += [f"{name} {path}: answers {page.status}"]
-        if not page.headers.get("Content-Type", "").startswith("text/html"):
-            continue
-        faults += [f"{name} {path}: leads to {one}" for one in links(page) if is_of(portal, module, one)]
-        said = {" ".join(one.get_text(" ").split()) for one in page.select(SAID)}
-        said -= {"Monitoring"} if path.startswith("/protocols/") else set()  # what a plan calls its checks
-        faults += [f"{name} {path}: says {one}" for one in said if re.fullmatch(HEADINGS[module], one)]
-    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("module", Module)
