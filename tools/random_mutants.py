@@ -6,7 +6,9 @@ an argument, a call or a value left out, another member shown. The week seeds th
 tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: those nearest to its file first,
-then the pages' facts, then those that run least else, for at most 20 seconds together. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
+then the pages' facts, then those that run least else. At least one of them is run, and further ones while together they
+usually take no longer than 20 seconds; after five minutes they are stopped, which counts as noticed. The result, by area, is
+a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _MORE_TESTS = {
 """Tests of a whole folder, beside those that name a file."""
 
 _SECONDS = 20.0
-"""How long the tests of one mutant may take together, by what they took when they were watched."""
+"""How long the tests of one mutant take together at most, by what they took when they were watched; the first may alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +371,8 @@ def section(week: str, found: list[tuple[Mutant, str]]) -> str:
         "",
         f"{len(found)} small slips in `portal/`, `templates/` and `static/scripts/`, drawn by chance with the seed {week} "
         f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried, each with "
-        f"at most {_SECONDS:.0f} seconds of the tests that run the changed function. The whole suite may notice more.",
+        "the nearest of the tests that run the changed function, and further ones while together they usually take no longer "
+        f"than {_SECONDS:.0f} seconds. The whole suite may notice more.",
         "",
         "| Area | Drawn | Tried | Noticed | Rate |",
         "| --- | --- | --- | --- | --- |",

@@ -8,16 +8,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from msgspec import inspect
 
 from portal.careservice.ids import sample_id
-from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import Conversation
-from portal.services.episodes import Episode
-from portal.services.notifications import Notification, NotificationSettings
-from portal.services.pgt_results import PgtResult
-from portal.services.physicians import Physician
-from portal.services.protocols import Protocol
 from tests.services.accepted_formats.pages import AMELIAS, GRACE, GRACES, bell_of, sign_in
 from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
 from tests.support.signing import consent
@@ -33,38 +25,6 @@ WALKS = [
     if (name == "snakes") == (who in ("grace", "elif")) or os.environ.get("CARE_TEST_FULL") == "1"
 ]
 """Who reads every page in which format; with CARE_TEST_FULL=1, everyone in both."""
-
-
-def only_required(_method: str, path: str, answer: Any) -> Any:
-    """Return the answer with only the members that the portal requires."""
-    record = next((record for part, record in RECORDS.items() if part in path), None)
-    if record is None:
-        return answer
-    shape = inspect.type_info(record)
-    return (
-        [_required(item, shape) for item in answer] if isinstance(answer, list) else _required(answer, shape)
-    )
-
-
-def _required(value: Any, shape: inspect.Type) -> Any:
-    if isinstance(shape, inspect.VarTupleType):
-        return [_required(item, shape.item_type) for item in value]
-    if isinstance(shape, inspect.StructType) and isinstance(value, dict):
-        needed = [f for f in shape.fields if f.required]
-        return {f.encode_name: _required(value[f.encode_name], f.type) for f in needed}
-    return value
-
-
-RECORDS = {
-    "consent-forms": ConsentForm,
-    "fertility-protocols": Protocol,
-    "pgt-results": PgtResult,
-    "episodes": Episode,
-    "physicians": Physician,
-    "getconversations": Conversation,
-    "notification/settings": NotificationSettings,
-    "app/notification": Notification,
-}
 
 
 def sections(page: Page) -> set[str]:
@@ -102,16 +62,6 @@ def test_the_bell_counts_unread_notifications_if_the_api_does_not(people: Any) -
     assert unread > 2
     assert bell_of(amelia.get("/consents")) == unread
     assert f"Unread {unread}" in amelia.get("/notifications").words
-
-
-@pytest.mark.parametrize("who", PEOPLE_TO_WALK)
-def test_no_page_fails_with_only_the_required_members(
-    walks: Any, foreign: PortalThread, proxy: DialectProxy, who: str
-) -> None:
-    with proxy.speaking(change=only_required):
-        visitor = sign_in(foreign, who)
-        for path in walks(who):
-            assert visitor.get(path, status=None).status in (200, 403, 404, 501), path
 
 
 @pytest.mark.parametrize("name", ["amelia-plan", "amelia-scan", "amelia-semen", "amelia-bloods"])
