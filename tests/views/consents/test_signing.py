@@ -60,7 +60,7 @@ def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any)
     daniel.post(f"{form}/sign/name", {"operation": "x", "signature": "Daniel Hart"}, status=403)
     receipt = sign(amelia, form, "Amelia Hart")
     assert "Daniel Hart and Victor Castellanos haven’t signed yet" in receipt.words
-    assert "Next: Daniel Hart and Victor Castellanos." in receipt.words
+    assert "Next: Daniel Hart." in receipt.words
     assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
 
 
@@ -266,7 +266,7 @@ def test_signing_takes_five_pages_from_home_and_shows_the_text_once(portal: Any,
     receipt = naming.form(f"{form}/sign").submit(signature="Amelia Hart")
     pages = [reading, agreeing, sign_in, naming, receipt]
     assert receipt.path == f"{form}/receipt" and len(pages) <= 5
-    assert [clause in page.text for page in pages] == [True, False, False, False, False]
+    assert [clause in page.soup.get_text() for page in pages] == [True, False, False, False, False]
 
 
 # ── once ────────────────────────────────────────────────────────────────────────────────────────────────
