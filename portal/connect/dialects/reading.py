@@ -165,7 +165,7 @@ class Reading:
         path, label_path = coded.code.split("."), (coded.label or "").split(".")
 
         def read(value: object) -> object:
-            code = at_path(value, path, MISSING)
+            code = at_path(value, path, MISSING) if value.__class__ is dict else MISSING
             if code is MISSING:
                 return convert(value) if convert else value
             ours = convert(code) if convert and code is not None else code
