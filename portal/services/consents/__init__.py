@@ -95,7 +95,7 @@ def list_consents(
                 case_id=case_id,
                 episode_id=episode_id,
                 status=status,
-                waits_for=waits_for and number_of(care, waits_for),
+                waits_for=waits_for and number_of(waits_for, care=care),
                 due_from=due_from,
                 due_to=due_to,
             ),
@@ -210,12 +210,14 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
     POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless if the API honours
     it.
     """
-    sent = msgspec.structs.replace(draft, required_signers=by_number(care, draft.required_signers))
+    sent = msgspec.structs.replace(draft, required_signers=by_number(draft.required_signers, care=care))
     form = care.act(CREATE_CONSENT, sent, operation=operation)
-    return (
-        with_account(care, form)
-        if form
-        else read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
+    return read_back(
+        lambda: (
+            with_account(care, form)
+            if form
+            else find_created(all_consents(care, patient_id=draft.patient_id), draft)
+        )
     )
 
 
@@ -242,7 +244,7 @@ def sign_consent(
     """
     demand = signing_demand(signature.signer_role, kind)
     form = care.act(SIGN_CONSENT, signature, operation=operation, demand=demand, id=consent_id)
-    return with_account(care, form) if form else read_back(lambda: get_consent(care, consent_id))
+    return read_back(lambda: with_account(care, form) if form else get_consent(care, consent_id))
 
 
 def signing_demand(role: SignerRole, kind: str | None) -> Demand:
@@ -270,7 +272,7 @@ def revoke_consent(
     revoking = Revoking(
         concurrency_stamp=stamp,
         reason=reason or UNSET,
-        on_behalf_of=number_of(care, told.on_behalf_of) if told else UNSET,
+        on_behalf_of=number_of(told.on_behalf_of, care=care) if told else UNSET,
         told_at=told.at if told else UNSET,
         told_by=told.by if told else UNSET,
     )
@@ -282,7 +284,7 @@ def revoke_consent(
         revoking = msgspec.structs.replace(revoking, reason=without_reason)
         again = operation and f"{operation}-reason"  # another body, so another key
         form = care.act(REVOKE_CONSENT, revoking, operation=again, id=consent_id)
-    return with_account(care, form) if form else read_back(lambda: get_consent(care, consent_id))
+    return read_back(lambda: with_account(care, form) if form else get_consent(care, consent_id))
 
 
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:

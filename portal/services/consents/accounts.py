@@ -31,7 +31,7 @@ def with_accounts(care: Care, page: Page[ConsentForm]) -> Page[ConsentForm]:
     return structs.replace(page, items=_with_accounts(care, page.items)) if care.adapter.signers_by else page
 
 
-def number_of(care: Care, account: str) -> str:
+def number_of(account: str, *, care: Care) -> str:
     """The number by which the API names this person; the account itself if it isn't known, or no number is needed."""
     if care.adapter.signers_by is None:
         return account
@@ -39,10 +39,10 @@ def number_of(care: Care, account: str) -> str:
     return found.removeprefix(UNKNOWN_ACCOUNT)
 
 
-def by_number(care: Care, signers: Iterable[Signer]) -> tuple[Signer, ...]:
+def by_number(signers: Iterable[Signer], *, care: Care) -> tuple[Signer, ...]:
     """Signers as the API names them."""
     return tuple(
-        structs.replace(one, person_id=number_of(care, one.person_id)) if one.person_id else one
+        structs.replace(one, person_id=number_of(one.person_id, care=care)) if one.person_id else one
         for one in signers
     )
 
