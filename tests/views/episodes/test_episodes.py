@@ -117,10 +117,15 @@ def test_an_episodes_consents_to_sign_are_listed_first(amelia: Any) -> None:
     assert "Yours to sign" in rows[0] and "Yours to sign" not in rows[-1]
 
 
-def test_documents_are_listed_in_their_folders_with_kind_and_size(amelia: Any) -> None:
-    page = amelia.get(AMELIA + "/documents")
-    assert {"Letters", "Results", "Scans", "Blood tests"} <= {h.get_text() for h in page.select("h3")}
-    assert "PNG · 3.4 MB" in page.words and "Archive" not in page.words
+def test_documents_are_listed_by_date_with_folder_sender_size_and_file(amelia: Any) -> None:
+    rows = amelia.get(AMELIA + "/documents").select("main .links > li")
+    first, last = rows[0].get_text(" ", strip=True), rows[-1].get_text(" ", strip=True)
+    assert any(f"{name} · Riverside Fertility · " in first for name in ("Scans", "Blood tests"))
+    assert last.startswith("Analiza nasienia") and "Results · Riverside Fertility" in last
+    (still,) = [row for row in rows if "Time-lapse" in row.get_text()]
+    assert "3.4 MB" in still.get_text()
+    saved = amelia.get(still.select("a.button")[0]["href"])
+    assert saved.headers["Content-Disposition"].startswith("attachment")
 
 
 def test_the_calendar_file_of_visits_has_neutral_titles(amelia: Any) -> None:
