@@ -60,10 +60,11 @@ def test_a_record_number_finds_its_patient(nora: Visitor) -> None:
     assert hits(typed(nora, "RF-10482"))[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
 
 
-def test_a_patient_without_a_treatment_links_to_a_known_record(nora: Visitor) -> None:
+def test_a_patient_without_a_treatment_is_found_with_a_page_of_their_own(nora: Visitor) -> None:
     (hit,) = hits(typed(nora, "karimova"))
     assert hit[0] == "Nadia Karimova"
-    assert hit[1].startswith("/consents/")
+    assert hit[1].startswith("/patients/")
+    assert "No treatment is known" in nora.get(hit[1]).words
 
 
 def test_two_people_with_one_name_are_listed_and_neither_is_opened(nora: Visitor) -> None:
