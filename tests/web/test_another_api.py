@@ -1,6 +1,6 @@
 """A small API that shares nothing with the specification's but what it is about: what pages say before it is true.
 
-Its answers are written out here: records in an envelope, decimal commas, local times of a zone with a Windows name, ids as
+Its answers are written out here: records in an envelope, local times of a zone with a Windows name, ids as
 numbers, a flag that says the opposite, rows marked as deleted, and a 404 with a code of its own for an empty list.
 """
 
@@ -27,7 +27,6 @@ base_path = "/rest"
 [addresses]
 "/api/care/consent-forms" = "/Einwilligung"
 "/api/app/notification" = "/Hinweis"
-"/api/care/fertility-protocols" = "/Plan"
 [names]
 members = "PascalCase"
 [members]
@@ -77,26 +76,6 @@ FORM: dict[str, Any] = {
     "Geloescht": "N",
 }
 GONE = {**FORM, "Id": 502, "Titel": "Sent by mistake", "Geloescht": "J"}
-PLAN = {
-    "Id": 9,
-    "Name": "Antagonist",
-    "Status": "Active",
-    "Type": "Antagonist",
-    "PatientId": 31,
-    "StartDate": "24.11.2026",
-    "Medications": [
-        {
-            "Id": 1,
-            "Drug": "Follitropin",
-            "Dose": "112,5",
-            "Unit": "IU",
-            "StartDay": "1",
-            "EndDay": "9",
-            "Time": "20:30",
-        }
-    ],
-    "Geloescht": "N",
-}
 UNREAD = {
     "Id": 61,
     "Type": "Reminder",
@@ -119,7 +98,6 @@ class SmallApi:
             "GET /rest/Einwilligung": rows(FORM, GONE),
             "GET /rest/Einwilligung/501": (200, {"Daten": FORM}),
             "GET /rest/Einwilligung/502": (200, {"Daten": GONE}),
-            "GET /rest/Plan/9": (200, {"Daten": PLAN}),
             "GET /rest/Hinweis": rows(UNREAD, READ, Neu="1"),
         }
         self.sent: list[tuple[str, Any]] = []
@@ -169,12 +147,6 @@ def test_a_flag_that_says_the_opposite_counts_what_is_unread(petra: Visitor) -> 
     assert "Your scan" in unread.get_text(" ")
     (at,) = {time["datetime"] for time in unread.select("time")}
     assert at == "2026-11-24T07:15:00+00:00"
-
-
-def test_a_dose_with_a_decimal_comma_is_a_number(petra: Visitor) -> None:
-    page = petra.get("/protocols/9")
-    assert "112.5 units – 20:30 Day 1 Tue 24 Nov Day 9 Wed 2 Dec" in page.words
-    assert "1125" not in page.words
 
 
 @pytest.mark.parametrize(
