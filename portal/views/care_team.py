@@ -37,6 +37,7 @@ from portal.web.filters import date_locale, in_a_row, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
 from portal.web.pages import Page
+from portal.web.said import said
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 
@@ -198,7 +199,7 @@ class Member:
     def about(self) -> str:
         """Title, specialty and location in one line."""
         one = self.physician
-        return in_a_row((part for part in (one.title, one.specialty, one.location_name) if part), " · ")
+        return in_a_row(map(said, filter(None, (one.title, one.specialty, one.location_name))), " · ")
 
     @property
     def works(self) -> bool:

@@ -98,6 +98,7 @@ class NearDate:
     what: str
     on: date
     due: Due
+    embryo_id: str
     episode_id: str
 
 
@@ -270,7 +271,9 @@ def storage_dates(episode: Episode, day: date) -> list[NearDate]:
         for what, on, near in _dates_of(embryo):
             days = (on - day).days if on else near + 1
             if on and days <= near and not embryo.is_terminal:
-                found.append(NearDate(embryo.embryo_code, what, on, Due(*nearness(days)), episode.id))
+                found.append(
+                    NearDate(embryo.embryo_code, what, on, Due(*nearness(days)), embryo.id, episode.id)
+                )
     return found
 
 

@@ -11,9 +11,10 @@ from typing import cast
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
+from markupsafe import Markup
 
 from portal.config.tenants import Side
-from portal.i18n.gettext import _, ngettext
+from portal.i18n.gettext import _, for_each_language, ngettext
 from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
@@ -39,6 +40,7 @@ from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
 from portal.web.pages import Page
 from portal.web.record_links import address_of
+from portal.web.said import said
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")
 
@@ -49,6 +51,37 @@ _PAGE = 12
 def kind_words(kind: str) -> str:
     """Return the label of a kind of notification; an unknown one is split into words."""
     return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
+
+
+@bp.app_template_filter("notification_title")
+def title_of(one: Notification) -> Markup | str:
+    """Return its title; if that is in another language, what its kind says in the reader's, if it is known."""
+    given = said(one.title)
+    return (_titles().get(one.type) if given != one.title else "") or given or kind_words(one.type)
+
+
+@bp.app_template_filter("notification_text")
+def text_of(one: Notification) -> Markup | str:
+    """Return its own text if that says more than that there is something to open."""
+    return "" if one.type in _NEUTRAL else said(one.body)
+
+
+@for_each_language
+def _titles() -> dict[str, str]:
+    return {
+        "ConsentRequested": _("A form waits for you"),
+        "ConsentCompleted": _("Everybody has signed a form"),
+        "ConsentRevoked": _("A consent was withdrawn"),
+        "MessageReceived": _("You have a new message"),
+        "AppointmentReminder": _("Reminder of an appointment"),
+        "EpisodeUpdated": _("Something is new in your treatment"),
+        "ResultReleased": _("A result is here"),
+        "StorageReminder": _("A storage date is near"),
+        "PaymentReceived": _("Your payment has arrived"),
+        "PaymentFailed": _("A payment didn’t go through"),
+        "AccountSecurity": _("About the security of your account"),
+        "SharingEnded": _("Sharing has ended"),
+    }
 
 
 class ListPage(Page, template="notifications/index.html"):
@@ -111,8 +144,7 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
     place, notification = found
     audit.note("notification.open", "done", kind="notification", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
-    page = address_of(notification.entity_type or "", notification.entity_id, data=notification.data)
-    return redirect_to(page or _place_of(notification.type) or here)
+    return redirect_to(_record_of(notification) or _place_of(notification.type) or here)
 
 
 @bp.post("/<record:notification_id>/read")
@@ -137,6 +169,13 @@ def read_all(care: Care, person: Person) -> Response:
     audit.note("notification.read-all", "done")
     toast(_("All notifications are marked as read."))
     return _after(care, person, counts)
+
+
+def _record_of(one: Notification) -> str | None:
+    """The page of what it is about; of a visit, that of its treatment's appointments."""
+    page = address_of(one.entity_type or "", one.entity_id, data=one.data)
+    is_visit = one.type == "AppointmentReminder" and page and page.startswith("/episodes/")
+    return f"{page}/appointments" if is_visit else page
 
 
 def _place_of(kind: str) -> str | None:

@@ -27,6 +27,7 @@ from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.modules import has_module, whole
 from portal.web.pages import Page
+from portal.web.said import said
 
 bp = whole(Module.RESULTS, Blueprint("pgt_results", __name__, url_prefix="/pgt-results"))
 
@@ -196,13 +197,13 @@ def _call_words(call: PgtCall, percent: float | None) -> str:
 
 
 @bp.app_template_filter("change_in_words")
-def change_in_words(change: str) -> str:
+def change_in_words(change: str) -> Markup | str:
     """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own."""
     plain = {
         "trisomy": _("three copies instead of two"),
         "monosomy": _("one copy instead of two"),
     }.get(change.strip().casefold())
-    return f"{plain} ({change})" if plain else change
+    return Markup("{} ({})").format(plain, said(change)) if plain else said(change)
 
 
 @bp.app_template_filter("pgt_meaning")

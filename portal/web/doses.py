@@ -24,6 +24,7 @@ from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_n
 from portal.web import labels
 from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
+from portal.web.said import said
 
 _UNITS = ("iu", "i.u.", "ui", "u", "unit", "units")
 _MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms")
@@ -62,7 +63,8 @@ class PlanWords:
     def line(self, dose: Dose) -> DoseLine:
         """Return a dose as a line of a list."""
         medication = dose.medication
-        how = (product(medication), labels.route_name(medication.route), medication.instructions or "")
+        route = labels.route_name(medication.route)
+        how = (said(product(medication)), route, said(medication.instructions))
         return DoseLine(
             self.hour(dose.time, self.date_of(dose.day)),
             medication.drug,
@@ -103,7 +105,7 @@ class PlanWords:
     def until(self, medication: Medication) -> tuple[str, str]:
         """Return until when a row is taken, and additional text to show less prominently."""
         last = self.last_dose(medication)
-        rule = medication.stop_rule or ""
+        rule = said(medication.stop_rule)
         if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
             return _("Day %(day)s", day=last), in_a_row(filter(None, (self._day(last), rule)), " · ")
         if not rule:

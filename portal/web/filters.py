@@ -149,15 +149,19 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     In Arabic each text is isolated, because two Latin ones would otherwise be shown from left to right. The right-to-left mark
     in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
     """
-    joined = (between or _comma()).join(isolate(thing) for thing in things)
-    return f"\u200f{joined}" if joined and is_rtl() else joined
+    parts = [isolate(thing) for thing in things]
+    comma = between or _comma()
+    joined = escape(comma).join(parts) if any(isinstance(one, Markup) for one in parts) else comma.join(parts)
+    return "\u200f" + joined if joined and is_rtl() else joined
 
 
 def breakable(text: str) -> Markup:
     """Return the text with `<wbr>` inside long words, for table cells, where the longest word sets a column's width.
 
-    Addresses break between their parts.
+    Addresses break between their parts. What is HTML already stays as it is.
     """
+    if isinstance(text, Markup):
+        return text
     words = _LONG_WORD.split(text)  # every second element is a long word
     return Markup("").join(
         Markup("<wbr>").join(_pieces(word)) if number % 2 else escape(word)
@@ -181,7 +185,7 @@ def unbroken(text: str) -> Markup:
 
 def isolate(text: str) -> str:
     """Return a name or other foreign text, isolated from right-to-left text around it (UAX #9, FSI and PDI)."""
-    return f"\u2068{text}\u2069" if is_rtl() else text
+    return "\u2068" + text + "\u2069" if is_rtl() else text
 
 
 def number(value: float) -> str:

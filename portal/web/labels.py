@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from markupsafe import Markup
+
 from portal.i18n.gettext import _, for_each_language
 from portal.services.cases import CareStatus
 from portal.services.conversations import Channel
@@ -20,6 +22,7 @@ from portal.services.protocols import ProtocolType
 from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.explanations import is_staff
+from portal.web.said import said
 
 
 def spaced(text: str) -> str:
@@ -102,6 +105,11 @@ def _stage_names() -> dict[EpisodeStage, str]:
 def visit_name(kind: str) -> str:
     """Return what an appointment is for; what isn't known here as the clinic wrote it."""
     return _visit_names().get(re.sub(r"[\W_]", "", kind).casefold()) or kind
+
+
+def visit_kind(kind: str) -> Markup | str:
+    """Return what an appointment is for as HTML: the clinic's own words marked with their language."""
+    return kind if kind in _visit_names().values() else said(kind)
 
 
 @for_each_language
@@ -275,7 +283,7 @@ def _disposition_names() -> dict[Disposition, str]:
 
 def hold_reason(reason: str) -> str:
     """Return why an embryo is on hold: the API's own reasons in the reader's language, the clinic's as written."""
-    return _hold_reasons().get(reason, reason)
+    return _hold_reasons().get(reason) or said(reason)
 
 
 @for_each_language
@@ -410,6 +418,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "role": role_name,
     "role_purpose": role_purpose,
     "route": route_name,
+    "visit_kind": visit_kind,
     "spaced": spaced,
 }
 """The same for templates, by the names of their filters."""

@@ -22,6 +22,7 @@ from portal.web import (
     htmx,
     locale_selector,
     modules,
+    said,
     templates,
     visit_times,
 )
@@ -53,6 +54,7 @@ def init_app(app: Flask) -> None:
     filters.init_app(app)
     visit_times.init_app(app)
     advice.init_app(app)
+    said.init_app(app)
     modules.init_app(app)
     clinic_contact.init_app(app)
     app.context_processor(_context)

@@ -78,9 +78,11 @@ class SignedOut(Seen):
 class Home(Seen):
     HEADING = re.compile("^(Hello, |Worklist)")
 
-    def treatments(self) -> Treatments:
+    def treatment(self) -> Seen:
+        """The only one that this person has."""
         self.section("Treatment")
-        return Treatments(self.page, self.origin)
+        expect(self.page).to_have_title(re.compile("^Today"))
+        return Seen(self.page, self.origin)
 
     def consents(self) -> Consents:
         self.section(re.compile("^Consents"))
@@ -93,14 +95,6 @@ class Home(Seen):
     def notifications(self) -> Notifications:
         self.bell().get_by_role("link").click()
         return Notifications(self.page, self.origin)
-
-
-class Treatments(Seen):
-    HEADING = "Your treatment"
-
-    def open(self, name: Words) -> Seen:
-        self.follow(name)
-        return Seen(self.page, self.origin)
 
 
 class Consents(Seen):

@@ -33,9 +33,9 @@ def stack(deployed: PortalProcess) -> PortalProcess:
 def test_a_patient_sees_her_tasks_on_home_and_opens_her_treatment(visit: SignIn, javascript: bool) -> None:
     home = visit("amelia", javascript=javascript, width=390, height=844)
     home.sees("What needs you").sees("Needed in 4 days")
-    treatment = home.treatments().open(re.compile("IVF"))
+    treatment = home.treatment()
     treatment.sees("Cetrorelix").sees("Monitoring scan")
-    treatment.follow("Scans and blood tests")
+    treatment.follow("Scans")
     treatment.sees("How the follicles grow").sees("17 mm and more")
 
 
@@ -158,13 +158,13 @@ def test_an_acts_notice_is_shown_even_if_another_response_replaced_its_region(vi
 
 def test_the_current_tab_is_scrolled_into_view_on_a_phone(visit: SignIn) -> None:
     """Also where the sheet's `scroll-initial-target` isn't known, as in Safari and Firefox."""
-    amelia = visit("amelia", width=390, height=844)
+    amelia = visit("amelia", width=320, height=844)
     page = amelia.page
     page.add_init_script("CSS.supports = () => false")
     page.route("**/styles-*.css", _without_initial_targets)
-    amelia.go(f"/episodes/{sample_id('episode', 'amelia-1')}/team")
+    amelia.go(f"/episodes/{sample_id('episode', 'amelia-1')}/appointments")
     tabs = page.get_by_role("navigation", name="Parts of this treatment")
-    expect(tabs.get_by_role("link", name="Care team")).to_be_in_viewport(ratio=1)
+    expect(tabs.get_by_role("link", name="Appointments")).to_be_in_viewport(ratio=1)
     tabs.get_by_role("link", name="Today").click()
     expect(page.get_by_role("link", name="Today", exact=True)).to_be_in_viewport(ratio=1)
 

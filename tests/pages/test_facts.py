@@ -121,6 +121,7 @@ ONE_EPISODE = {
     row: changed(row, episodeId="e-1")
     for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS)
 }
+ANOTHER_EPISODE = {LIST_CONVERSATIONS: changed(LIST_CONVERSATIONS, episodeId="e-2")}
 UNDER_TREATMENT = {
     READ_EPISODE: {**EPISODE, "protocol": active(EPISODE["protocol"])},
     READ_PROTOCOL: active({**samples(READ_PROTOCOL), "episodeId": "e-1"}),
@@ -183,7 +184,7 @@ CASES = [
     Case("conversations", "amelia", TALK),
     Case("conversations", "nora", TALK),
     Case("conversations", "nora", f"{TALK}/archive"),
-    Case("episodes", "amelia", "/episodes", ONE_EPISODE),
+    Case("episodes", "amelia", "/episodes", ONE_EPISODE | ANOTHER_EPISODE),
     *(
         Case("episodes", who, f"{E1}{tab}", UNDER_TREATMENT)
         for tab in (

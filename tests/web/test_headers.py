@@ -143,8 +143,8 @@ def test_pages_fragments_files_and_errors_have_the_security_headers(
         collector.judge(ask(visitor, "GET", path))
         collector.judge(ask(visitor, "HEAD", path))
     collector.judge(ask(visitor, "GET", "/notifications/bell", headers=HTMX))
-    documents = visitor.get("/episodes").select("a[href^='/episodes/']")[0]["href"]
-    file = visitor.get(f"{documents}/documents").select("a[href^='/files/']")[0]["href"]
+    documents = visitor.get("/episodes").select("a[href^='/episodes/'][href$='/documents']")[0]["href"]
+    file = visitor.get(documents).select("a[href^='/files/']")[0]["href"]
     address = "/files/" + str(file).split("/")[2].partition("?")[0]
     whole = ask(visitor, "GET", address)
     collector.judge(whole)

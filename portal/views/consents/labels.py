@@ -19,6 +19,7 @@ from portal.services.consents.forms import (
     TextGap,
 )
 from portal.services.decoding import Choice
+from portal.web.explanations import is_staff
 from portal.web.filters import in_a_row
 from portal.web.labels import spaced
 
@@ -66,7 +67,9 @@ def _status_words() -> dict[ConsentStatus, str]:
 
 
 def status_tone(status: ConsentStatus) -> str:
-    """The status's tone."""
+    """The status's tone; a patient's withdrawn form is no alarm to them."""
+    if status == ConsentStatus.REVOKED and not is_staff():
+        return "neutral"
     return _STATUS_TONES.get(status, "neutral")
 
 

@@ -67,12 +67,14 @@ class Groups:
 
 
 def group(forms: Listed[ConsentForm], person: Person) -> Groups:
-    """Group a patient's forms by whose turn it is, soonest needed first."""
+    """Group a patient's forms by whose turn it is, soonest needed first; those not sent yet are left out."""
     mine: list[Item] = []
     others: list[Item] = []
     signed: list[Item] = []
     ended: list[Item] = []
     for form in sorted(forms, key=_urgency):
+        if form.is_draft:
+            continue
         if form.is_ended:
             ended.append(_item(form, person))
         elif form.is_signed:
@@ -121,8 +123,6 @@ def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
 
 
 def _line(form: ConsentForm, person: Person) -> str:
-    if form.is_draft:
-        return _("The clinic is still preparing this form.")
     if not form.is_open:
         return _history(form)
     if listed_role(form, person):
@@ -130,7 +130,8 @@ def _line(form: ConsentForm, person: Person) -> str:
         words = (
             _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
         )
-        return _with_accounts(words, form, person)
+        until = _("Sign by %(day)s", day=day(form.expires_at)) if form.expires_at and not due(form) else ""
+        return in_a_row([*filter(None, [until]), _with_accounts(words, form, person)], " · ")
     if is_awaited(form, person) and (obstacle := _obstacle(form)):
         return obstacle
     if is_awaited(form, person):

@@ -67,9 +67,11 @@ class EpisodesPage(Page, template="episodes/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """List the person's episodes, newest first; for staff those that they opened last."""
+    """List the person's episodes, newest first; for staff those that they opened last. A patient's only one is opened."""
     ids = reachable(care, person)
     found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
+    if person.is_patient and len(ids) == len(found.episodes) == 1:
+        return show_tab(found.episodes[0], person, OverviewPage)
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],

@@ -12,13 +12,14 @@ from flask import Response, url_for
 from portal.i18n.gettext import _, for_each_language
 from portal.services import decoding
 from portal.services.client import Care
-from portal.services.consents.forms import ConsentForm
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
+from portal.services.listed import Listed
 from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents.labels import state_word, status_tone, status_word
-from portal.views.consents.list import with_text_in_doubt
+from portal.views.consents.list import Groups, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
@@ -30,13 +31,18 @@ from portal.web.pages import Page
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab of the episode, with its own address."""
+    """A part of the episode, with its own address; `is_tab` if it stands in the row of tabs.
+
+    The others are named in the first page: always, or if there is something in them.
+    """
 
     name: str
     label: str
     href: str
     current: bool
-    count: int = 0
+    count: int
+    is_tab: bool
+    is_always: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +111,13 @@ class DocumentsPage(TabPage, template="episodes/documents.html"):
 
 
 class ConsentsPage(TabPage, template="episodes/consents.html"):
-    """The consent forms; `is_incomplete` if it couldn't be read whose turn it is."""
+    """The consent forms: a patient's by whose turn it is, in `groups`, and in `forms` those that weren't read.
+
+    `is_incomplete` if it couldn't be read whose turn it is.
+    """
 
     name = "consents"
+    groups: Groups | None
     forms: list[ConsentRow]
     is_incomplete: bool
 
@@ -135,14 +145,16 @@ def show_consents(
     """Show the episode's consent forms, and whose turn each is as far as `forms` says."""
     view = EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items)
     tabs = _tabs(view, ConsentsPage.name)
-    known = () if isinstance(forms, CareError) else with_text_in_doubt(care, forms.items, person)
+    listed: Listed[ConsentForm] = Listed((), is_whole=False) if isinstance(forms, CareError) else forms.listed
+    known = listed.through(lambda them: with_text_in_doubt(care, them, person))
     page = ConsentsPage(
         view=view,
         episode=episode,
         tabs=tabs,
         tab=_in_hand(tabs),
         is_part=wants("tab"),
-        forms=consent_rows(episode, known, person),
+        groups=group(known, person) if person.is_patient else None,
+        forms=consent_rows(episode, known.items, person),
         is_incomplete=isinstance(forms, CareError),
     )
     return _answer(page, person)
@@ -157,12 +169,14 @@ def _answer(page: TabPage, person: Person) -> Response:
 
 
 def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person) -> list[ConsentRow]:
-    """Return the episode's forms, those that wait for this person first."""
+    """Return the episode's forms, those that wait for this person first; for a patient those of which no more was read."""
     read = {form.id: form for form in forms}
     rows: list[ConsentRow] = []
     for brief in episode.consent_forms:
         form = read.get(brief.id)
         status = form.status if form else brief.status
+        if person.is_patient and (form or status == ConsentStatus.DRAFT):
+            continue
         rows.append(
             ConsentRow(
                 brief.id,
@@ -180,31 +194,45 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
 def _tab_names() -> list[tuple[str, str]]:
     return [
         ("overview", _("Today")),
-        ("timeline", _("Timeline")),
-        ("monitoring", _("Monitoring")),
         ("medication", _("Medicines")),
+        ("monitoring", _("Monitoring")),
         ("appointments", _("Appointments")),
         ("embryos", _("Embryos")),
+        ("timeline", _("Timeline")),
         ("documents", _("Documents")),
         ("consents", _("Consents")),
         ("team", _("Care team")),
     ]
 
 
+_PATIENTS_TABS = ("overview", "medication", "monitoring", "appointments", "embryos")
+"""What stands in a patient's row of tabs, as it fits on a phone; the first page leads to the rest."""
+_COUNTED = ("documents", "consents", "embryos")
+"""The parts that the first page names only if there is something in them."""
+
+
 def _tabs(view: EpisodeView, current: str) -> list[Tab]:
+    episode, is_patient = view.episode, view.person.is_patient
+    forms = [form for form in episode.consent_forms if form.status != ConsentStatus.DRAFT or not is_patient]
     counts = {
         "appointments": len(view.upcoming),
-        "embryos": len(view.episode.embryos),
-        "documents": len(view.episode.documents.files),
-        "consents": len(view.episode.consent_forms),
+        "embryos": len(episode.embryos),
+        "documents": len(episode.documents.files),
+        "consents": len(forms),
     }
+    plain = {"overview": _("Summary")} if episode.is_ended else {}
+    if is_patient:
+        plain["monitoring"] = _("Scans")
     return [
         Tab(
             name,
-            label,
-            view.href if name == "overview" else url_for(f"episodes.{name}", episode_id=view.episode.id),
+            plain.get(name, label),
+            view.href if name == "overview" else url_for(f"episodes.{name}", episode_id=episode.id),
             name == current,
             counts.get(name, 0),
+            is_tab=not is_patient
+            or (name in _PATIENTS_TABS and (name != "embryos" or bool(episode.embryos))),
+            is_always=name not in _COUNTED,
         )
         for name, label in _tab_names()
         if not is_off(f"episodes.{name}")

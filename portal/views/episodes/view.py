@@ -10,6 +10,7 @@ from flask import g, url_for
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from portal.context import session
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.consents.forms import ConsentForm
@@ -116,6 +117,12 @@ class EpisodeView:
     def href(self) -> str:
         """The episode's address."""
         return url_for("episodes.show", episode_id=self.episode.id)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether the reader has other treatments to go back to."""
+        record = session().record
+        return record is None or len(record.episode_ids) != 1
 
     @property
     def protocol(self) -> Protocol | None:

@@ -11,6 +11,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.services.protocols import Check, Medication
 from portal.services.rules.doses import courses, horizon
 from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.web.said import foreign
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0
@@ -186,7 +187,13 @@ def _row(
         words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
     place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
     parts = [
-        label(words, side(place), top + 17, class_="chart-axis" if is_over else "chart-label"),
+        label(
+            words,
+            side(place),
+            top + 17,
+            class_="chart-axis" if is_over else "chart-label",
+            lang=foreign(bar.medication.drug),
+        ),
         *(
             days(across.at(start) + 1, across.at(end + 1) - 1, is_past=today is not None and end < today)
             for start, end in _runs(bar.days, today)

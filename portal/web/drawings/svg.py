@@ -43,9 +43,17 @@ def drawing(
     )
 
 
-def label(text: str, x: float, y: float, *, class_: str = "chart-axis", anchor: str | None = None) -> Markup:
-    """Return a text; its anchor is start unless given (start, middle, end)."""
-    return element("text", text, class_=class_, x=x, y=y, text_anchor=anchor)
+def label(
+    text: str,
+    x: float,
+    y: float,
+    *,
+    class_: str = "chart-axis",
+    anchor: str | None = None,
+    lang: str | None = None,
+) -> Markup:
+    """Return a text; its anchor is start unless given (start, middle, end), its language (`lang`) the page's."""
+    return element("text", text, class_=class_, x=x, y=y, text_anchor=anchor, lang=lang)
 
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> Markup:

@@ -28,15 +28,21 @@ TABS = [
 ]
 
 
+_IN_A_ROW = ("", "/medication", "/monitoring", "/appointments")
+"""The tabs of a patient whose treatment has no embryo yet: as many as a phone's row holds."""
+
+
 @pytest.mark.parametrize("tab", TABS)
 def test_each_tab_is_available_as_page_and_fragment(amelia: Any, tab: str) -> None:
     page = amelia.get(AMELIA + tab)
     assert page.heading == "IVF with stimulation"
+    assert [link["href"] for link in page.select(".tabs a")] == [AMELIA + one for one in _IN_A_ROW]
     current = page.select(".tabs [aria-current=page]")
-    assert [link["href"] for link in current] == [AMELIA + tab]
+    assert [link["href"] for link in current] == [AMELIA + tab] * (tab in _IN_A_ROW)
     part = amelia.fragment(AMELIA + tab, target="tab", at=AMELIA)
     assert part.soup.select_one("#tab h2") is not None and part.soup.select_one("h1") is None
-    assert part.soup.title is not None and current[0].contents[0].strip() in part.soup.title.get_text()
+    assert part.soup.title is not None
+    assert not current or current[0].contents[0].strip() in part.soup.title.get_text()
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -112,9 +118,28 @@ def test_staff_see_record_and_case_numbers_and_notes(nora: Any) -> None:
     assert "RF-10482" in words and "C-2051" in words and "offer a numbing cream" in words
 
 
-def test_an_episodes_consents_to_sign_are_listed_first(amelia: Any) -> None:
-    rows = [row.get_text(" ") for row in amelia.get(AMELIA + "/consents").select(".link-row")]
-    assert "Yours to sign" in rows[0] and "Yours to sign" not in rows[-1]
+def test_a_treatments_consents_are_the_rows_of_the_consents_page(amelia: Any, nora: Any) -> None:
+    def rows(path: str) -> list[str]:
+        return [row.get_text(" ", strip=True) for row in amelia.get(path).select(".task, .links > li")]
+
+    of_treatment = rows(AMELIA + "/consents")
+    assert of_treatment and set(of_treatment) <= set(rows("/consents"))
+    assert "Read and sign" in of_treatment[0] and "Read and sign" not in of_treatment[-1]
+    assert "Draft" not in amelia.get(AMELIA + "/consents").words, "nobody has sent it to her"
+    assert "Draft" in nora.get(AMELIA + "/consents").words
+
+
+def test_a_patients_only_treatment_is_opened_and_the_first_page_leads_to_all_of_it(amelia: Any) -> None:
+    page = amelia.get("/episodes")
+    assert page.heading == "IVF with stimulation" and not page.select(".back")
+    rest = [link["href"] for link in page.select("nav.card .link-row")]
+    assert rest == [AMELIA + one for one in ("/timeline", "/documents", "/consents", "/team")]
+
+
+def test_an_ended_treatment_begins_with_its_summary(grace: Any) -> None:
+    page = grace.get(EARLIER)
+    assert page.select(".tabs [aria-current=page]")[0].get_text(strip=True) == "Summary"
+    assert page.select(".back")
 
 
 def test_documents_are_listed_by_date_with_folder_sender_size_and_file(amelia: Any) -> None:

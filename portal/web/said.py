@@ -1,0 +1,54 @@
+"""The language of texts that the portal didn't write, so that a screen reader speaks them as they are (WCAG 2.2, 3.1.2).
+
+The care API doesn't name it, except for forms. The clinic writes in the first of its languages; letters that can't be
+that language's say otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from flask import Flask, g
+from markupsafe import Markup
+
+from portal.i18n.locale import language
+
+_LETTER = re.compile(r"[^\W\d_]")
+_ARABIC = re.compile(r"[\u0600-\u06ff]")
+
+
+def init_app(app: Flask) -> None:
+    """Register the filter for templates."""
+    cast("Any", app.jinja_env).filters["said"] = said
+
+
+def said(text: str | None, spoken: str | None = None) -> Markup | str:
+    """The text as HTML, marked with its language (`spoken`, if it is known) if that isn't the page's; empty for none.
+
+    What is HTML already is the portal's own.
+    """
+    if not text or isinstance(text, Markup):
+        return text or ""
+    other = foreign(text, spoken)
+    return Markup('<span lang="{}" dir="auto">{}</span>').format(other, text) if other else text
+
+
+def foreign(text: str, spoken: str | None = None) -> str | None:
+    """The language of a text if it isn't the page's, else None."""
+    spoken = spoken or _language_of(text)
+    return None if spoken is None or _primary(spoken) == _primary(language()) else spoken
+
+
+def _language_of(text: str) -> str | None:
+    first = _LETTER.search(text)
+    if first is None or not (g and g.get("tenant")):
+        return None
+    own = _primary(str(g.tenant.languages[0]))
+    if bool(_ARABIC.match(first[0])) == (own == "ar"):
+        return own
+    return "en" if own == "ar" else "ar"
+
+
+def _primary(code: str) -> str:
+    return code.replace("_", "-").partition("-")[0].casefold()

@@ -1,0 +1,59 @@
+"""On a patient's page in Arabic, every run of words in another language says which (WCAG 2.2, 3.1.2).
+
+Arabic pages show it for all languages: what isn't Arabic is seen by its letters, and one template serves them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from bs4 import NavigableString, Tag
+
+from portal.web.locale_selector import COOKIE
+from tests.pages.test_facts import CASES, ROLES, Case
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.visitor import Page
+
+_WORD = re.compile(r"[A-Za-zÀ-ÿ]{3,}")
+_NAMES = "(?:preferred|first|last|related|patient|sender)?[Nn]ame \\d+|Amelia|Daniel|Victor|Grace"
+_CODES = r"(?:embryoCode|grade|mrn|number|version|chromosome|sms|city|line\d|amr|acr|screenLanguage) \d+|\S*[@\d/:_]\S*"
+_ALIKE = "PDF|PGT-A|English|Español"
+_UNKNOWN = r"(?:Type|Route|role|sex) \d+"
+"""Values of a choice that neither the portal nor its test knows."""
+_READ_ALIKE = re.compile(f"{_NAMES}|(?<=: )drug \\d+|{_ALIKE}|{_UNKNOWN}|{_CODES}")
+"""Names of people, of medicines within a sentence, and codes, addresses and numbers, which are read alike in every language."""
+_WITHOUT_MARKUP = ["script", "style", "desc", "title", "caption", "option", "code"]
+_HERS = [
+    case
+    for case in CASES
+    if case.who not in ROLES and not case.path.endswith((".ics", ".pdf")) and case.path != "/protocols/p-1"
+]
+
+
+@pytest.mark.parametrize("case", _HERS, ids=lambda case: f"{case.path} {case.note}")
+def test_words_in_another_language_say_which(in_process: InProcess, fake_api: FakeApi, case: Case) -> None:
+    for row, answer in case.answers.items():
+        fake_api.gives(row, answer)
+    visitor = in_process.visitor(case.who, "patient")
+    visitor.http.cookies.set(COOKIE, "ar")
+    page = visitor.get(case.path)
+    assert page.select("html[lang=ar]")
+    assert not list(_unmarked(page))
+
+
+def _unmarked(page: Page) -> Iterator[str]:
+    """What stands in Latin letters where Arabic is spoken, apart from names."""
+    body = page.soup.body
+    assert body is not None
+    for text in body.find_all(string=True):
+        is_said = type(text) is NavigableString and not text.find_parent(_WITHOUT_MARKUP)
+        if is_said and _spoken(text) == "ar" and _WORD.search(_READ_ALIKE.sub("", text)):
+            yield f"{text.strip()!r} in {str(text.parent)[:160]}"
+
+
+def _spoken(text: NavigableString) -> str:
+    marked = text.find_parent(lang=True)
+    return str(marked["lang"]) if isinstance(marked, Tag) else ""
