@@ -70,7 +70,7 @@ def text_of(one: Notification) -> Markup | str:
 def _titles() -> dict[str, str]:
     return {
         "ConsentRequested": _("A form waits for you"),
-        "ConsentCompleted": _("Everybody has signed a form"),
+        "ConsentCompleted": _("Everyone has signed a form"),
         "ConsentRevoked": _("A consent was withdrawn"),
         "MessageReceived": _("You have a new message"),
         "AppointmentReminder": _("Reminder of an appointment"),
@@ -332,8 +332,8 @@ def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
 
 def _known_kinds() -> dict[str, str]:
     return {
-        "ConsentRequested": _("Consents to read and sign"),
-        "ConsentCompleted": _("Consents signed by everybody"),
+        "ConsentRequested": _("Forms to read and sign"),
+        "ConsentCompleted": _("Forms that everyone has signed"),
         "ConsentRevoked": _("Consents withdrawn"),
         "MessageReceived": _("Messages"),
         "AppointmentReminder": _("Appointments"),
@@ -344,7 +344,7 @@ def _known_kinds() -> dict[str, str]:
         "PaymentFailed": _("Payments that failed"),
         "AccountSecurity": _("Security of your account"),
         "ProspectReceived": _("Enquiries"),
-        "SharingEnded": _("Sharing that ended"),
+        "SharingEnded": _("End of sharing"),
         "EmrSyncFailed": _("Connections to other systems"),
     }
 

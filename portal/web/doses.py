@@ -191,7 +191,7 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
     }
     if not is_plain:
         return titles[standing], _("The patient sees no doses, and is asked to call.")
-    default_advice = _("Follow what your team told you last, and call the clinic when you are unsure.")
+    default_advice = _("Follow the most recent instruction, and call the clinic if you are unsure.")
     advice = {
         Standing.DRAFT: _("The clinic is still preparing it. Call before you begin with anything from it."),
         Standing.ON_HOLD: _(

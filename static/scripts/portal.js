@@ -15,6 +15,7 @@ import "./copy.js";
 import "./dialogs.js";
 import "./print.js";
 import "./choice_on_button.js";
+import "./chart_days.js";
 import "./read_aloud.js";
 import "./clinic_times.js";
 import "./unsent.js";

@@ -21,7 +21,7 @@ MAIN_PAGES = ("/", f"/episodes/{EPISODE}", "/consents", "/conversations", "/noti
 """The five that patients open most."""
 
 FIRST_VISIT, REQUESTS, NEXT_PAGE = 42_000, 6, 8_000
-PARTS = {"Timeline": 4_000, "Medicines": 5_500, "Documents": 4_000}
+PARTS = {"Scans": 6_500, "Medicines": 5_500, "Appointments": 4_000}
 """The medicines have the doses around now and the drawing of the whole plan."""
 
 

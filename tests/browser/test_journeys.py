@@ -36,7 +36,7 @@ def test_a_patient_sees_her_tasks_on_home_and_opens_her_treatment(visit: SignIn,
     treatment = home.treatment()
     treatment.sees("Cetrorelix").sees("Monitoring scan")
     treatment.follow("Scans")
-    treatment.sees("How the follicles grow").sees("17 mm and more")
+    treatment.sees("How the follicles grow").sees("17 mm or more")
 
 
 def test_a_couple_signs_a_form_in_turn_and_one_partner_withdraws(visit: SignIn) -> None:

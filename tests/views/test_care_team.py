@@ -136,7 +136,7 @@ def test_patients_see_their_own_care_team_first_with_roles_and_contact(portal, n
     assert (mail.scheme, mail.path) == ("mailto", "care@riverside.example")
     assert parse_qs(mail.query) == {"subject": ["For Nora Lindqvist"]}
     words = page.words
-    assert words.index("Nora Lindqvist") < words.index("When physicians work")
+    assert words.index("Nora Lindqvist") < words.index("When the doctors are in")
     assert not nora.get("/care-team").select(".people")
 
 

@@ -45,7 +45,9 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
                 _("Your care team will go through what comes next with you."),
             )
         case _:
-            return _("This treatment is complete"), _("Everything from it stays here for you to look up.")
+            return _("This treatment is complete"), _(
+                "Everything about it stays here, whenever you want to look."
+            )
 
 
 def _rests_on_unverified(episode: Episode) -> bool:

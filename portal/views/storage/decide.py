@@ -149,8 +149,14 @@ def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
             _("Donate it to research"),
             _("It helps others to learn, and is not transferred."),
         ),
-        "donate-patients": (_("Donate it to other patients"), _("Someone else may have a child from it.")),
-        "end-storage": (_("End storage"), _("The embryo is taken out of storage and not used.")),
+        "donate-patients": (
+            _("Donate it to other patients"),
+            _("Another person or couple could have a child."),
+        ),
+        "end-storage": (
+            _("End storage"),
+            _("The embryo would be allowed to perish. We’ll talk with you first."),
+        ),
     }
     return [Decision(name, *words[name], embryo.disposition == DECISIONS[name]) for name in _names(embryo)]
 
@@ -305,7 +311,9 @@ def _consequences(embryo: EmbryoStorage, name: str) -> list[str]:
             ]
         case _:
             return [
-                _("The clinic takes the embryo out of storage. It is not used, and this can’t be undone."),
+                _(
+                    "The clinic takes the embryo out of storage. Once this has been done, it can’t be undone. Until then you can change your mind."
+                ),
                 once_signed,
                 _("If you want to talk first, your care team is there. There is no hurry."),
             ]

@@ -106,7 +106,8 @@ def monitoring_days(
     rtl: bool = False,
     caution: str = "",
 ) -> Markup | None:
-    """Lay over `monitoring_chart` of the same arguments what says the values of a day that is tapped or has the focus.
+    """Lay over `monitoring_chart` of the same arguments what says the values of a day: the last one's, or those of the day
+    that is pointed at or has the focus.
 
     Each measured day is one stop of the keyboard, and reaches halfway to its neighbours. Its values stand below the chart.
     """
@@ -115,10 +116,9 @@ def monitoring_days(
         return None
     _drawn, bottom = _panels(frame)
     stops = [_stop(frame, day, edges, bottom) for day, edges in zip(frame.days, _columns(frame), strict=True)]
-    hint = label(_("Tap or point at a day to read its values."), frame.side(_LEFT), bottom + 52)
     return element(
         "svg",
-        element("g", element("g", hint, class_="chart-hint"), *stops, direction="rtl" if rtl else None),
+        element("g", *stops, direction="rtl" if rtl else None),
         class_="chart-days",
         viewBox=f"0 0 {_WIDTH:g} {bottom + 30:g}",
         role="group",
@@ -255,7 +255,7 @@ def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
         path([(edges[0], ready), (edges[1], ready)], "chart-threshold"),
         *(label(frame.number(v), frame.side(_LEFT - 8), up.at(v) + 5, anchor="end") for v in ticks),
         label(_("Follicles, mm"), frame.side(_LEFT), top - 9, class_="chart-label"),
-        label(_("17 mm and more"), frame.side(_LEFT + 8), top + 20),
+        label(_("17 mm or more"), frame.side(_LEFT + 8), top + 20),
         *(_leaders(frame, up, series, aside, found) for _name, series, aside, found in ovaries),
         *(_ovary(frame, up, series, aside, found) for _name, series, aside, found in ovaries),
         *_ovary_labels(frame, up, [(name, series, found) for name, series, _aside, found in ovaries]),

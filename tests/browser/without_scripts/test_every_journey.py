@@ -100,7 +100,7 @@ def test_a_decision_about_an_embryo_is_recorded(person: Person) -> None:
     embryo = seen(page)
     embryo.main.locator("a.link-row").first.click()
     asked = seen(embryo)
-    asked.sees(re.compile("What follows", re.IGNORECASE))
+    asked.sees(re.compile("What happens if you do this", re.IGNORECASE))
     go_on(asked).sees("Your wish now")
 
 

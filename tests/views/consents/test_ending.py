@@ -19,7 +19,7 @@ from tests.support.signing import (
 def test_withdrawing_shows_consequences_and_needs_no_reason(amelia: Any, daniel: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
-    assert "What follows" in page.words and "You needn’t give a reason" in page.words
+    assert "What happens if you do this" in page.words and "You needn’t give a reason" in page.words
     assert "may not go on" not in page.words, "it isn't in force yet"
     done = page.form(f"{form}/revoke").submit(reason="  ")
     assert done.heading == "This consent is withdrawn" and done.path == f"{form}/revoke"
@@ -117,7 +117,7 @@ def test_an_unsigned_signer_declines_and_the_form_shows_it_to_everyone(
     page = daniel.get(form)
     assert "Withdraw" not in page.words
     page = page.follow("I don’t want to sign")
-    assert page.heading == "You don’t want to sign this form?" and "go on" not in page.words
+    assert page.heading == "Don’t want to sign? That’s your choice." and "go on" not in page.words
     done = page.form(f"{form}/revoke").submit(reason="I need more time.")
     assert done.heading == "You declined to sign this form" and "I need more time." in done.words
     assert "withdrawn" not in done.words

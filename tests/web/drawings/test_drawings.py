@@ -56,9 +56,7 @@ def texts(root: ElementTree.Element) -> list[str]:
 
 def test_the_chart_names_the_leading_follicle_of_each_ovary_and_the_last_values() -> None:
     root = drawn(monitoring_chart(CYCLE))
-    assert {"Left 15", "Right 17.5", "3910", "8.4", "17 mm and more", "Oestradiol, pmol/L"} <= set(
-        texts(root)
-    )
+    assert {"Left 15", "Right 17.5", "3910", "8.4", "17 mm or more", "Oestradiol, pmol/L"} <= set(texts(root))
 
 
 @pytest.mark.parametrize("rtl", [False, True])
