@@ -22,7 +22,7 @@ from portal.services.protocols import ProtocolType
 from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.explanations import is_staff
-from portal.web.said import said
+from portal.web.said import foreign, said
 
 
 def spaced(text: str) -> str:
@@ -110,6 +110,11 @@ def visit_name(kind: str) -> str:
 def visit_kind(kind: str) -> Markup | str:
     """Return what an appointment is for as HTML: the clinic's own words marked with their language."""
     return kind if kind in _visit_names().values() else said(kind)
+
+
+def event_title(title: str) -> Markup | str:
+    """Return an event's title as HTML; if that is in another language, in the reader's where it is a known kind of visit."""
+    return visit_kind(visit_name(title)) if foreign(title) else title
 
 
 @for_each_language
@@ -419,6 +424,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "role_purpose": role_purpose,
     "route": route_name,
     "visit_kind": visit_kind,
+    "event_title": event_title,
     "spaced": spaced,
 }
 """The same for templates, by the names of their filters."""

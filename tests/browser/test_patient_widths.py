@@ -77,8 +77,14 @@ def test_the_last_third_of_a_wide_window_is_used_and_tabs_stay_where_they_are(vi
             tops.add(page.locator(".tabs").bounding_box()["y"])  # pyright: ignore[reportOptionalSubscript]
     assert not empty
     assert len(tops) == 1, tops
+    page.set_viewport_size({"width": 844, "height": 390})
+    page.goto(f"{home.origin}/notifications/settings", wait_until="domcontentloaded")
+    assert not page.evaluate(_STAYS_IN_SIGHT), "a phone on its side is too low for bars"
 
 
+_STAYS_IN_SIGHT = """() => [...document.querySelectorAll("body *")]
+  .filter((one) => ["fixed", "sticky"].includes(getComputedStyle(one).position) && one.offsetWidth > innerWidth / 2 && one.checkVisibility())
+  .map((one) => one.className)"""
 _WORDS_IN_THE_LAST_THIRD = """() => {
   const main = document.querySelector("main"), box = main.getBoundingClientRect(), third = box.left + box.width * 2 / 3;
   const words = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
