@@ -19,19 +19,19 @@ _ARABIC = re.compile(r"[\u0600-\u06ff]")
 
 
 def init_app(app: Flask) -> None:
-    """Register the filter for templates."""
-    cast("Any", app.jinja_env).filters["said"] = said
+    """Register the filters for templates."""
+    cast("Any", app.jinja_env).filters.update(said=said, foreign=foreign)
 
 
-def said(text: str | None, spoken: str | None = None) -> Markup | str:
+def said(text: str | None, spoken: str | None = None, html: Markup | None = None) -> Markup | str:
     """The text as HTML, marked with its language (`spoken`, if it is known) if that isn't the page's; empty for none.
 
-    What is HTML already is the portal's own.
+    `html` is what was made of it. A text that is HTML already is the portal's own.
     """
     if not text or isinstance(text, Markup):
         return text or ""
     other = foreign(text, spoken)
-    return Markup('<span lang="{}" dir="auto">{}</span>').format(other, text) if other else text
+    return Markup('<span lang="{}" dir="auto">{}</span>').format(other, html or text) if other else html or text
 
 
 def foreign(text: str, spoken: str | None = None) -> str | None:

@@ -33,7 +33,7 @@ from portal.web.pages import Page
 class Tab:
     """A part of the episode, with its own address; `is_tab` if it stands in the row of tabs.
 
-    The others are named in the first page: always, or if there is something in them.
+    The others are named in the first page: always, or if there is something in them. The team has a card of its own there.
     """
 
     name: str
@@ -232,7 +232,7 @@ def _tabs(view: EpisodeView, current: str) -> list[Tab]:
             counts.get(name, 0),
             is_tab=not is_patient
             or (name in _PATIENTS_TABS and (name != "embryos" or bool(episode.embryos))),
-            is_always=name not in _COUNTED,
+            is_always=name not in _COUNTED and not (name == "team" and episode.care_team),
         )
         for name, label in _tab_names()
         if not is_off(f"episodes.{name}")

@@ -19,7 +19,7 @@ from tests.support.signing import (
 def test_withdrawing_shows_consequences_and_needs_no_reason(amelia: Any, daniel: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
-    assert "What happens if you do this" in page.words and "You needn’t give a reason" in page.words
+    assert "What happens if you do this" in page.words and "You don’t have to give a reason" in page.words
     assert "may not go on" not in page.words, "it isn't in force yet"
     done = page.form(f"{form}/revoke").submit(reason="  ")
     assert done.heading == "This consent is withdrawn" and done.path == f"{form}/revoke"
@@ -46,7 +46,7 @@ def test_a_patient_who_withdraws_is_told_to_call_first_and_whom(
 def test_only_its_writer_and_staff_read_why(amelia: Any, daniel: Any, nora: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
-    assert "Others who sign the form don’t see it here" in page.words
+    assert "others who sign the form don’t see it here" in page.words
     page.form(f"{form}/revoke").submit(reason="We have separated.")
     for visitor in (amelia, nora):
         for where in (form, f"{form}/revoke"):

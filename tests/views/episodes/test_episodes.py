@@ -133,7 +133,7 @@ def test_a_patients_only_treatment_is_opened_and_the_first_page_leads_to_all_of_
     page = amelia.get("/episodes")
     assert page.heading == "IVF with stimulation" and not page.select(".back")
     rest = [link["href"] for link in page.select("nav.card .link-row")]
-    assert rest == [AMELIA + one for one in ("/timeline", "/documents", "/consents", "/team")]
+    assert rest == [AMELIA + one for one in ("/timeline", "/documents", "/consents")]
 
 
 def test_an_ended_treatment_begins_with_its_summary(grace: Any) -> None:
