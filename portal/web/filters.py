@@ -233,7 +233,8 @@ def _calendar() -> tuple[date, Locale]:
 
 @lru_cache(maxsize=2048)
 def _day(plain: date, is_near: bool, locale: Locale) -> str:
-    return format_skeleton("MMMEd" if is_near else "yMMMEd", _noon(plain), locale=locale)
+    written = format_skeleton("MMMEd" if is_near else "yMMMEd", _noon(plain), locale=locale)
+    return written.replace(",", "") if locale.language == "en" else written  # alike with and without the year
 
 
 @lru_cache(maxsize=512)

@@ -64,7 +64,7 @@ def test_another_clinics_episode_is_not_found(portal: PortalThread) -> None:
 
 def test_the_timeline_shows_today_between_past_and_future_events(amelia: Any) -> None:
     states = [event["data-state"] for event in amelia.get(AMELIA).select(".timeline > .event")]
-    assert states == ["past", "past", "today", "next", "next", "next"]
+    assert states == ["past", "past", "today", "next", "next"]
     assert "Stimulation · Day 8" in amelia.get(AMELIA).words
 
 
