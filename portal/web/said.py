@@ -31,7 +31,9 @@ def said(text: str | None, spoken: str | None = None, html: Markup | None = None
     if not text or isinstance(text, Markup):
         return text or ""
     other = foreign(text, spoken)
-    return Markup('<span lang="{}" dir="auto">{}</span>').format(other, html or text) if other else html or text
+    return (
+        Markup('<span lang="{}" dir="auto">{}</span>').format(other, html or text) if other else html or text
+    )
 
 
 def foreign(text: str, spoken: str | None = None) -> str | None:
