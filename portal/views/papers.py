@@ -26,6 +26,7 @@ from portal.web.filters import now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page
+from portal.web.said import said
 from portal.web.seen_plans import last_change
 
 bp = Blueprint("papers", __name__, url_prefix="/papers")
@@ -80,9 +81,9 @@ def index(care: Care, person: Person) -> Response:
 def _of_form(form: ConsentForm, person: Person) -> Paper:
     signature = form.signature_of(person.sub)
     return Paper(
-        title=form.title,
+        title=said(form.title, form.language),
         kind=_("Signed form") if form.is_signed else _("Signed form (%(state)s)", state=state_word(form)),
-        sender=g.tenant.name,
+        sender=said(g.tenant.name),
         at=signature.signed_at if signature else None,
         href=url_for("consents.receipt", consent_id=form.id),
         download=url_for("consents.pdf.receipt", consent_id=form.id),
@@ -108,7 +109,7 @@ def _files_of(talk: Conversation) -> Iterable[Paper]:
             file.media_type,
             size=file.size,
             kind=_("With a message"),
-            sender=message.sender_name or g.tenant.name,
+            sender=message.sender_name or said(g.tenant.name),
             at=message.sent_at,
         )
         for message in _attached(talk)

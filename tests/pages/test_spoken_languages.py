@@ -23,7 +23,7 @@ _CODES = r"(?:embryoCode|grade|mrn|number|version|chromosome|sms|city|line\d|amr
 _ALIKE = "PDF|PGT-A|English|Español"
 _UNKNOWN = r"(?:Type|Route|role|sex) \d+"
 """Values of a choice that neither the portal nor its test knows."""
-_READ_ALIKE = re.compile(f"{_NAMES}|(?<=: )drug \\d+|{_ALIKE}|{_UNKNOWN}|{_CODES}")
+_READ_ALIKE = re.compile(f"{_NAMES}|(?<=: )drug \\d+|(?<=إلى )Riverside|{_ALIKE}|{_UNKNOWN}|{_CODES}")
 """Names of people, of medicines within a sentence, and codes, addresses and numbers, which are read alike in every language."""
 _WITHOUT_MARKUP = ["script", "style", "desc", "title", "caption", "option", "code"]
 _HERS = [

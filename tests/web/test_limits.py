@@ -170,10 +170,8 @@ def test_calendar_files_are_limited_per_person_like_files(strict: PortalThread) 
 
 
 def _a_file(visitor: Visitor) -> str:
-    documents = [
-        path for path in _paths(visitor.get("/episodes"), "/episodes/") if path.endswith("/documents")
-    ]
-    return _paths(visitor.get(documents[0]), "/files/")[0].removesuffix("/preview")
+    episode = "/".join(_paths(visitor.get("/episodes"), "/episodes/")[0].split("/")[:3])
+    return _paths(visitor.get(f"{episode}/documents"), "/files/")[0].removesuffix("/preview")
 
 
 def _paths(page: Page, begin: str) -> list[str]:
