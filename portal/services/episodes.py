@@ -258,7 +258,9 @@ class Episode(Timed, frozen=True, kw_only=True):
     appointments: Annotated[tuple[Appointment, ...], "appointments"] = ()
     care_team: Annotated[tuple[CareTeamMember, ...], "care team"] = ()
     documents: Annotated[Documents, "folders and files"] = Documents()
-    conversation_ids: tuple[Id, ...] = ()
+    conversation_ids: Annotated[
+        tuple[Id, ...], "whether a patient’s list of conversations is whole, for staff"
+    ] = ()
     alerts: Annotated[tuple[Alert, ...], "warnings; without it, none are shown"] = ()
 
     @property

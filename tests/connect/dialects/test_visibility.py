@@ -9,7 +9,8 @@ from tests.support.allowed_members import PATIENTS, STAFF, members
 SHOWN_TO_PATIENTS_OTHERWISE = {
     "Directory.concurrencyStamp",  # a stamp reveals nothing
     "Protocol.concurrencyStamp",
-    "PgtResult.embryoCode",  # patients see it on the embryo
+    "PgtBrief.embryoCode",  # patients see it on the embryo
+    "PgtResult.embryoCode",
 }
 
 
