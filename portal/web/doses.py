@@ -26,8 +26,8 @@ from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
 from portal.web.said import said
 
-_UNITS = ("iu", "i.u.", "ui", "u", "unit", "units")
-_MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms")
+_UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وحدة", "وحدات")
+_MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +167,12 @@ def amount(medication: Medication, *, is_plain: bool) -> str:
     if is_plain and folded in _MICROGRAMS:
         return ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written)
     return f"{written} {unit}".strip()
+
+
+def is_same_unit(one: str, other: str) -> bool:
+    """Return whether two spellings mean one unit: `IU` and `units`."""
+    folded = one.strip().casefold(), other.strip().casefold()
+    return folded[0] == folded[1] or any(set(folded) <= set(alike) for alike in (_UNITS, _MICROGRAMS))
 
 
 def dose_number(value: float) -> str:

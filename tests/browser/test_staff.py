@@ -299,16 +299,35 @@ def test_a_pressed_tab_or_link_reacts_at_once(nora: Page, stack: PortalThread) -
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
 
 
-def test_five_medicines_and_their_schedule_fit_in_one_window(nora: Page, stack: PortalThread) -> None:
+def test_a_new_dose_is_five_clicks_from_the_patient_and_shown_by_day(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, f"/episodes/{EPISODE}")
+    nora.get_by_role("link", name="Medicines", exact=True).click()
+    nora.get_by_role("link", name="Change the plan").click()
+    rows = nora.locator(".plan-row:not([data-short])")
+    expect(rows).to_have_count(5)
+    nora.get_by_role("button", name=re.compile("^New dose from")).first.click()
+    expect(nora.locator("#medication-1-dose")).to_be_focused()
+    nora.keyboard.press("Control+A")
+    nora.keyboard.type("250")
+    nora.get_by_role("button", name="Look at the changes").last.click()
+    expect(nora.get_by_role("button", name="Save protocol")).to_be_visible()
+    changed = nora.locator(".day-grid td[data-changed]")
+    expect(changed.first).to_contain_text("250")
+    expect(changed.first).to_be_in_viewport(ratio=1)
+
+
+def test_five_medicines_and_their_days_have_the_whole_width(nora: Page, stack: PortalThread) -> None:
+    nora.set_viewport_size({"width": 1600, "height": 900})
     go(nora, stack, PROTOCOL)
     rows = nora.locator(".plan-row:not([data-short])")
     expect(rows).to_have_count(5)
-    assert nora.evaluate("document.documentElement.scrollHeight") <= 1780, (
-        "whose it is, the treatment's warnings and new doses have lines of their own"
+    grid = nora.locator(".day-grid")
+    assert grid.evaluate("(one) => one.scrollWidth <= one.clientWidth && one.clientHeight < 360"), "29 days"
+    sizes = grid.evaluate(
+        "(one) => [...one.querySelectorAll('td')].map((it) => parseFloat(getComputedStyle(it).fontSize))"
     )
-    for number in range(5):
-        nora.locator(f"#medication-{number}-dose").scroll_into_view_if_needed()
-        expect(nora.locator("#days svg")).to_be_in_viewport(ratio=1)
+    assert min(sizes) >= 14
+    expect(grid.locator("th[aria-current=date]")).to_contain_text("Today")
     nora.get_by_role("button", name="Add a medicine").click()
     expect(rows).to_have_count(6)
     expect(nora.locator("#medication-5-drug")).to_be_focused()

@@ -113,6 +113,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
     "/care-team": [("amelia", "/care-team", 2), ("nora", "/care-team", 1)],
     "/open": [("nora", "/open", 0)],
+    "/day-sheet": [("nora", "/day-sheet", 9)],
     "/find": [("nora", "/find", 0)],
     "/find/results": [("nora", "/find/results", 8)],
     "/protocols": [("victor", "/protocols", 1)],
@@ -128,6 +129,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/protocols/new": [
         ("victor", "/protocols/new", 1),
         ("victor", f"/protocols/new?copy={PROTOCOL[11:]}", 2),
+        ("victor", f"/protocols/new?episode={AMELIAS}", 2),
     ],
     "/protocols/new/back": [("victor", "/protocols/new/back", 0)],
     "/protocols/new/preview": [("victor", "/protocols/new/preview", 0)],

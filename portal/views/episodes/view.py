@@ -203,6 +203,11 @@ class EpisodeView:
         return plan is not None and not plan.is_ended and may_write(self.person)
 
     @property
+    def may_begin_plan(self) -> bool:
+        """Whether the reader may make a plan for this treatment: it runs, and has none that can be changed."""
+        return not self.episode.is_ended and not self.may_change_plan and may_write(self.person)
+
+    @property
     def is_followed(self) -> bool:
         """Whether the plan is followed, so that its days are calendar dates."""
         return self.standing is Standing.FOLLOWED

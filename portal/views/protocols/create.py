@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
-from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
@@ -29,13 +28,13 @@ from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.consents.draft import episode_id_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, collection_of, stops, triggers_told, unanswered
-from portal.views.protocols.view import drawing
 from portal.web import audit, unsent
 from portal.web.act_once import Done, Reopened, Unconfirmed
 from portal.web.guard import signed_in
@@ -88,7 +87,7 @@ class PreviewPage(Page, template="protocols/preview.html", about="new_protocol",
     draft: ProtocolDraft
     type_word: str
     physician: str
-    grid: Markup | None
+    grid: DayGrid | None
     operation: Operation
     triggers: list[str]
     stops: list[Stop]
@@ -179,7 +178,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status
             draft=draft.content.draft(),
             type_word=treatment_name(plan.type, plain=False),
             physician=physicians.get(plan.physician_id, ""),
-            grid=drawing(*plan.drawn(), begins=plan.begins),
+            grid=DayGrid.of(plan),
             operation=draft.operation,
             triggers=triggers_told(plan, draft.content.collection),
             stops=asked,

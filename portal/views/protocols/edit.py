@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
-from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
@@ -15,13 +14,15 @@ from portal.services.client import Care
 from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.state.session_records import Person
 from portal.views.protocols.changes import Change, changes
+from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import DoseChange, dose_changes, history_faults, with_new_dose
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
-from portal.views.protocols.view import Whose, drawing, read_whose
+from portal.views.protocols.told_doses import ToldDoses, read_told_doses
+from portal.views.protocols.view import Whose, read_whose
 from portal.web import audit, unsent
 from portal.web.editing import Editing, Filled, Saved, save_edit
 from portal.web.fields import EditForm
@@ -44,7 +45,9 @@ _AFTER_FORM = ("choose", "back", "save")
 
 
 class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
-    """The changes to review; `doses` are those of single days, `stops` the questions to answer, `carried` hidden fields."""
+    """The changes to review; `doses` are those of single days, `told` what messages say of them,
+    `stops` the questions to answer, `carried` hidden fields.
+    """
 
     protocol: Protocol
     whose: Whose
@@ -52,7 +55,8 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
     doses: list[DoseChange]
     triggers: list[str]
     stops: list[Stop]
-    grid: Markup | None
+    grid: DayGrid | None
+    told: ToldDoses | None
     carried: list[tuple[str, str]]
 
 
@@ -176,7 +180,7 @@ def _not_saved(
             raise error
     asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
     if asked and faults.keys() <= {one.name for one in asked}:
-        return _show_review(protocol, plan, whose, physicians, asked, status=422)
+        return _show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
     return form_page(
         care, plan, protocol, opened=opened, faults=faults, note=filled.note, status=filled.status
@@ -200,10 +204,11 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
-    return _show_review(protocol, plan, whose, physicians, stops(now, plan, whose.collection))
+    return _show_review(care, protocol, plan, whose, physicians, stops(now, plan, whose.collection))
 
 
 def _show_review(
+    care: Care,
     protocol: Protocol,
     plan: Plan,
     whose: Whose,
@@ -220,10 +225,15 @@ def _show_review(
         doses=dose_changes(now, plan),
         triggers=triggers_told(plan, whose.collection),
         stops=asked,
-        grid=drawing(*plan.drawn(), begins=plan.begins),
+        grid=DayGrid.of(plan, now),
+        told=read_told_doses(care, protocol.patient_id, _name(protocol, whose), before=now, after=plan),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
     )
     return render(page, status=status)
+
+
+def _name(protocol: Protocol, whose: Whose) -> str:
+    return whose.patient.full_name if whose.patient else protocol.patient_name or ""
 
 
 def _compare(protocol: Protocol, comparison: Comparison) -> Response:

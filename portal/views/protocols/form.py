@@ -9,7 +9,6 @@ from datetime import date
 
 import msgspec
 from flask import Response, g
-from markupsafe import Markup
 
 from portal.config.protocol_choices import ProtocolChoices
 from portal.i18n.gettext import _
@@ -17,12 +16,15 @@ from portal.parse import whole_number
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import attempt, known
+from portal.services.patient_ref import PatientRef
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Protocol, ProtocolType
+from portal.views.consents.draft import episode_id_of
+from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.history import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
-from portal.views.protocols.view import Whose, drawing, read_whose
+from portal.views.protocols.view import Whose, read_whose
 from portal.web.forms import Choices, Values
 from portal.web.htmx import render
 from portal.web.labels import treatment_name
@@ -38,27 +40,15 @@ _REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})"
 
 @dataclass(frozen=True, slots=True)
 class PlanDays:
-    """The days of a form's rows: as a chart, and the dates of typed days by field id."""
+    """The days of a form's rows: as a grid, and the dates of typed days by field id."""
 
-    grid: Markup | None
+    grid: DayGrid | None
     dates: dict[str, date]
-    rows: list[tuple[str, str, str | None]]
-    """A medicine or check, and the field ids of its first and last day."""
 
     @classmethod
     def of(cls, plan: Plan) -> PlanDays:
         """The days of the rows typed so far; incomplete ones are left out."""
-        dates = plan.dates()
-        rows = [
-            *(
-                (row.drug, f"medication-{n}-start_day", f"medication-{n}-end_day")
-                for n, row in enumerate(plan.medications)
-            ),
-            *((row.kind, f"check-{n}-day", None) for n, row in enumerate(plan.checks)),
-        ]
-        return cls(
-            drawing(*plan.drawn(), begins=plan.begins), dates, [row for row in rows if row[1] in dates]
-        )
+        return cls(DayGrid.of(plan), plan.dates())
 
 
 class EditPage(Page, template="protocols/edit.html", about="protocol", is_pinned=True):
@@ -84,6 +74,14 @@ class EditPage(Page, template="protocols/edit.html", about="protocol", is_pinned
     physicians_hint: str | None
     columns: dict[str, str]
     choices: ProtocolChoices
+
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """Whose plan it is; of a new one, the patient of the treatment that is named, if any."""
+        if self.protocol:
+            return self.protocol.patient_ref
+        named = episode_id_of(self.plan.episode) if self.plan.episode else None
+        return PatientRef(None, episode_id=named) if named else None
 
 
 class DaysPage(Page, template="protocols/days.html"):

@@ -145,7 +145,7 @@ def test_the_schedule_preview_makes_no_api_call(nora, monkeypatch):
     monkeypatch.setattr(edit, "get_protocol", no_call)
     monkeypatch.setattr(form, "list_physicians", no_call)
     part = nora.fragment("/protocols/days", "days", data=fields)
-    assert part.select("#days svg .chart-bar")
+    assert part.select("#days td[data-dose]")
     assert part.soup.select_one("time[data-date-of=medication-0-start_day]").get_text() == on_day(6)
     assert nora.post("/protocols/days", fields).heading == "The days of these rows"
     half = nora.fragment("/protocols/days", "days", data=fields | row(0, dose="", start_day="x"))
@@ -184,7 +184,10 @@ def test_errors_are_listed_by_row_with_links(nora):
 
 
 def test_a_new_protocol_for_a_treatment_belongs_to_its_patient(nora, portal):
-    page = press(nora.get(f"/protocols/new?episode={EPISODE}&copy={AMELIAS}"), "review", name="Copied plan")
+    form = nora.get(f"/protocols/new?episode={EPISODE}&copy={AMELIAS}")
+    assert "RF-10482" in form.select_one(".page-patient[data-pinned]").get_text()
+    assert form.select_one("#episode")["type"] == "hidden"
+    page = press(form, "review", name="Copied plan")
     assert "Amelia" in page.words
     made = page.form("/protocols/new/create").submit()
     assert "Cetrorelix" in made.words

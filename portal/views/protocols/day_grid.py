@@ -1,0 +1,115 @@
+"""The doses of a plan by medicine and day, as a table; of a changed plan, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+
+from babel.dates import format_date
+
+from portal.dates import days_after
+from portal.services.rules.doses import courses, doses_of_day, horizon
+from portal.views.protocols.plan import Plan
+from portal.web.doses import dose_number
+from portal.web.filters import date_locale, today
+
+_MOST_DAYS = 92
+_DAYS_BEFORE = 3
+"""How many days before the first change, or before today, are shown with a changed plan."""
+
+_ByDay = dict[tuple[str, str], dict[int, tuple[str, ...]]]
+"""The doses by medicine and unit, then by day."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridDay:
+    """A day of the plan, with its date if day 1 has one; `month` is named on the first day and on each first of a month."""
+
+    number: int
+    on: date | None
+    month: str
+    is_today: bool
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The doses of one medicine on a day, one for each hour; `before` is None if they stay as they were."""
+
+    doses: tuple[str, ...]
+    before: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayGrid:
+    """The days, and by medicine (name and unit) a cell for each; `is_cut` if the plan goes on after the last day."""
+
+    days: list[GridDay]
+    rows: list[tuple[str, str, list[Cell]]]
+    is_cut: bool
+
+    @classmethod
+    def of(cls, plan: Plan, before: Plan | None = None) -> DayGrid | None:
+        """The grid of the rows that are complete enough; None without any."""
+        now, was = _doses(plan), _doses(before) if before else {}
+        moved = (before.begins - plan.begins).days if before and before.begins and plan.begins else 0
+        was = {name: {day + moved: doses for day, doses in of.items()} for name, of in was.items()}
+        days = set(chain.from_iterable((*now.values(), *was.values())))
+        if not days:
+            return None
+        first, last = min(days), max(days)
+        if before:
+            first = min(max(first, _first_change(plan, now, was) - _DAYS_BEFORE), last)
+        shown = range(first, min(last, first + _MOST_DAYS - 1) + 1)
+        rows = [
+            (*name, [_cell(now.get(name, {}), was.get(name, {}) if before else None, day) for day in shown])
+            for name in dict.fromkeys((*now, *was))
+        ]
+        return cls([_day(plan, day, is_first=day == first) for day in shown], rows, last > shown[-1])
+
+
+def _first_change(plan: Plan, now: _ByDay, was: _ByDay) -> int:
+    """The first day that differs, or today if that comes before."""
+    differ = [
+        day
+        for name in now.keys() | was.keys()
+        for day in now.get(name, {}).keys() | was.get(name, {}).keys()
+        if now.get(name, {}).get(day) != was.get(name, {}).get(day)
+    ]
+    on = [(today() - plan.begins).days + 1] if plan.begins else []
+    return min((*differ, *on), default=0)
+
+
+def _cell(now: dict[int, tuple[str, ...]], was: dict[int, tuple[str, ...]] | None, day: int) -> Cell:
+    doses = now.get(day, ())
+    earlier = doses if was is None else was.get(day, ())
+    return Cell(doses, None if earlier == doses else earlier)
+
+
+def _day(plan: Plan, day: int, *, is_first: bool) -> GridDay:
+    on = days_after(plan.begins, day - 1) if plan.begins else None
+    checks = tuple(row.kind for row in plan.checks if row.day == str(day) and row.kind)
+    month = format_date(on, "MMM", locale=date_locale()) if on and (is_first or on.day == 1) else ""
+    return GridDay(day, on, month, on == today(), checks)
+
+
+def _doses(plan: Plan) -> _ByDay:
+    rows, _checks = plan.drawn()
+    of = courses(rows)
+    until = horizon(of, None)
+    found: _ByDay = {}
+    for name in dict.fromkeys((row.drug, row.unit) for row in rows):
+        mine = [one for one in of if (one.medication.drug, one.medication.unit) == name]
+        found[name] = {day: doses for day in _days(min(one.first for one in mine), until)
+                       if (doses := tuple(_amount(one.medication.dose) for one in doses_of_day(mine, day)))}  # fmt: skip
+    return found
+
+
+def _days(first: int, until: int) -> Iterable[int]:
+    return range(first - 1, until + 1)
+
+
+def _amount(dose: float | None) -> str:
+    return "?" if dose is None else dose_number(dose)

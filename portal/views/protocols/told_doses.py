@@ -1,0 +1,154 @@
+"""Doses that messages with the patient tell and that a changed plan no longer gives: somebody may still go by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from portal.services.client import Care
+from portal.services.conversations import Conversation, MessageSide, list_conversations
+from portal.services.gather import attempt, known
+from portal.services.protocols import Medication
+from portal.services.rules.doses import courses, horizon
+from portal.services.rules.medicine_names import speaks_of
+from portal.views.protocols.plan import Plan
+from portal.web.doses import dose_number, is_same_unit
+from portal.web.filters import in_a_row, now
+from portal.web.plain_text import plain_text
+
+DAYS = 7
+"""How many days back messages are read."""
+_CONVERSATIONS = 20
+_SMALLEST_BARE = 25
+_AMOUNT = re.compile(r"(?<![\d.,:/])(\d{1,6}(?:[.,]\d{1,3})?)(?![\d:/])\s*([^\W\d_]+)?")
+_SENTENCE = re.compile(r"(?<=[.!?؟])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToldDose:
+    """A sentence of a message that tells another dose of a changed medicine than the plan will give."""
+
+    conversation_id: str
+    by_clinic: bool
+    sent_at: datetime
+    sentence: str
+    drug: str
+    planned: str
+    """`250 IU`; empty if no more is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldDoses:
+    """What was found, in how many messages; None read if they couldn't be, `is_whole` if none of those days was left out."""
+
+    found: list[ToldDose]
+    read: int | None
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A medicine whose doses change: those that it had and has from the first day that differs."""
+
+    drug: str
+    unit: str
+    was: frozenset[float]
+    planned: frozenset[float]
+
+    @property
+    def planned_words(self) -> str:
+        """The doses with their unit; empty without any."""
+        doses = in_a_row(dose_number(one) for one in sorted(self.planned))
+        return f"{doses} {self.unit}".strip() if doses else ""
+
+
+def read_told_doses(
+    care: Care, patient_id: str | None, name: str, *, before: Plan, after: Plan
+) -> ToldDoses | None:
+    """Read the patient's conversations in one call, if doses change; None if none do, or the plan is nobody's."""
+    changed = _changes(before, after)
+    if not changed or not patient_id:
+        return None
+    page = known(
+        attempt(
+            lambda: list_conversations(care, limit=_CONVERSATIONS, text=name or None, include_archived=True)
+        )
+    )
+    if page is None:
+        return ToldDoses([], None, is_whole=False)
+    drugs = {(row.drug, row.unit) for row in (*before.medications, *after.medications)}
+    mine = [one for one in page.items if one.patient_id == patient_id]
+    since = now() - timedelta(days=DAYS)
+    recent = [
+        (talk, message.side, message.sent_at, message.body)
+        for talk in mine
+        for message in talk.in_order
+        if message.sent_at and message.sent_at >= since
+    ]
+    found = [
+        ToldDose(talk.id, side is not MessageSide.INBOUND, at, sentence, one.drug, one.planned_words)
+        for talk, side, at, body in sorted(recent, key=lambda each: each[2], reverse=True)
+        for sentence, one in _contradictions(plain_text(body), changed, drugs)
+    ]
+    is_whole = page.received >= page.total and page.is_counted and not page.unreadable
+    return ToldDoses(found, len(recent), is_whole=is_whole and all(_is_complete(one, since) for one in mine))
+
+
+def _is_complete(talk: Conversation, since: datetime) -> bool:
+    """Whether all of its messages since then came: an answer has the newest 50."""
+    first = talk.in_order[0].sent_at if talk.messages else None
+    return len(talk.messages) < 50 or (first is not None and first < since)
+
+
+def _changes(before: Plan, after: Plan) -> list[_Changed]:
+    was, is_now = _values(before), _values(after)
+    found: list[_Changed] = []
+    for name in dict.fromkeys((*was, *is_now)):
+        old, new = was.get(name, {}), is_now.get(name, {})
+        differ = [day for day in old.keys() | new.keys() if old.get(day) != new.get(day)]
+        if differ:
+            gone = frozenset(_from(old, min(differ))) - frozenset(_from(new, min(differ)))
+            found.append(_Changed(*name, gone, frozenset(_from(new, min(differ)))))
+    return found
+
+
+def _values(plan: Plan) -> dict[tuple[str, str], dict[int, set[float]]]:
+    """The doses by medicine and unit, then by day."""
+    rows = [row.medication() for row in plan.medications]
+    of = courses(rows)
+    until = horizon(of, None)
+    found: dict[tuple[str, str], dict[int, set[float]]] = {}
+    for course in of:
+        row: Medication = course.medication
+        for day in course.days(until) if row.dose is not None else ():
+            found.setdefault((row.drug, row.unit), {}).setdefault(day, set()).add(row.dose or 0)
+    return found
+
+
+def _from(by_day: dict[int, set[float]], first: int) -> Iterable[float]:
+    return (value for day, values in by_day.items() if day >= first for value in values)
+
+
+def _contradictions(
+    text: str, changed: Sequence[_Changed], drugs: Iterable[tuple[str, str]]
+) -> Iterable[tuple[str, _Changed]]:
+    for sentence in filter(None, map(str.strip, _SENTENCE.split(text))):
+        for one in changed:
+            others = [drug for drug, unit in drugs if drug != one.drug and is_same_unit(unit, one.unit)]
+            if speaks_of(sentence, others) and not speaks_of(sentence, [one.drug]):
+                continue
+            if any(_tells_another(value, unit, one) for value, unit in _AMOUNT.findall(sentence)):
+                yield sentence, one
+
+
+def _tells_another(text: str, unit: str, one: _Changed) -> bool:
+    """Whether it is an amount in the medicine's unit that isn't planned; a bare number only if it was planned before."""
+    value = float(text.replace(",", "."))
+    if value in one.planned:
+        return False
+    if unit and is_same_unit(unit, one.unit):
+        return True
+    is_dose_like = value >= _SMALLEST_BARE or not value.is_integer()
+    return is_dose_like and value in one.was
