@@ -55,6 +55,7 @@ class KnownPerson(msgspec.Struct, frozen=True, array_like=True):
     is_ended: bool
     embryos: tuple[KnownEmbryo, ...]
     read_at: float
+    language: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -143,6 +144,7 @@ def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> K
         is_ended=episode.is_ended,
         embryos=tuple(KnownEmbryo(one.id, one.embryo_code, _place(one.location)) for one in embryos),
         read_at=at,
+        language=patient.language or "",
     )
 
 

@@ -12,8 +12,10 @@ from urllib.parse import quote, urlencode
 
 from flask import Blueprint, g
 
+from portal.config.tenants import LANGUAGES
 from portal.context import context
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, catalogue_of
+from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer, SignerRole
 from portal.services.conversations import Conversation, ReplyAddress, list_conversations
@@ -37,7 +39,7 @@ _MOST_TALKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Somebody whose signature is missing; `number` and `email` are empty where they aren't known.
+    """Somebody whose signature is missing; `number`, `email` and `language` are empty where they aren't known.
 
     `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
     """
@@ -48,6 +50,7 @@ class Awaited:
     number: str = ""
     email: str = ""
     lacks: str = ""
+    language: str = ""
 
 
 @bp.app_template_filter("why_unreachable")
@@ -62,19 +65,30 @@ def why_unreachable(one: Awaited) -> str:
 
 @bp.app_template_filter("neutral_mail")
 def neutral_mail(one: Awaited) -> str:
-    """A `mailto:` address (RFC 6068) whose text doesn't say what it is about, for other people may read it."""
-    contact = g.tenant.contact
-    call = (
-        _("If you have a question, call us on %(number)s.", number=telephone(contact.telephone))
-        if contact
-        else ""
+    """A `mailto:` address (RFC 6068) whose text doesn't say what it is about, for other people may read it.
+
+    It is in the language that the person's record names, or else in the reader's.
+    """
+    contact, words = g.tenant.contact, catalogue_of(_language_of(one))
+    call = words.gettext("If you have a question, call us on %(number)s.") if contact else ""
+    call = call % {"number": telephone(contact.telephone)} if contact else ""
+    text = words.gettext(
+        "Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look."
     )
-    text = _("Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look.")
     query = urlencode(
-        {"subject": _("Something waits for you"), "body": f"{text}\n\n{call}".strip().replace("\n", "\r\n")},
+        {
+            "subject": words.gettext("Something waits for you"),
+            "body": f"{text}\n\n{call}".strip().replace("\n", "\r\n"),
+        },
         quote_via=quote,
     )
     return f"mailto:{quote(one.email, safe='@')}?{query}"
+
+
+def _language_of(one: Awaited) -> str:
+    """The portal's language for somebody, of a tag such as `es-MX` (BCP 47)."""
+    spoken = one.language.replace("_", "-").partition("-")[0].casefold()
+    return spoken if spoken in LANGUAGES else language()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +112,7 @@ class Contacts:
         found: list[Awaited] = []
         for signer in form.missing_signers:
             is_outside = signer.role not in CLINIC_ROLES
-            number, email = self._of(form, signer) if is_outside else ("", "")
+            number, email, spoken = self._of(form, signer) if is_outside else ("", "", "")
             found.append(
                 Awaited(
                     name=signer.name or names_of((signer,)),
@@ -106,18 +120,21 @@ class Contacts:
                     has_account=signer not in accountless,
                     number=number,
                     email=email,
+                    language=spoken,
                     lacks=self._why_unknown(form) if is_outside and not (number or email) else "",
                 )
             )
         return tuple(found)
 
-    def _of(self, form: ConsentForm, signer: Signer) -> tuple[str, str]:
-        """Telephone and e-mail, empty where they aren't known."""
+    def _of(self, form: ConsentForm, signer: Signer) -> tuple[str, str, str]:
+        """Telephone, e-mail and language, empty where they aren't known."""
         known = self.people.get((form.episode_id or "", signer.person_id)) if signer.person_id else None
         if known:
-            return known.phone, known.email
+            return known.phone, known.email, known.language
         address = self.addresses.get(form.patient_id or "") if signer.role is SignerRole.PATIENT else None
-        return (address.sms or "", address.email or "") if address and form.episode_id is None else ("", "")
+        if address is None or form.episode_id is not None:
+            return "", "", ""
+        return address.sms or "", address.email or "", ""
 
     def _why_unknown(self, form: ConsentForm) -> str:
         if not self.is_asked:

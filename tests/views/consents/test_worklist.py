@@ -494,3 +494,22 @@ def test_declining_a_listed_form_leads_to_the_next(portal: PortalThread, victor:
     declined = declining.form(f"{form}/revoke").submit(reason="The plan has changed.")
     assert declined.url.endswith("/revoke?list=mine")
     assert declined.select(".next-form a[href*='list=mine&done=1']")
+
+
+@pytest.mark.parametrize(
+    ("spoken", "subject"),
+    [
+        ("ar-EG", "هناك ما ينتظرك"),
+        ("es", "Tiene algo pendiente"),
+        ("cy", "Something waits for you"),
+        ("", "Something waits for you"),
+    ],
+)
+def test_a_neutral_mail_is_in_the_language_of_the_record(
+    portal: PortalThread, spoken: str, subject: str
+) -> None:
+    somebody = contacts.Awaited(name="Ana Li", email="ana@example.org", language=spoken)
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        address = contacts.neutral_mail(somebody)
+    assert f"subject={subject}&" in unquote(address)
