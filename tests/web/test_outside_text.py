@@ -28,7 +28,7 @@ from portal.views import danger_words, find, notifications, open_by_id
 from portal.views.consents import draft, snapshot, worklist
 from portal.views.conversations import view
 from portal.views.storage import places
-from portal.web import calendar_file, file_names, filters, forms, labels, plain_text, record_links
+from portal.web import calendar_file, file_names, filters, forms, glossary, labels, plain_text, record_links
 
 ROOT = Path(portal.__file__).parent
 CLINIC = SimpleNamespace(hosts=frozenset({"clinic.example"}), country="GB")
@@ -68,6 +68,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "reply address": lambda text: view._reply(ReplyAddress(email=text, sms=text)),
     "e164": lambda text: telephone.e164(text, "GB"),
     "as_written": lambda text: telephone.as_written(text, "GB"),
+    "terms of the glossary": lambda text: glossary.terms_in([text]),
     "breakable": filters.breakable,
     "unbroken": filters.unbroken,
     "file_name": lambda text: file_names.disposition(text, "application/pdf", is_saved=True),
@@ -106,7 +107,19 @@ NOT_THE_PORTAL = {"careservice", "demo", "operate", "config"}
 """They serve no pages: another service, the demo, operators' commands, files that operators write."""
 
 MODULES = (
-    *(parse, folding, telephone, collation, plain_text, file_names, filters, forms, labels, calendar_file),
+    *(
+        parse,
+        folding,
+        telephone,
+        collation,
+        plain_text,
+        file_names,
+        filters,
+        forms,
+        labels,
+        calendar_file,
+        glossary,
+    ),
     *(
         danger_words,
         view,
