@@ -81,7 +81,7 @@ class Home(Seen):
     def treatment(self) -> Seen:
         """The only one that this person has."""
         self.section("Treatment")
-        expect(self.page).to_have_title(re.compile("^Today"))
+        expect(self.page).to_have_title(re.compile("Today"))
         return Seen(self.page, self.origin)
 
     def consents(self) -> Consents:
