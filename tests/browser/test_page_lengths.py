@@ -17,7 +17,7 @@ from tests.support.stack import SECRETS, CareService, PortalThread, plan
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 _HEIGHT = "() => document.documentElement.scrollHeight"
-_TREATMENT = 1560
+_TREATMENT = 1600
 """A treatment on a desktop: two doses, with the advice for a missed one open, a warning, and then day by day."""
 _OPEN, _CLOSED = 10, 20
 """Hours of the day: what is said about reaching the clinic is longer when it is closed."""

@@ -83,7 +83,7 @@ def test_the_last_third_of_a_wide_window_is_used_and_tabs_stay_where_they_are(vi
 
 
 _STAYS_IN_SIGHT = """() => [...document.querySelectorAll("body *")]
-  .filter((one) => ["fixed", "sticky"].includes(getComputedStyle(one).position) && one.offsetWidth > innerWidth / 2 && one.checkVisibility())
+  .filter((one) => ["fixed", "sticky"].includes(getComputedStyle(one).position) && one.offsetWidth > innerWidth / 2 && one.offsetHeight)
   .map((one) => one.className)"""
 _WORDS_IN_THE_LAST_THIRD = """() => {
   const main = document.querySelector("main"), box = main.getBoundingClientRect(), third = box.left + box.width * 2 / 3;
