@@ -12,6 +12,7 @@ from portal.views import (
     clinic_system,
     consents,
     conversations,
+    day_sheet,
     devices,
     directories,
     emr_endpoints,
@@ -72,5 +73,6 @@ def blueprints() -> list[Blueprint]:
         pgt_results.bp,
         patients.bp,
         cases.bp,
+        day_sheet.bp,
         relationships.bp,
     ]

@@ -26,7 +26,7 @@ from portal.services.listed import Listed
 from portal.services.notifications import Notification, Severity, list_notifications, unread_among
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
-from portal.views import help
+from portal.views import day_sheet, help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
@@ -325,6 +325,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
     regions: tuple[str, ...] = ("consents", "messages", "news")
     duties: tuple[Duty, ...] = ()
+    has_day_sheet: bool = False
     most: int = _MOST_AT_WORK
     """How many forms, messages and notifications its lists show."""
 
@@ -363,6 +364,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         waiting_rows=_waiting_rows(talks, person),
         regions=regions_of(person, talks),
         duties=duties_of(person, work, talks, noted),
+        has_day_sheet=bool(person.roles & day_sheet.ROLES),
         news=noted,
         opened=show_recent(_MOST_OPENED),
         first_steps=first_steps(person),

@@ -9,6 +9,7 @@ from flask import url_for
 from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.state.session_records import Person
+from portal.views import day_sheet
 from portal.views.consents.eligibility import may_create
 from portal.views.known_search import is_place
 from portal.views.protocols.labels import WRITERS
@@ -41,8 +42,11 @@ def matching_actions(person: Person, text: str) -> list[Action]:
     """Return those of which the text's words begin words, and the place in the store that it may be."""
     wanted = folded(text).split()
     sections = [Action(item.label, item.href, item.icon) for item in navigation(person)]
+    sheet = (
+        [Action(_("Day sheet"), url_for("day_sheet.show"), "print")] if person.roles & day_sheet.ROLES else []
+    )
     by_id = Action(_("Open by id"), url_for("open_by_id.show"), "open")
-    every = (*usual_actions(person), *sections, by_id)
+    every = (*usual_actions(person), *sections, *sheet, by_id)
     found = [one for one in every if _begins(folded(one.words).split(), wanted)]
     if is_place(text) and may(person, "embryo.edit") and endpoint_at("/storage"):
         words = _("Look for “%(place)s” in embryo storage", place=text)

@@ -223,6 +223,10 @@ STAFF: dict[str, str] = {
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
         "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"
     ),
+    "/day-sheet": (
+        "Appointment: kind location; ConsentForm: patientName title; Medication: drug instructions route unit; "
+        "patient: dateOfBirth firstName lastName mrn"
+    ),
     "/open": (
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
         "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"

@@ -49,6 +49,7 @@ EXPECTED = {
     "/consents/new": WRITERS,
     "/consents/new/bundle": WRITERS,
     "/protocols/new": {"nora", "victor"},
+    "/day-sheet": {"nora", "victor", "elif"},
     "/find": set(STAFF),
     "/open": set(STAFF),
     "/patients/{id}/edit": WRITERS,

@@ -1,0 +1,168 @@
+"""A day on one sheet of paper: the clinic's visits and procedures by hour, what is missing for them, and the doses of the day.
+
+No endpoint lists a day. Its treatments are those that active plans and forms needed soon name, and those opened before; the
+sheet says how many were read, and that others may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.modules import Module
+from portal.config.tenants import Side
+from portal.parse import calendar_date
+from portal.services.client import Care
+from portal.services.consents import OPEN_STATUSES, list_open_consents
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.decoding import Page as Answer
+from portal.services.episodes import Appointment, Episode
+from portal.services.gather import gather, known
+from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
+from portal.services.rules.doses import doses_on
+from portal.state.session_records import Person
+from portal.views.episodes.lookup import read_episodes, remembered
+from portal.web import audit, modules
+from portal.web.doses import DoseLine, PlanWords
+from portal.web.filters import today
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.pages import Page
+from portal.web.visit_times import place_day
+
+bp = Blueprint("day_sheet", __name__, url_prefix="/day-sheet")
+
+ROLES = {"nurse", "physician", "embryologist"}
+_MOST = 40
+"""How many treatments are read; those with doses or forms of the day come first."""
+_PLANS = 100
+_AHEAD = timedelta(days=14)
+"""How long before a procedure its form may lead to a treatment whose visits count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is."""
+
+    name: str
+    href: str
+    born: date | None = None
+    mrn: str = ""
+
+    @classmethod
+    def of(cls, episode: Episode) -> Who:
+        """The patient of a treatment."""
+        patient = episode.patient
+        href = url_for("episodes.show", episode_id=episode.id)
+        return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A visit of the day, or without `at` a procedure that forms are needed for; `missing` are titles of unsigned forms."""
+
+    who: Who
+    at: Appointment | None
+    missing: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetDose:
+    """A dose in the day's list."""
+
+    who: Who
+    line: DoseLine
+
+
+class DaySheetPage(Page, template="day_sheet.html"):
+    """The day; `left_out` are treatments that weren't read, `failed` lists that couldn't be; `doses` None without medicines."""
+
+    day: date
+    day_before: date
+    day_after: date
+    visits: list[Visit]
+    doses: list[SheetDose] | None
+    read: int
+    left_out: int
+    is_whole: bool
+
+
+@bp.get("")
+@signed_in(Side.STAFF, roles=ROLES)
+def show(care: Care, person: Person) -> Response:
+    """Show the sheet of today, or of the date in the query."""
+    day = calendar_date(request.args.get("day", "")) or today()
+    has_plans = Module.MEDICINES not in modules.off()
+    pending, partial, plans = gather(
+        lambda: list_open_consents(care, ConsentStatus.PENDING),
+        lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: _active_plans(care) if has_plans else None,
+    )
+    lists = [known(pending), known(partial)]
+    forms = [form for page in lists if page for form in page.items]
+    active = known(plans)
+    named = list(_named(forms, active.items if active else (), day))
+    found = read_episodes(care, named[:_MOST])
+    visits = sorted(_visits(found.episodes, forms, day), key=_moment)
+    doses = sorted(_doses(found.episodes, day), key=lambda one: (one.line.time, one.who.name.casefold()))
+    shown = {one.who.href for one in (*visits, *doses)}
+    audit.shown("episode.list", "episode", [one.id for one in found.episodes if Who.of(one).href in shown])
+    audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
+    audit.shown("protocol.list", "protocol", [])
+    page = DaySheetPage(
+        day=day,
+        day_before=day - timedelta(days=1),
+        day_after=day + timedelta(days=1),
+        visits=visits,
+        doses=doses if has_plans else None,
+        read=len(found.episodes),
+        left_out=len(named) - len(found.episodes) - len(found.absent),
+        is_whole=all(page and page.listed.is_whole for page in (*lists, *([active] if has_plans else []))),
+    )
+    return render(page)
+
+
+def _active_plans(care: Care) -> Answer[Protocol]:
+    return list_protocols(care, limit=_PLANS, sorting="startDate desc", status=ProtocolStatus.ACTIVE)
+
+
+def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date) -> Iterable[str]:
+    """The ids of the treatments that the day may be about: of the day itself first, then of those soon, then others."""
+    by_plan = [plan.episode_id for plan in plans if doses_on(plan, None, day)]
+    of_day = [form.episode_id for form in forms if form.procedure_date == day]
+    soon = [
+        form.episode_id for form in forms if form.procedure_date and day < form.procedure_date <= day + _AHEAD
+    ]
+    return dict.fromkeys(id_ for id_ in (*of_day, *by_plan, *soon, *remembered()) if id_)
+
+
+def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date) -> Iterable[Visit]:
+    """The visits of the day, and the procedures that forms are needed for without a visit."""
+    procedures: dict[str, list[ConsentForm]] = {}
+    for form in forms:
+        if form.procedure_date == day:
+            procedures.setdefault(form.episode_id or form.patient_id or form.id, []).append(form)
+    for episode in episodes:
+        missing = [one.title for one in episode.consent_forms if one.status in OPEN_STATUSES]
+        visits = [one for one in episode.appointments if not one.is_cancelled and place_day(one) == day]
+        if not visits and episode.id in procedures:
+            yield Visit(Who.of(episode), None, missing)
+        yield from (Visit(Who.of(episode), one, missing) for one in visits)
+        procedures.pop(episode.id, None)
+    for needed in procedures.values():
+        who = Who(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
+        yield Visit(who, None, [form.title for form in needed])
+
+
+def _doses(episodes: Iterable[Episode], day: date) -> Iterable[SheetDose]:
+    for episode in episodes:
+        words = PlanWords(episode.protocol, is_plain=False)
+        for dose in doses_on(episode.protocol, episode, day):
+            yield SheetDose(Who.of(episode), words.line(dose))
+
+
+def _moment(visit: Visit) -> tuple[bool, float, str]:
+    return visit.at is None, visit.at.start.timestamp() if visit.at else 0, visit.who.name.casefold()

@@ -1,0 +1,82 @@
+"""The sheet of a day: visits and procedures by hour with what is missing, doses, and what wasn't read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from portal.services.cases import CareStatus
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.episodes import READ_EPISODE, Appointment, ConsentBrief, Episode
+from portal.services.patients import Patient
+from portal.services.protocols import LIST_PROTOCOLS, Medication, Protocol, ProtocolStatus
+from portal.views import day_sheet
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+LONDON = ZoneInfo("Europe/London")
+DAY = date(2027, 3, 9)
+SHEET = f"/day-sheet?day={DAY.isoformat()}"
+
+
+def visit(kind: str, hour: int, *, days: int = 0) -> Appointment:
+    at = datetime.combine(DAY + timedelta(days=days), time(hour, 30), LONDON)
+    return Appointment(id=f"v-{kind}", start=at, kind=kind, time_zone="Europe/London")
+
+
+def form(id_: str, name: str, *, episode_id: str | None, on: date = DAY) -> ConsentForm:
+    return ConsentForm(id=id_, title=f"Consent {id_}", status=ConsentStatus.PENDING, patient_name=name, episode_id=episode_id, procedure_date=on)  # fmt: skip
+
+
+def holds(fake_api: FakeApi) -> None:
+    """Ayşe has an egg collection at 10:30 and a scan on another day, Siân a scan at 8:30 and a dose; Bríd has no treatment."""
+    plan = Protocol(
+        id="pr", name="Antagonist", status=ProtocolStatus.ACTIVE, patient_id="p-2", episode_id="2", start_date=DAY - timedelta(days=3),
+        medications=(Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=9, time="19:00"),),
+    )  # fmt: skip
+    ayse = Patient(
+        id="p-1", first_name="Ayşe", last_name="Yıldız", mrn="RF-1", date_of_birth=date(1990, 5, 2)
+    )
+    sian = Patient(id="p-2", first_name="Siân", last_name="Pugh", mrn="RF-2")
+    waiting = (ConsentBrief(id="c-1", title="Consent c-1", status=ConsentStatus.PENDING),)
+    episodes = (
+        Episode(id="1", status=CareStatus.ACTIVE, patient=ayse, consent_forms=waiting,
+                appointments=(visit("Egg collection", 10), visit("Scan", 9, days=1))),
+        Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=plan, appointments=(visit("Scan", 8),)),
+    )  # fmt: skip
+    fake_api.gives(LIST_PROTOCOLS, [plan])
+    fake_api.gives(
+        LIST_CONSENTS,
+        [form("c-1", "Ayşe Yıldız", episode_id="1"), form("c-3", "Bríd O’Shea", episode_id=None)],
+    )
+    for episode in episodes:
+        fake_api.gives(READ_EPISODE, episode, id_=episode.id)
+
+
+def test_a_day_stands_by_hour_with_what_is_missing(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api)
+    page = visitor("nora", "nurse").get(SHEET)
+    visits, doses = page.select("table")
+    rows = [row.get_text(" ", strip=True) for row in visits.select("tbody tr")]
+    assert [row.split()[0] for row in rows] == ["08:30", "10:30", "hour"]
+    assert "Siân Pugh" in rows[0] and "MRN RF-2" in rows[0] and "birth date not known here" in rows[0]
+    assert "Ayşe Yıldız born 2 May 1990 MRN RF-1 Egg collection Consent c-1" in rows[1]
+    assert "Bríd O’Shea" in rows[2] and "Procedure Consent c-3" in rows[2]
+    assert "19:00 Siân Pugh" in doses.get_text(" ", strip=True) and "Cetrorelix 0.25 mg" in doses.get_text()
+    assert "Read: 2 treatments" in page.words
+
+
+def test_what_was_not_read_is_said(
+    visitor: SignIn, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holds(fake_api)
+    monkeypatch.setattr(day_sheet, "_MOST", 1)
+    assert (
+        "1 treatment wasn’t read: its visits and doses are missing here."
+        in visitor("nora", "nurse").get(SHEET).words
+    )
