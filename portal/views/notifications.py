@@ -84,6 +84,10 @@ def _titles() -> dict[str, str]:
     }
 
 
+_ENQUIRERS = (("firstName", "lastName"), ("mergeFirstName", "mergeLastName"))
+"""Where a notification about enquiries has the names."""
+
+
 class ListPage(Page, template="notifications/index.html"):
     """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
@@ -284,7 +288,14 @@ def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -
     if one.type == "SharingEnded" and isinstance(waiting, list) and waiting:
         return _waiting_forms([str(id_) for id_ in cast("list[object]", waiting)], subjects)
     own = "" if one.type in _NEUTRAL or one.body in repeated else one.body
-    return own or subjects.get(one.entity_id or "", "")
+    return _line(_enquirers(one), own or subjects.get(one.entity_id or "", ""))
+
+
+def _enquirers(one: Notification) -> str:
+    """Who is enquiring, and who may be the same person, as far as those who may see it are told."""
+    names = [f"{one.datum(first) or ''} {one.datum(last) or ''}".strip() for first, last in _ENQUIRERS]
+    told = in_a_row(dict.fromkeys(filter(None, names)))
+    return f"\u2068{told}\u2069" if told else ""  # of a direction of its own (UAX #9)
 
 
 def _waiting_forms(ids: list[str], subjects: Mapping[str, str]) -> str:

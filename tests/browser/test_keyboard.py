@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -267,7 +267,23 @@ def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
     keys.press("?")
     page.get_by_text("Next row, row before").wait_for()
     keys.press("Escape")
-    first = page.url
+    page.set_viewport_size({"width": 1600, "height": 900})
+    beside, first = page.locator("#record-beside"), page.url
+    page.evaluate("document.activeElement.blur()")
+    keys.press("s")
+    rows.first.focus()
+    for key, row in (("Enter", 0), ("j", 1)):
+        keys.press(key)
+        expect(beside.locator(".patient-banner-who")).to_contain_text(rows.nth(row).inner_text())
+        expect(
+            beside.locator(f"[href^='{urlsplit(str(rows.nth(row).get_attribute('href'))).path}/sign']").first
+        ).to_be_visible()
+        expect(rows.nth(row)).to_be_focused()
+    keys.press("Escape")
+    expect(beside).to_have_count(0)
+    expect(rows.nth(1)).to_be_focused()
+    assert page.url == first, "nor was another row's form signed"
+    page.set_viewport_size({"width": 1280, "height": 900})
     keys.press("Enter")
     page.wait_for_url(re.compile("/consents/.*list=mine"))
     opened = page.url

@@ -232,7 +232,8 @@ STAFF: dict[str, str] = {
         "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"
     ),
     "/notifications": (
-        "ConsentForm: patientName title; Conversation: subject; Notification: body title; Participant: name"
+        "ConsentForm: patientName title; Conversation: subject; Participant: name; Notification: body title "
+        "data.firstName data.lastName data.mergeFirstName data.mergeLastName"
     ),
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/patients/<record:patient_id>": (

@@ -161,6 +161,6 @@ def _show_change(care: Care, person: Person, protocol: Protocol) -> Response:
 
 def _show(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
     audit.shown("protocol.read", "protocol", protocol.id)
-    name_opened("", protocol.name)
     view = read_view(care, person, protocol)
+    name_opened(view.patient.full_name if view.patient else protocol.patient_name or "", protocol.name)
     return render(ShowPage(view=view, protocol=protocol, note=note), status=status)

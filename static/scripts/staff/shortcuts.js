@@ -42,9 +42,11 @@ function walk(step) {
   const at = rows.findIndex((row) => row.closest("tr, li").contains(document.activeElement));
   (at < 0 ? rows.at(step > 0 ? 0 : -1) : rows[Math.max(0, at + step)])?.focus();
 }
+// With the focus in a row, what is that row's; else what is the page's, and never another row's.
 function use(selector) {
-  const row = document.activeElement.closest("#main :is(tr, li)");
-  const used = (row && $(selector, row)) ?? $(`#main ${selector}`);
+  const listed = ":is(tr, li):has(.row-link, .link-row)";
+  const row = document.activeElement.closest(`#main ${listed}`);
+  const used = row ? $(selector, row) : [...document.querySelectorAll(`#main ${selector}`)].find((one) => !one.closest(listed));
   const field = used && $("input:not([type=hidden])", used);
   if (field) field.focus();
   else used?.click();
