@@ -2,8 +2,9 @@
 
 A token is an HMAC of the session cookie or, for visitors who aren't signed in, of a random cookie of their own. So it is
 valid as long as the session, and public pages store nothing. It is masked differently in each response, so that the length
-of the compressed page reveals nothing about it (BREACH). It also contains an HMAC of the person, so that text typed into a
-form of an expired session is only given back to its author (`portal.web.unsent`).
+of the compressed page reveals nothing about it (BREACH). It also contains an HMAC of the person, with half of its bytes proving
+the others, so that text typed into a form of an expired session, or without any, is only given back to its author
+(`portal.web.unsent`).
 
 Flask-WTF calls `protect` before every request. Views that other servers call are marked with `exempt`.
 """
@@ -36,6 +37,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _TAG = 16
 """Bytes of each of a token's two HMACs, of the cookie and of the person."""
 
+_HALF = _TAG // 2
 _LENGTH = 2 * _TAG
 
 
@@ -74,10 +76,10 @@ def token() -> str:
     """Return this response's token, masked; it is valid for all forms of this browser."""
     if "csrf_token" not in g:
         current = session()
-        owner = _owner(current.person.issuer, current.person.sub) if current.person else ""
+        owner = owner_tag(current.person.issuer, current.person.sub) if current.person else bytes(_TAG)
         bound_to = current.cookie if current.person and current.cookie else _visitor_cookie()
         key = _keys()[0]
-        g.csrf_token = _masked(_tag(key, "browser", bound_to) + _tag(key, "owner", owner))
+        g.csrf_token = _masked(_tag(key, "browser", bound_to) + owner)
     return g.csrf_token
 
 
@@ -97,8 +99,21 @@ def is_issued_for(issuer: str, sub: str) -> bool:
     """Return whether the submitted form's token was issued for this person, in this session or an earlier one."""
     submitted = _submitted_token()
     return submitted is not None and any(
-        hmac.compare_digest(submitted[_TAG:], _tag(key, "owner", _owner(issuer, sub))) for key in _keys()
+        hmac.compare_digest(submitted[_TAG:], _owner_tag(key, issuer, sub)) for key in _keys()
     )
+
+
+def owner_tag(issuer: str, sub: str) -> bytes:
+    """Return what stands for this person at this clinic in the tokens of their forms."""
+    return _owner_tag(_keys()[0], issuer, sub)
+
+
+def owner_of_form() -> bytes | None:
+    """Return the tag of the person that the submitted form's token was issued for; None if it wasn't issued by the portal."""
+    submitted = _submitted_token()
+    owner = submitted[_TAG:] if submitted else b""
+    is_issued = any(hmac.compare_digest(owner[_HALF:], _proof(key, owner[:_HALF])) for key in _keys())
+    return owner if owner and is_issued else None
 
 
 def _needs_no_token() -> bool:
@@ -138,8 +153,13 @@ def _tag(key: bytes, purpose: str, value: str) -> bytes:
     return hmac.digest(key, f"{purpose}\0{value}".encode(), "sha256")[:_TAG]
 
 
-def _owner(issuer: str, sub: str) -> str:
-    return "\0".join((issuer, g.tenant.key, sub))
+def _owner_tag(key: bytes, issuer: str, sub: str) -> bytes:
+    half = _tag(key, "owner", "\0".join((issuer, g.tenant.key, sub)))[:_HALF]
+    return half + _proof(key, half)
+
+
+def _proof(key: bytes, half: bytes) -> bytes:
+    return _tag(key, "issued for", half.hex())[:_HALF]
 
 
 def _keys() -> tuple[bytes, ...]:

@@ -85,8 +85,9 @@ def init_app(app: Flask) -> None:
 def keep() -> bool:
     """Keep the text of this form for whoever its page was made for; return whether there is any.
 
-    That is who is signed in here now, or was until the session ended. The form's own token has to name the same
-    person: the page of someone else who used this browser before is not theirs.
+    That is who is signed in here now, or was until the session ended, and the form's own token has to name the same person: the
+    page of someone else who used this browser before is not theirs. If the browser has lost its session, the token alone says
+    who it is, unless they have signed out since.
     """
     view = current_app.view_functions.get(request.endpoint or "")
     fields = [(name, value) for name, value in request.form.items(multi=True) if is_kept(view, name)]
@@ -98,11 +99,12 @@ def keep() -> bool:
         return False
     try:
         who = session().whose()
-        if who is None or not csrf.is_issued_for(*who):
+        owner = csrf.owner_of_form() if who is None else _owner(who) if csrf.is_issued_for(*who) else None
+        if owner is None or (who is None and context().vault.get(_left(owner), Unsent)):
             return False
-        g.is_unsent = _write(who, Unsent(request.path, fields))
+        g.is_unsent = _write(owner, Unsent(request.path, fields))
         if g.is_unsent and session().person:
-            _mark_waiting(who)
+            _mark_waiting(owner)
     except StoreDown as error:
         log.warning("typed text not kept: %s", error)
     return g.get("is_unsent", False)
@@ -116,7 +118,9 @@ def page_of_form() -> str | None:
 
 def await_return(person: Person) -> None:
     """Remember in the session, just begun, which forms of this person wait: other pages then never ask the store."""
-    _mark_waiting((person.issuer, person.sub))
+    owner = csrf.owner_tag(person.issuer, person.sub)
+    context().vault.delete(_left(owner))
+    _mark_waiting(owner)
 
 
 def restored_form(*actions: str) -> MultiDict[str, str] | None:
@@ -129,17 +133,18 @@ def restored_form(*actions: str) -> MultiDict[str, str] | None:
         return None
     who = session().whose()
     for action in (_path(action) for action in actions):
-        if who and action in waiting and (held := context().vault.get(_name(who, action), Unsent)):
+        if who and action in waiting and (held := context().vault.get(_name(_owner(who), action), Unsent)):
             g.is_given_back = True
             return MultiDict(held.value.fields)
     return None
 
 
 def forget(person: Person) -> None:
-    """Remove whatever waits for this person at this clinic."""
-    vault = context().vault
-    if names := vault.tagged(*_tag((person.issuer, person.sub))):
+    """Remove whatever waits for this person, who signs out, at this clinic; pages left open keep nothing more for them."""
+    vault, owner = context().vault, csrf.owner_tag(person.issuer, person.sub)
+    if names := vault.tagged(*_tag(owner)):
         vault.delete(*names)
+    vault.insert(_left(owner), Unsent("", []), expires_at=context().clock() + _LIFETIME)
 
 
 def _as_saved_at() -> str | None:
@@ -150,14 +155,20 @@ def _as_saved_at() -> str | None:
     return f"{quote(request.path)}?{query}{'&' if query else ''}{_LEAVE}=1"
 
 
-def _write(who: tuple[str, str], unsent: Unsent) -> bool:
+def _owner(who: tuple[str, str]) -> bytes:
+    return csrf.owner_tag(*who)
+
+
+def _write(owner: bytes, unsent: Unsent) -> bool:
     if sum(len(name) + len(value) for name, value in unsent.fields) > _LARGEST:
         return False
-    vault, name = context().vault, _name(who, unsent.action)
+    vault, name = context().vault, _name(owner, unsent.action)
     vault.delete(name)
-    if len(vault.tagged(*_tag(who))) >= _MOST:
+    if len(vault.tagged(*_tag(owner))) >= _MOST:
         return False
-    return vault.insert(name, unsent, expires_at=context().clock() + _LIFETIME, tags=[vault.tag(*_tag(who))])
+    return vault.insert(
+        name, unsent, expires_at=context().clock() + _LIFETIME, tags=[vault.tag(*_tag(owner))]
+    )
 
 
 def _forget_sent(response: Response) -> Response:
@@ -166,14 +177,14 @@ def _forget_sent(response: Response) -> Response:
         return response
     try:
         if request.path in _waiting() and (who := session().whose()):
-            _forget_one(who, request.path)
+            _forget_one(_owner(who), request.path)
     except StoreDown as error:  # the form was accepted all the same
         log.warning("typed text not forgotten: %s", error)
     return response
 
 
-def _forget_one(who: tuple[str, str], sent: str) -> None:
-    context().vault.delete(_name(who, sent))
+def _forget_one(owner: bytes, sent: str) -> None:
+    context().vault.delete(_name(owner, sent))
 
     def without_sent(record: SessionRecord) -> None:
         record.data[_WAITING] = [action for action in record.data.get(_WAITING, []) if action != sent]
@@ -181,19 +192,19 @@ def _forget_one(who: tuple[str, str], sent: str) -> None:
     session().amend(without_sent)
 
 
-def _mark_waiting(who: tuple[str, str]) -> None:
+def _mark_waiting(owner: bytes) -> None:
     """Note in the session which forms wait, as the store has them when the session is written."""
 
     def mark(record: SessionRecord) -> None:
-        record.data[_WAITING] = _actions(who)
+        record.data[_WAITING] = _actions(owner)
 
-    if _actions(who) or _waiting():
+    if _actions(owner) or _waiting():
         session().amend(mark)
 
 
-def _actions(who: tuple[str, str]) -> list[str]:
+def _actions(owner: bytes) -> list[str]:
     vault = context().vault
-    held = (vault.get(name, Unsent) for name in vault.tagged(*_tag(who)))
+    held = (vault.get(name, Unsent) for name in vault.tagged(*_tag(owner)))
     return [one.value.action for one in held if one]
 
 
@@ -206,9 +217,14 @@ def _path(address: str) -> str:
     return unquote(address_parts(address).path)
 
 
-def _name(who: tuple[str, str], action: str) -> str:
-    return context().vault.name("unsent", *who, g.tenant.key, action)
+def _name(owner: bytes, action: str) -> str:
+    return context().vault.name("unsent", owner.hex(), g.tenant.key, action)
 
 
-def _tag(who: tuple[str, str]) -> tuple[str, ...]:
-    return ("unsent-of", *who, g.tenant.key)
+def _left(owner: bytes) -> str:
+    """The name of what says that this person has signed out and not in again."""
+    return context().vault.name("left", owner.hex(), g.tenant.key)
+
+
+def _tag(owner: bytes) -> tuple[str, ...]:
+    return ("unsent-of", owner.hex(), g.tenant.key)

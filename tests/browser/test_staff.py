@@ -328,6 +328,7 @@ def test_five_medicines_and_their_days_have_the_whole_width(nora: Page, stack: P
     )
     assert min(sizes) >= 14
     expect(grid.locator("th[aria-current=date]")).to_contain_text("Today")
+    nora.set_viewport_size({"width": 1280, "height": 900})
     nora.get_by_role("button", name="Add a medicine").click()
     expect(rows).to_have_count(6)
     expect(nora.locator("#medication-5-drug")).to_be_focused()

@@ -37,7 +37,7 @@ EVENT = "http://schemas.openid.net/event/backchannel-logout"
 OF_A_SESSION = {"session", "tokens", "copy", "shown", "known", "ended"}
 OF_A_PERSON = {
     *("sub", "sign-out", "bell", "messages", "plans", "results", "taken"),
-    *("operation", "operations", "purpose", "unsent", "unsent-of", "printing", "limit"),
+    *("operation", "operations", "purpose", "unsent", "unsent-of", "left", "printing", "limit"),
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
 OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints"}

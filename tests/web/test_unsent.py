@@ -280,6 +280,21 @@ def test_text_of_forged_oversized_or_blank_requests_is_not_kept(
     assert waiting(portal) == 0
 
 
+def test_text_is_kept_for_its_author_when_the_browser_lost_its_session(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    form = form_of(visitor.get("/me"), "/me")
+    fields = {**dict(form.fields()), "preferred_name": SECRET}
+    forged = {**fields, csrf.FIELD: portal.sign_in("nora").csrf_token()[:-4] + "AAA="}
+    for sent, kept in ((forged, 0), (fields, 1)):
+        visitor.request("POST", "/me", data=sent, headers={"Cookie": "theme=none"}, status=None, follow=False)
+        assert waiting(portal) == kept
+    other = portal.sign_in("grace").get("/me")
+    assert SECRET not in other.text
+    again = portal.sign_in("amelia").get("/me")
+    assert NOTICE in again.words
+    assert held(form_of(again, "/me"), "preferred_name") == [SECRET]
+
+
 def test_after_signing_out_a_form_keeps_nothing(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     form, cookie = form_of(visitor.get("/me"), "/me"), cookie_of(visitor)
