@@ -223,6 +223,7 @@ CASES = [
     Case("protocols", "victor", "/protocols/p-1/edit", UNDER_TREATMENT),
     Case("protocols", "victor", "/protocols/new?copy=p-1"),
     Case("patients", "nora", f"/patients/{EPISODE['patient']['id']}?episode=e-1", UNDER_TREATMENT),
+    Case("day_sheet", "nora", "/day-sheet", UNDER_TREATMENT),
     Case("patients", "nora", f"/patients/{EPISODE['patient']['id']}/edit?episode=e-1"),
     Case("cases", "victor", f"/cases/{EPISODE['case']['id']}/edit?episode=e-1"),
     Case(

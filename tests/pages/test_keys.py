@@ -37,13 +37,14 @@ EVENT = "http://schemas.openid.net/event/backchannel-logout"
 OF_A_SESSION = {"session", "tokens", "copy", "shown", "known", "ended"}
 OF_A_PERSON = {
     *("sub", "sign-out", "bell", "messages", "plans", "results", "taken"),
-    *("operation", "operations", "purpose", "unsent", "unsent-of", "left", "printing", "limit"),
+    *("operation", "operations", "purpose", "unsent", "unsent-of", "printing", "limit"),
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
 OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints"}
-NOT_TAKEN = {"browser", "jti", "sid", "signature-proof"}
+NOT_TAKEN = {"browser", "jti", "sid", "signature-proof", "left"}
 """A browser's cookie and an identity server's ids, random themselves; tests/signin has them.
-What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py)."""
+What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py), and who left only after a
+sign-out (tests/web/test_unsent.py)."""
 
 Touched = defaultdict[str, set[str]]
 """The names of the records of each kind."""

@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"(?<=[.!?؟])\s+|\n+")
 class ToldDose:
     """A sentence of a message that tells another dose of a changed medicine than the plan will give."""
 
-    conversation_id: str
+    talk_id: str
     by_clinic: bool
     sent_at: datetime
     sentence: str
