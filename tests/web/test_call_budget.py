@@ -167,7 +167,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/clinic-system": [("ada", "/clinic-system", 0)],
     "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 1)],
 }
-SAME_LIST_TWICE = ("/", "/consents", "/consents/new", "/patients/<record:patient_id>")
+SAME_LIST_TWICE = ("/", "/consents", "/consents/new", "/day-sheet", "/patients/<record:patient_id>")
 """Routes that ask one list for two things: forms of two statuses, or to copy and of a patient, conversations by two names."""
 
 CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]
