@@ -167,8 +167,11 @@ def _refuse_empty(overview: PatientOverview) -> None:
     parts = (overview.forms, overview.talks, overview.plans, overview.news)
     if overview.episodes or any(part for part in parts if not isinstance(part, CareError)):
         return
-    failures = (part for part in parts if isinstance(part, CareError) and not isinstance(part, NotOffered))
-    raise next(failures, NotFound())
+    failures = [part for part in parts if isinstance(part, CareError)]
+    lost = [error for error in failures if not isinstance(error, NotOffered)]
+    if lost:
+        raise lost[0]
+    raise failures[0] if len(failures) == len(parts) else NotFound()
 
 
 def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:
