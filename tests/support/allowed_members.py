@@ -224,7 +224,8 @@ STAFF: dict[str, str] = {
         "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"
     ),
     "/day-sheet": (
-        "Appointment: kind location; ConsentForm: patientName title; Medication: drug instructions route unit; "
+        "Appointment: kind location; ConsentBrief: title; ConsentForm: patientName title; "
+        "Medication: drug instructions route unit; "
         "patient: dateOfBirth firstName lastName mrn"
     ),
     "/open": (
