@@ -89,8 +89,8 @@ def _members_by_folded_name(choice: type[Choice]) -> dict[str, Choice]:
     return {_folded(member.value): member for member in choice}
 
 
-Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
-"""A count or a size, within the range that JSON numbers represent exactly (RFC 8259 §6)."""
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A count or a size: none below zero, within the range that JSON numbers represent exactly (RFC 8259 §6)."""
 
 Day = Annotated[int, msgspec.Meta(ge=-10_000, le=10_000)]
 """A day of a treatment or plan, relative to a date in the same record."""
