@@ -16,6 +16,7 @@ from portal.careservice.domain.consents import creation, forms, signing, withdra
 from portal.careservice.domain.consents.content import Clause, Statement
 from portal.careservice.domain.consents.creation import NewForm
 from portal.careservice.domain.consents.forms import ConsentForm, Signature
+from portal.careservice.domain.consents.passkey_proofs import PasskeyProof
 from portal.careservice.domain.consents.signing import NewSignature
 from portal.careservice.domain.consents.withdrawal import Withdrawal
 from portal.careservice.domain.enumerations import (
@@ -46,7 +47,7 @@ class SignatureRecord(Record, kw_only=True):
     """Who signed what, and when; `language` is the text's.
 
     `screenLanguage` and `readingMode` are left out unless the signer's screen was in another language than the text.
-    `acr` and `amr` tell how the signer had signed in, if the token did.
+    `acr` and `amr` tell how the signer had signed in, if the token did; `passkey` what their passkey confirmed, if one did.
     """
 
     role: SignerRole
@@ -60,6 +61,7 @@ class SignatureRecord(Record, kw_only=True):
     content_hash: str
     acr: str | msgspec.UnsetType = msgspec.UNSET
     amr: list[str] | msgspec.UnsetType = msgspec.UNSET
+    passkey: PasskeyProof | msgspec.UnsetType = msgspec.UNSET
 
 
 class ConsentFormRecord(AuditedRecord, kw_only=True):
@@ -235,6 +237,7 @@ def _signature(signature: Signature) -> SignatureRecord:
         content_hash=signature.content_hash,
         acr=signature.acr or msgspec.UNSET,
         amr=signature.amr or msgspec.UNSET,
+        passkey=msgspec.convert(signature.passkey, PasskeyProof) if signature.passkey else msgspec.UNSET,
     )
 
 

@@ -70,7 +70,7 @@ FOR_ALL: dict[str, str] = {
     ),
     "form.body": "heading id summary text",
     "form.requiredSigners": "name order personId role",
-    "form.signatures": "acr amr contentHash language method name personId readingMode role screenLanguage signedAt",
+    "form.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
     "form.statements": "id text",
     "forms": "items totalCount",
     "forms.items": (
@@ -81,7 +81,7 @@ FOR_ALL: dict[str, str] = {
         "status supersededById supersedesId title version"
     ),
     "forms.items.requiredSigners": "name order personId role",
-    "forms.items.signatures": "acr amr contentHash language method name personId readingMode role screenLanguage signedAt",
+    "forms.items.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
     "forms.items.statements": "id text",
     "notifications": "items totalCount unreadCount",
     "notifications.items": "body creationTime data entityId entityType id isRead readAt severity title type",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +25,7 @@ from tests.careservice.api.calls import (
     signer,
 )
 from tests.careservice.families import Families, Family
+from tests.support.authenticator import Passkey, encoded
 
 PARTNER_SIGNS = ("Treatment", "StorageRenewal", "Disposition", "Donation", "Surrogacy")
 EACH_THEIR_OWN = ("Storage", " legal Parenthood")
@@ -320,3 +323,44 @@ def test_a_signature_has_the_language_of_the_text(api: Api) -> None:
     signed = sign(api, "amelia", made, language=None, screenLanguage="es", readingMode="Interpreter").json()
     given = signed["signatures"][0]
     assert (given["language"], given["screenLanguage"], given["readingMode"]) == ("en", "es", "Interpreter")
+
+
+def proof_for(made: dict[str, Any], passkey: Passkey, **changes: Any) -> dict[str, Any]:
+    """What the passkey confirmed of Amelia's signature, as a portal sends it; `changes` are of the statement."""
+    said = {
+        "formId": made["id"],
+        "contentHash": made["contentHash"],
+        "personId": person("amelia"),
+        "role": "Patient",
+        "acknowledgedStatementIds": [statement["id"] for statement in made["statements"]],
+    }
+    statement = json.dumps(said | changes)
+    challenge = encoded(hashlib.sha256(statement.encode()).digest())
+    given = json.loads(passkey.asserted({"challenge": challenge}))["response"]
+    return {
+        "statement": statement,
+        "credentialId": encoded(passkey.id),
+        "publicKey": encoded(passkey.public_key),
+        "authenticatorData": given["authenticatorData"],
+        "clientDataJson": given["clientDataJSON"],
+        "signature": given["signature"],
+    }
+
+
+def test_a_signature_keeps_what_its_signers_passkey_confirmed_of_it(api: Api) -> None:
+    made, passkey = created(api), Passkey("https://riverside.example", "riverside.example")
+    right = proof_for(made, passkey)
+    wrong = [
+        *(proof_for(made, passkey, **{name: "x"}) for name in ("formId", "contentHash", "personId", "role")),
+        proof_for(made, passkey, acknowledgedStatementIds=[]),
+        proof_for(made, replace(passkey, is_verified=False)),
+        proof_for(made, replace(passkey, name="evil.example")),
+        *({**right, name: "AA"} for name in right if name != "credentialId"),
+        {**right, "statement": "[" * 3000},
+        {**right, "statement": right["statement"] + " "},
+    ]
+    assert [members(sign(api, "amelia", made, passkey=one)) for one in wrong] == [["passkey"]] * len(wrong)
+    assert members(sign(api, "amelia", made, passkey={**right, "signature": "A" * 4001})) != []
+    signed = sign(api, "amelia", made, passkey=right).json()
+    assert signed["signatures"][0]["passkey"] == right
+    assert api.get("daniel", f"{CONSENTS}/{made['id']}")["signatures"][0]["passkey"] == right

@@ -170,7 +170,7 @@ class Signature(Base):
     """A given signature; the database enforces one per person and form.
 
     `language` is the text's. `screen_language` and `reading_mode` are set if the signer's screen was in another.
-    `acr` and `amr` tell how the signer had signed in, if they signed here.
+    `acr` and `amr` tell how the signer had signed in, if they signed here; `passkey` what their passkey confirmed, if one did.
     """
 
     __tablename__ = "consent_signatures"
@@ -190,6 +190,7 @@ class Signature(Base):
     typed: Mapped[str]
     acr: Mapped[str | None]
     amr: Mapped[list[str] | None]
+    passkey: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
 
 
 def status_column(moment: datetime) -> ColumnElement[Any]:

@@ -15,6 +15,7 @@ from portal.careservice.domain.consents.content import LanguageTag
 from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer, require_not_ended
 from portal.careservice.domain.consents.names import folded_name, has_words
 from portal.careservice.domain.consents.parties import CLINICS_SIDE, matter_of, require_parties
+from portal.careservice.domain.consents.passkey_proofs import PasskeyProof, require_of
 from portal.careservice.domain.enumerations import (
     ConsentStatus,
     ReadingMode,
@@ -33,7 +34,7 @@ class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
 
     Witness, Interpreter and Clinician acknowledge no statements, since these are the patient's. `language` is that of
     the text that was read; where the signer's screen was in another, `screenLanguage` says in which, and `readingMode`
-    how the text was taken in.
+    how the text was taken in. `passkey` is what the signer's passkey confirmed, if one did.
     """
 
     signer_role: SignerRole
@@ -44,6 +45,7 @@ class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
     language: LanguageTag | None = None
     screen_language: LanguageTag | None = None
     reading_mode: ReadingMode | None = None
+    passkey: PasskeyProof | None = None
 
 
 def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, stamp: str) -> ConsentForm:
@@ -66,6 +68,8 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
     if new.content_hash != form.content_hash:
         raise Refused(Rule.CONTENT_CHANGED)
     require_stamp(form.concurrency_stamp, stamp)
+    if new.passkey is not None:
+        require_of(new.passkey, form, signer)
     turns_before = {waiting.person_id for waiting in form.next_signers()}
     form.signatures.append(
         Signature(
@@ -81,6 +85,7 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
             typed=new.signature,
             acr=actor.acr,
             amr=list(actor.amr),
+            passkey=None if new.passkey is None else msgspec.to_builtins(new.passkey),
         )
     )
     form.touch(actor.sub)

@@ -833,6 +833,7 @@ def upgrade() -> None:
         sa.Column("typed", sa.String(), nullable=False),
         sa.Column("acr", sa.String(), nullable=True),
         sa.Column("amr", sa.JSON(), nullable=True),
+        sa.Column("passkey", sa.JSON(none_as_null=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["form_id"], ["consent_forms.id"], name=op.f("fk_consent_signatures_form_id_consent_forms")
         ),
