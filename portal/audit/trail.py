@@ -97,7 +97,7 @@ class Audit:
 
         `declared` is the portal's name for the declared sentence, with its language; `reason` is the portal's own words;
         `acr` and `amr` tell how the actor had signed in (OpenID Connect Core §2, RFC 8176);
-        `also` holds ids of other kinds that were asked for, and the pseudonyms of other people who took part. `is_promised`
+        `also` holds ids of other kinds that were asked for, the pseudonyms of other people who took part, or a passkey's assertion. `is_promised`
         marks lines that `assure` reserved room for. A line that can't be written is counted
         as lost.
         """

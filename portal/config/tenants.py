@@ -54,6 +54,14 @@ class Side(StrEnum):
     STAFF = "staff"
 
 
+class PasskeySignatures(StrEnum):
+    """Whether patients may, or have to, confirm a signature with a passkey."""
+
+    OFF = "off"
+    OFFERED = "offered"
+    REQUIRED = "required"
+
+
 class TenantsError(Exception):
     """The tenants file can't be used; `faults` holds one line for each error."""
 
@@ -294,6 +302,12 @@ class Tenant:
         False,
         "true: a sign-in proves one signature; whoever signs several forms signs in for each (21 CFR 11.200)",
         False,
+    )
+    passkey_signatures: PasskeySignatures = setting(
+        choice(PasskeySignatures),
+        "off",
+        'or "offered" or "required": patients confirm a signature with a passkey (docs/passkey-signatures.md)',
+        "off",
     )
     modules_off: frozenset[Module] = setting(
         _modules, [], 'optional: parts of the portal that the clinic doesn\'t use, such as ["medicines"]', []

@@ -19,7 +19,9 @@ from portal.demo.processes import ROOT, DemoError, Process
 _EVERY_SECONDS = 0.2
 _KINDS = {".py", ".toml", ".po", ".html", ".css", ".js", ".svg", ".mako", ".txt"}
 _BUILT = {
-    f"{page}{kind}" for page in ("", "staff-", "conversations-") for kind in ("scripts.js", "styles.css")
+    f"{page}{kind}"
+    for page in ("", "staff-", "conversations-", "passkey-")
+    for kind in ("scripts.js", "styles.css")
 }
 """Written by portal.web.static when the portal starts."""
 

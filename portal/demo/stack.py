@@ -228,6 +228,7 @@ country = "GB"
 languages = ["en", "es", "ar"]
 accent = "{accent}"
 logo = "{key}.svg"
+passkey_signatures = "offered"
 
 [tenants.{key}.roles]
 claim = "role"

@@ -105,7 +105,8 @@ def note(
     """Record an event of this request; the person is the signed-in one unless given.
 
     `declared` names the sentence that was declared, and its language. `reason` says in the portal's words why a sign-in
-    failed. The line tells how the person had signed in, as far as that is known. `also` names other people who took part, by pseudonym.
+    failed. The line tells how the person had signed in, as far as that is known. `also` names other people who took part, by pseudonym, or holds
+    what a passkey confirmed.
 
     An address may name any id, so that one of another shape is recorded under a pseudonym. That an answer shows a record
     is recorded by `shown`.

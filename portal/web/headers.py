@@ -31,14 +31,13 @@ FIXED = {
 OVER_TLS = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 """What it has besides over HTTPS (RFC 6797)."""
 
-_PAGE = {
-    "Permissions-Policy": (
-        "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), "
-        "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), "
-        "microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), "
-        "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
-    )
-}
+PERMISSIONS = (
+    "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), "
+    "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), "
+    "microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), "
+    "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
+)
+_PAGE = {"Permissions-Policy": PERMISSIONS}
 """Headers of pages only: browsers ignore them for other resources."""
 
 _POLICY = (

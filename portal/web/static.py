@@ -45,6 +45,7 @@ SCRIPTS = {
     "scripts.js": "portal.js",
     "staff-scripts.js": "staff.js",
     "conversations-scripts.js": "conversations.js",
+    "passkey-scripts.js": "passkeys.js",
 }
 """Each script with the module in `static/scripts` that imports its parts in order."""
 

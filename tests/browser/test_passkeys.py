@@ -1,4 +1,4 @@
-"""A passkey of Chromium's own virtual authenticator: added at the identity server, then used to sign in to the portal."""
+"""Passkeys of Chromium's own virtual authenticator: one signs in to the portal, one confirms a signature there."""
 
 from __future__ import annotations
 
@@ -47,3 +47,25 @@ def test_a_passkey_is_added_and_signs_in(device: Page, stack: PortalThread) -> N
     device.get_by_role("link", name="Use a passkey").click()
     device.get_by_role("button", name="Use a passkey").click()
     expect(device.get_by_role("heading", level=1)).to_have_text(re.compile("^Hello, "))
+
+
+def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: PortalProcess) -> None:
+    device.goto(stack.origin("riverside") + "/me/passkeys")
+    device.get_by_label("User name").fill("grace")
+    device.get_by_label("Password").fill(PASSWORD)
+    device.get_by_role("button", name="Sign in").click()
+    device.get_by_role("button", name="Add a passkey").click()
+    expect(device.get_by_text("On one device alone")).to_be_visible()
+    device.goto(stack.origin("riverside") + "/consents")
+    device.get_by_role("link", name="Read and sign").first.click()
+    device.get_by_role("button", name="I have read the form").click()
+    for statement in device.get_by_role("checkbox").all():
+        statement.check()
+    device.get_by_role("button", name="Continue").click()
+    device.get_by_label("Type your full name").fill("Grace Okafor")
+    expect(device.get_by_text("This browser can’t use your passkey")).to_be_hidden()
+    device.get_by_label("Type your full name").press("Enter")  # as the first button does
+    expect(device.get_by_role("heading", level=1)).to_have_text("You’ve signed")
+    expect(device.get_by_text("a passkey, on riverside.localhost")).to_be_visible()
+    device.get_by_role("button", name="Verify").click()
+    expect(device.get_by_text("the passkey confirmed this text, in this role.")).to_be_visible()

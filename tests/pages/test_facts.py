@@ -300,7 +300,9 @@ NOT_COMPARED = {
     "coordinator_id": "the chosen one of a list",
     "items": "a list's, not shown itself",
     "language": "said in words",
+    "passkey": "verified before it is told, which no sample's can be",
     "person_id": "the chosen one of a list",
+    "signature": "a passkey's, verified before it is told",
     "status": "said in words",
     "user_id": "asked about, not shown",
 }

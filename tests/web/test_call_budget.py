@@ -111,6 +111,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/me/devices": [("amelia", "/me/devices", 0)],
     "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],
     "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
+    "/me/passkeys": [("amelia", "/me/passkeys", 0)],
+    "/me/passkeys/<handle>/remove": [("amelia", "/me/passkeys/none/remove", 0)],
     "/care-team": [("amelia", "/care-team", 2), ("nora", "/care-team", 1)],
     "/open": [("nora", "/open", 0)],
     "/day-sheet": [("nora", "/day-sheet", 9)],

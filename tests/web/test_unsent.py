@@ -102,6 +102,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
     """A new form must be marked, or be listed here because nothing but a confirmation is typed into it."""
     nothing_typed = {
         *("booking.book", "language.choose", "sign_in.sign_out", "sign_in.back_channel"),
+        *("passkeys.add", "passkeys.remove"),
         *("devices.end", "devices.everywhere", "storage.decide.confirm", "relationships.remove"),
         *("consents.sign.read", "consents.sign.check", "consents.sign.confirm"),
         *("consents.bundle.choose", "consents.bundle.send"),

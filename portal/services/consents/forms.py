@@ -173,11 +173,27 @@ class Signer(Record, frozen=True, kw_only=True):
     order: Annotated[Whole, "place in the signing order"] = 0
 
 
+class PasskeyProof(Record, frozen=True, kw_only=True):
+    """What a signer's passkey confirmed, and the proof that it did (WebAuthn Level 2 §5.2.2).
+
+    `statement` is the canonical JSON whose SHA-256 is the challenge; the other members are base64url, `public_key` in COSE.
+    """
+
+    shown_on: ClassVar = ("consents",)
+
+    statement: Annotated[str, "what the signer's passkey confirmed"]
+    credential_id: Annotated[str, "id of the passkey"]
+    public_key: Annotated[str, "public key of the passkey, to check the proof by"]
+    authenticator_data: Annotated[str, "that the device checked who held it"]
+    client_data_json: Annotated[str, "where it was confirmed, and the statement's hash"]
+    signature: Annotated[str, "signature by the passkey"]
+
+
 class Signature(Timed, frozen=True, kw_only=True):
     """A signature, with the hash of the text that was signed and the language of that text.
 
     `screen_language` and `reading_mode` are given if the signer's screen was in another language; `acr` and `amr` if the
-    API keeps how the signer had signed in (RFC 9068 §2.2.1).
+    API keeps how the signer had signed in (RFC 9068 §2.2.1); `passkey` if it keeps what the signer's passkey confirmed.
     """
 
     shown_on: ClassVar = ("consents",)
@@ -197,6 +213,7 @@ class Signature(Timed, frozen=True, kw_only=True):
     ] = None
     acr: Annotated[str | None, "class of the signer's sign-in, on the receipt", SOMETIMES] = None
     amr: Annotated[tuple[str, ...] | None, "how the signer had signed in, on the receipt", SOMETIMES] = None
+    passkey: Annotated[PasskeyProof | None, "the signer's confirmation by a passkey", SOMETIMES] = None
     content_hash: Annotated[str, "hash of the signed text"] = ""
 
     @property

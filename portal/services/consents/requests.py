@@ -7,7 +7,14 @@ from datetime import date, datetime
 from msgspec import UNSET, UnsetType
 
 from portal.services.api import SearchQuery
-from portal.services.consents.forms import ConsentStatus, ReadingMode, SignerRole, SigningMethod, ToldBy
+from portal.services.consents.forms import (
+    ConsentStatus,
+    PasskeyProof,
+    ReadingMode,
+    SignerRole,
+    SigningMethod,
+    ToldBy,
+)
 from portal.services.decoding import Id, Record
 
 
@@ -15,7 +22,7 @@ class NewSignature(Record, frozen=True, kw_only=True):
     """What is sent to sign a consent form: the name as typed, and the text that was shown.
 
     `content_hash` is the API's, as it came with the form that was shown; `language` is the text's (BCP 47). `screen_language`
-    and `reading_mode` are sent only if the screen was in another.
+    and `reading_mode` are sent only if the screen was in another, `passkey` only if the signer's passkey confirmed it.
     """
 
     signer_role: SignerRole
@@ -26,6 +33,7 @@ class NewSignature(Record, frozen=True, kw_only=True):
     language: str | None = None
     screen_language: str | UnsetType = UNSET
     reading_mode: ReadingMode | UnsetType = UNSET
+    passkey: PasskeyProof | UnsetType = UNSET
     concurrency_stamp: str | None
 
 

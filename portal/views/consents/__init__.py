@@ -28,6 +28,7 @@ from portal.views.consents import (
     revoke,
     sign,
     sign_in_method,
+    verification,
     worklist,
 )
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
@@ -57,6 +58,7 @@ bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)
 languages.register(bp)
 sign_in_method.register(bp)
+verification.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
 for part in (sign.bp, revoke.bp, create.bp, bundle.bp, pdf.bp, worklist.bp, contacts.bp):

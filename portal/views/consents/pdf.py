@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from flask import Blueprint, Response, g, url_for
 
 from portal.config.tenants import Side
@@ -74,7 +75,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         name=_("%(title)s, signed copy", title=form.title),
         by_hand=url_for("consents.receipt", consent_id=form.id),
         about=("consent.download", "consent", form.id),
-        attached=(_attached(form),),
+        attached=(_attached(form), *_proofs(form, person)),
         sealed_as=_("Copy of a consent form in the records of %(clinic)s", clinic=g.tenant.name),
     )
 
@@ -110,6 +111,16 @@ def events(form: ConsentForm) -> list[Event]:
 
 def _attached(form: ConsentForm) -> Attached:
     return Attached(ATTACHMENT, _("The text that the seal is computed from"), signed_text(form), now())
+
+
+def _proofs(form: ConsentForm, person: Person) -> list[Attached]:
+    """What passkeys confirmed, one file for each signature (docs/passkey-signatures.md)."""
+    description = _("What a passkey confirmed, and the proof")
+    proofs = [one.passkey for one in in_order(form, person) if one.passkey]
+    return [
+        Attached(f"passkey-{number}.json", description, msgspec.json.encode(proof), now())
+        for number, proof in enumerate(proofs, 1)
+    ]
 
 
 def _step(what: str, when: datetime | None) -> list[Event]:

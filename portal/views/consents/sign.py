@@ -1,4 +1,4 @@
-"""Signing a consent form: read, acknowledge each statement, sign in again, check and type the name.
+"""Signing a consent form: read, acknowledge each statement, sign in again, check and type the name, confirm with a passkey.
 
 Every step is a POST form below `/consents/<id>/sign`, without htmx. Staff sign many forms in a row, so their steps are on
 one page, below the form. The state is a `Signing` (portal.views.consents.signing), and an operation signs only once
@@ -19,6 +19,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
+from portal.views.consents.passkey import confirm as confirm_with_passkey
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
 from portal.views.consents.signature import is_proven, open_signing, sign_once
@@ -43,7 +44,7 @@ def show(care: Care, person: Person, consent_id: str, step: str = "") -> Respons
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
     shown = min(wanted, signing.step, key=list(Step).index)
-    is_refused = "refused" in request.args and _is_wanting(signing, shown)
+    is_refused = request.args.get("refused") == "1" and _is_wanting(signing, shown)
     is_resumed = not step and shown is not Step.READ
     return show_step(care, signing, shown, is_refused=is_refused, is_resumed=is_resumed)
 
@@ -94,6 +95,7 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _once_more(signing, Step.NAME)
+    signing = confirm_with_passkey(signing, request.form.get("credential", ""))
     if not is_proven(signing):  # the sign-in has proved another signature meanwhile
         return _fresh_sign_in(signing)
     sign_once(care, signing)

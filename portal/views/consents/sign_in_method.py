@@ -1,4 +1,4 @@
-"""How a signer had signed in, for the receipt: by password, with a code, by passkey (RFC 8176)."""
+"""How a signer had signed in, for the receipt: by password, with a code, by passkey (RFC 8176); and what their passkey confirmed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ def register(bp: Blueprint) -> None:
 
 
 def with_own_sign_in(form: ConsentForm, person: Person) -> list[Signature]:
-    """The form's signatures; where the API doesn't tell how this person had signed in, as this portal knows it."""
+    """The form's signatures; where the API doesn't tell how this person signed in and confirmed, as this portal knows it."""
     return [
-        _as_known_here(one, form, person) if one.person_id == person.sub and one.acr is None else one
+        _as_known_here(one, form, person) if one.person_id == person.sub and _is_untold(one) else one
         for one in form.signatures
     ]
+
+
+def _is_untold(signature: Signature) -> bool:
+    return signature.acr is None or signature.passkey is None
 
 
 def _as_known_here(signature: Signature, form: ConsentForm, person: Person) -> Signature:
@@ -31,7 +35,9 @@ def _as_known_here(signature: Signature, form: ConsentForm, person: Person) -> S
     if operation is None:
         return signature
     progress = msgspec.convert(operation.data, Progress)
-    return msgspec.structs.replace(signature, acr=progress.acr or None, amr=progress.amr)
+    if signature.acr is None:
+        signature = msgspec.structs.replace(signature, acr=progress.acr or None, amr=progress.amr)
+    return msgspec.structs.replace(signature, passkey=signature.passkey or progress.passkey)
 
 
 def sign_in_words(signature: Signature) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g, url_for
+from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
@@ -10,10 +10,12 @@ from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
 from portal.services.rules.signing import has_signed, open_role
+from portal.signin.passkeys import PasskeyRefused
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words
+from portal.views.consents.passkey import Offer, offer
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signature import (
@@ -30,6 +32,7 @@ from portal.views.consents.worklist import Place
 from portal.web import audit
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
+from portal.web.passkeys import permit
 from portal.web.refusals import refusal_message
 
 
@@ -80,11 +83,16 @@ class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
 
 
 class NamePage(StepPage, template="consents/sign/name.html"):
-    """The last step: what will be signed, and the name; `is_undone`: a signature certainly didn't arrive."""
+    """The last step: what will be signed, and the name; `is_undone`: a signature certainly didn't arrive.
+
+    `offer` is how a passkey confirms it, if the clinic offers that; `is_passkey_refused`: it wasn't accepted.
+    """
 
     embryos: list[str]
     is_refused: bool
     is_undone: bool
+    offer: Offer | None
+    is_passkey_refused: bool
 
 
 class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html", about="form"):
@@ -108,6 +116,7 @@ def register(bp: Blueprint) -> None:
     bp.register_error_handler(StartOver, lambda error: _to_steps(error.form))
     bp.register_error_handler(NotSigned, _not_signed)
     bp.register_error_handler(SignatureUnconfirmed, _unconfirmed)
+    bp.register_error_handler(PasskeyRefused, _passkey_refused)
 
 
 def _cannot_sign(error: CannotSign) -> Response:
@@ -155,6 +164,14 @@ def _unconfirmed(error: SignatureUnconfirmed) -> Response:
     return render(page, status=error.status)
 
 
+def _passkey_refused(error: PasskeyRefused) -> Response:
+    """Back to the last step, which says so; everything typed is kept."""
+    consent_id = (request.view_args or {})["consent_id"]
+    audit.note("consent.passkey", "refused", kind="consent", id_=consent_id, reason=str(error))
+    step = url_for("consents.sign.step", consent_id=consent_id, step=Step.NAME)
+    return redirect_to(with_queue(f"{step}?refused=passkey"))
+
+
 def show_step(
     care: Care,
     signing: Signing,
@@ -195,6 +212,7 @@ def show_step(
                 signing=signing, form=form, step_number=number, is_stale=is_stale, is_resumed=is_resumed
             )
         case Step.NAME:
+            signing, offered = offer(signing)
             page = NamePage(
                 signing=signing,
                 form=form,
@@ -204,7 +222,11 @@ def show_step(
                 is_refused=is_refused,
                 is_undone=is_undone,
                 embryos=embryo_names(care, form),
+                offer=offered,
+                is_passkey_refused=offered is not None and request.args.get("refused") == "passkey",
             )
+            if offered:
+                return permit(render(page, status=status))
     return render(page, status=status)
 
 

@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from portal.context import context
 from portal.i18n.locale import language
-from portal.services.consents.forms import ConsentForm, ReadingMode, SignerRole, Statement
+from portal.services.consents.forms import ConsentForm, PasskeyProof, ReadingMode, SignerRole, Statement
 from portal.services.consents.requests import NewSignature
 from portal.services.demand import Demand
 from portal.services.rules.consent_text import content_hash
@@ -45,7 +45,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     `language` is the text's; `screen_language` and `reading_mode` are set if the screen was in another when it was read.
     `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
-    until the new one has been read; `read_at` is when the text was (seconds since 1970); `acr` and `amr` tell how the signer had signed in; `is_unconfirmed` says that a signature was sent without a response.
+    until the new one has been read; `read_at` is when the text was (seconds since 1970); `acr` and `amr` tell how the signer had
+    signed in, `passkey` what their passkey confirmed, for which the page was shown at `asked_at`; `is_unconfirmed` says that a
+    signature was sent without a response.
     """
 
     content_hash: str
@@ -62,6 +64,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     typed: str = ""
     acr: str = ""
     amr: tuple[str, ...] = ()
+    asked_at: float = 0.0
+    passkey: PasskeyProof | None = None
     before: Snapshot | None = None
     is_unconfirmed: bool = False
 
@@ -182,6 +186,7 @@ class Signing:
             progress.stamp,
             progress.screen_language,
             progress.reading_mode,
+            progress.passkey and progress.passkey.signature,
         )
         return Attempt(self.person.sub, self.operation, sent)
 
@@ -198,6 +203,7 @@ class Signing:
             language=progress.language,
             screen_language=progress.screen_language if is_foreign else UNSET,
             reading_mode=ReadingMode(progress.reading_mode) if is_foreign else UNSET,
+            passkey=progress.passkey or UNSET,
             concurrency_stamp=progress.stamp,
         )
 

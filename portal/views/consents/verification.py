@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from flask import Blueprint
+
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.gather import attempt, gather_all, known
 from portal.services.rules.consent_text import content_hash, seal
+from portal.services.rules.passkey_proof import is_about
+from portal.signin.passkeys import domain_of, fingerprint, is_signed
 from portal.state.session_records import Person
 from portal.views.consents.sign_in_method import with_own_sign_in
 
@@ -22,11 +26,12 @@ class Check:
     """The result of comparing one signature's hash with the current text.
 
     `matches` is None if the clinic's system computes hashes differently: the portal can't recompute this one, and only
-    knows that the record still contains it.
+    knows that the record still contains it. `is_confirmed` says whether a passkey signed this text in this role; None without one.
     """
 
     signature: Signature
     matches: bool | None
+    is_confirmed: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,13 @@ class SealCheck:
         return self.given.strip().casefold() == self.own
 
 
+def register(bp: Blueprint) -> None:
+    """Register the template filters."""
+    bp.add_app_template_filter(is_confirmed, "is_confirmed_in")
+    bp.add_app_template_filter(domain_of, "passkey_site")
+    bp.add_app_template_filter(fingerprint, "passkey_fingerprint")
+
+
 def check_seal(form: ConsentForm) -> SealCheck | None:
     """Compare the seal of a fully signed form; None if it isn't fully signed or has no seal."""
     return SealCheck(form.seal, seal(form)) if form.is_signed and form.seal else None
@@ -52,7 +64,10 @@ def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
     now = content_hash(form)
     marks = {form.content_hash, *(signature.content_hash for signature in form.signatures)}
     is_ours = now in marks or _marks_as_we_do(care, form)
-    return [Check(signature, _matches(signature, form, now, is_ours)) for signature in in_order(form, person)]
+    return [
+        Check(signature, _matches(signature, form, now, is_ours), is_confirmed(signature, form))
+        for signature in in_order(form, person)
+    ]
 
 
 def in_order(form: ConsentForm, person: Person) -> list[Signature]:
@@ -67,6 +82,12 @@ def _matches(signature: Signature, form: ConsentForm, now: str, is_ours: bool) -
     if signature.content_hash == now:
         return True
     return False if is_ours or signature.content_hash != form.content_hash else None
+
+
+def is_confirmed(signature: Signature, form: ConsentForm) -> bool | None:
+    """Whether a passkey confirmed this text in the signer's role; None if the record doesn't say that one did."""
+    proof = signature.passkey
+    return None if proof is None else is_about(proof, form, signature) and is_signed(proof)
 
 
 def _marks_as_we_do(care: Care, form: ConsentForm) -> bool:
