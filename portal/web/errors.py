@@ -24,6 +24,7 @@ from portal.services.errors import (
     NotSignedIn,
     Refused,
     StepUpNeeded,
+    TokenRefused,
     Unavailable,
 )
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
@@ -172,7 +173,9 @@ def _csrf_failed(error: CSRFError) -> Response:
 
 def _failed(error: CareError) -> Response:
     log.warning("care api: %s", type(error).__name__, extra={"reason": _reason(error)})
-    if isinstance(error, NotAllowed | NotFound | Refused):
+    if isinstance(error, TokenRefused):
+        unsent.keep()
+    if isinstance(error, NotAllowed | NotFound | Refused | TokenRefused):
         audit.note_refusal(request.endpoint or "-", type(error).__name__)
     retry_after = error.retry_after if isinstance(error, Unavailable) else None
     if not g.get("tenant"):

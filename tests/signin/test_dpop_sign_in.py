@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import requests
 from joserfc import jws
 
+from portal.signin.dpop import Prover
 from portal.state.session_records import record_name
 from tests.support.signing import fresh_form, sign
 from tests.support.stack import PortalThread
@@ -90,3 +92,59 @@ def test_signing_out_needs_no_proof(bound: PortalThread) -> None:
     page = visitor.get("/consents")
     page.form("/sign-out").submit(status=None)
     assert "/sign-in" in visitor.request("GET", "/consents", follow=False, status=303).headers["Location"]
+
+
+@contextmanager
+def wrong_proofs(monkeypatch: pytest.MonkeyPatch, where: str) -> Generator[None]:
+    """For addresses that contain this the portal proves another method."""
+    right = Prover.proof
+
+    def proof(prover: Prover, method: str, url: str, token: str | None = None) -> str:
+        return right(prover, "PATCH" if where in url else method, url, token)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Prover, "proof", proof)
+        yield
+
+
+def test_a_proof_that_the_identity_server_refuses_ends_the_sign_in_in_words(
+    bound: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, visitor = len(bound.audited()), bound.visitor()
+    with wrong_proofs(monkeypatch, "/connect/token"):
+        page = visitor.fill_sign_in(visitor.get("/consents"), "grace")
+    assert (page.status, page.heading) == (400, "You couldn’t be signed in")
+    (line,) = [line for line in bound.audited()[before:] if line["audit"] == "sign-in"]
+    assert (line["outcome"], line["reason"]) == ("refused", "code refused: invalid_dpop_proof")
+
+
+def test_a_refused_proof_at_the_refresh_ends_the_session_and_the_page_comes_back(
+    bound: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = bound.sign_in("nora")
+    try:
+        bound.clock.advance(601)
+        with wrong_proofs(monkeypatch, "/connect/token"):
+            answer = visitor.request("GET", "/notifications", status=303, follow=False)
+    finally:
+        bound.clock.ahead = 0
+    assert answer.headers["Location"] == "/sign-in?next=%2Fnotifications"
+
+
+def test_a_proof_that_the_care_api_refuses_is_told_and_nothing_typed_is_lost(
+    bound: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = bound.sign_in("amelia")
+    form = fresh_form(bound.plan)
+    page = visitor.get(f"{form}/sign").form(f"{form}/sign/read").submit()
+    page = page.form(f"{form}/sign/statements").submit(check_all=True)
+    before = len(bound.audited())
+    with wrong_proofs(monkeypatch, "/api/"):
+        refused = page.form(f"{form}/sign/name").submit(signature="Amelia Hart", status=502)
+        assert refused.heading == "The clinic’s system doesn’t accept your sign-in"
+    lines = [(line["audit"], line["outcome"]) for line in bound.audited()[before:]]
+    assert lines == [("consents.sign.sign", "TokenRefused")]
+    page = visitor.get(f"{form}/sign/name")
+    (typed,) = page.select("input[name=signature]")
+    assert typed["value"] == "Amelia Hart"
+    assert page.form(f"{form}/sign/name").submit().path == f"{form}/receipt"

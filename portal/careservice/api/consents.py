@@ -237,7 +237,7 @@ def _signature(signature: Signature) -> SignatureRecord:
         content_hash=signature.content_hash,
         acr=signature.acr or msgspec.UNSET,
         amr=signature.amr or msgspec.UNSET,
-        passkey=msgspec.convert(signature.passkey, PasskeyProof) if signature.passkey else msgspec.UNSET,
+        passkey=signature.passkey or msgspec.UNSET,
     )
 
 

@@ -71,6 +71,7 @@ FOR_ALL: dict[str, str] = {
     "form.body": "heading id summary text",
     "form.requiredSigners": "name order personId role",
     "form.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
+    "form.signatures.passkey": "authenticatorData clientDataJson credentialId publicKey signature statement",
     "form.statements": "id text",
     "forms": "items totalCount",
     "forms.items": (
@@ -82,6 +83,7 @@ FOR_ALL: dict[str, str] = {
     ),
     "forms.items.requiredSigners": "name order personId role",
     "forms.items.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
+    "forms.items.signatures.passkey": "authenticatorData clientDataJson credentialId publicKey signature statement",
     "forms.items.statements": "id text",
     "notifications": "items totalCount unreadCount",
     "notifications.items": "body creationTime data entityId entityType id isRead readAt severity title type",
@@ -190,6 +192,9 @@ PLACES_FOR_ALL = (
     "consent_forms.revoked_by_name consent_forms.statements.id consent_forms.statements.text "
     "consent_forms.title consent_forms.version consent_signatures.acr consent_signatures.amr consent_signatures.content_hash "
     "consent_signatures.language consent_signatures.name consent_signatures.screen_language consent_signers.name "
+    "consent_signatures.passkey.authenticator_data consent_signatures.passkey.client_data_json "
+    "consent_signatures.passkey.credential_id consent_signatures.passkey.public_key "
+    "consent_signatures.passkey.signature consent_signatures.passkey.statement "
     "conversation_participants.name conversation_participants.role conversations.reply_email "
     "conversations.reply_sms conversations.subject directories.name embryo_storage.embryo_code "
     "embryo_storage.grade embryo_storage.grading_system embryo_storage.hold_reason "

@@ -179,6 +179,57 @@ def test_a_wrong_proof_is_refused_in_words(client: Client, wrong: dict[str, Any]
     assert client.userinfo(token, client.proof("GET", USERINFO, token=token)).status_code == 200
 
 
+def test_a_wrong_proof_gets_no_token_and_uses_up_no_code(client: Client) -> None:
+    form = code_form(client.server.browser().sign_in("amelia")["code"])
+    http, auth = client.server.app.test_client(), ("riverside-portal", SECRETS["riverside-portal"])
+    first = http.post("/connect/token", data=form, auth=auth, headers={"DPoP": client.proof("POST", TOKEN)})
+    assert (first.status_code, first.get_json()["error"]) == (400, "use_dpop_nonce"), "no nonce yet"
+    client.nonce = first.headers["DPoP-Nonce"]
+    wrongs = WRONG | {"another method": {"htm": "GET"}, "another address": {"htu": USERINFO}}
+    for kind in ("another token", "no token"):  # there is none yet
+        del wrongs[kind]
+    told = {"DPoP": [client.proof("POST", TOKEN, **wrong) for wrong in wrongs.values()]}
+    told["DPoP"] += ["", "a.b.c", "x" * 9000, f"{client.proof('POST', TOKEN)}, {client.proof('POST', TOKEN)}"]
+    for proof in told["DPoP"]:
+        answer = http.post("/connect/token", data=form, auth=auth, headers={"DPoP": proof})
+        assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_dpop_proof"), proof
+        assert "The" in answer.get_json()["error_description"]
+        assert "no-store" in answer.headers["Cache-Control"]
+    nonce = client.proof("POST", TOKEN, nonce="made-up")
+    answer = http.post("/connect/token", data=form, auth=auth, headers={"DPoP": nonce})
+    assert answer.get_json()["error"] == "use_dpop_nonce" and answer.headers["DPoP-Nonce"] == client.nonce
+    proof = client.proof("POST", TOKEN)
+    answer = http.post("/connect/token", data=form, auth=auth, headers={"DPoP": proof})
+    assert answer.status_code == 200, answer.text
+    refresh = {"grant_type": "refresh_token", "refresh_token": answer.get_json()["refresh_token"]}
+    again = http.post("/connect/token", data=refresh, auth=auth, headers={"DPoP": proof})
+    assert again.get_json()["error_description"] == "The proof was used before."
+
+
+def test_the_care_api_refuses_every_wrong_proof_and_takes_the_right_one_once(client: Client) -> None:
+    token, http = client.tokens()["access_token"], client.server.app.test_client()
+
+    def read(*proofs: str, scheme: str = "DPoP") -> Any:
+        headers = [("Authorization", f"{scheme} {token}"), *(("DPoP", proof) for proof in proofs)]
+        return http.get("/api/care/consent-forms?MaxResultCount=1", headers=headers)
+
+    url = f"{ISSUER}/api/care/consent-forms"
+    for kind, wrong in WRONG.items():
+        answer = read(client.proof("GET", url, token=token, **wrong))
+        assert (answer.status_code, answer.data) == (401, b""), kind
+        assert 'DPoP error="invalid_dpop_proof"' in answer.headers["WWW-Authenticate"], kind
+    right = client.proof("GET", url, token=token)
+    assert [read(right).status_code, read(right).status_code] == [200, 401]
+    two = [client.proof("GET", url, token=token) for _ in range(2)]
+    other = client.proof("GET", url, token=token, key=OTHER)
+    for answer in (read(), read(*two), read(other), read(two[0], scheme="Bearer")):
+        assert (answer.status_code, answer.data) == (401, b"")
+        assert answer.headers["WWW-Authenticate"]
+    answer = read(client.proof("GET", url, token=token, nonce="made-up"))
+    assert 'error="use_dpop_nonce"' in answer.headers["WWW-Authenticate"]
+    assert answer.headers["DPoP-Nonce"] == client.nonce
+
+
 @pytest.mark.parametrize("made", ["", "a.b.c", "e30.e30.e30", "x" * 9000, "é"])
 def test_what_is_no_proof_is_refused(client: Client, made: str) -> None:
     token = client.tokens()["access_token"]

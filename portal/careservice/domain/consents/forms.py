@@ -17,6 +17,7 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.consents import kinds
 from portal.careservice.domain.consents.content import Clause, Statement
+from portal.careservice.domain.consents.passkey_proofs import PasskeyProof
 from portal.careservice.domain.enumerations import (
     ConsentStatus,
     Disposition,
@@ -190,7 +191,7 @@ class Signature(Base):
     typed: Mapped[str]
     acr: Mapped[str | None]
     amr: Mapped[list[str] | None]
-    passkey: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+    passkey: Mapped[PasskeyProof | None] = mapped_column(Structs(PasskeyProof))
 
 
 def status_column(moment: datetime) -> ColumnElement[Any]:

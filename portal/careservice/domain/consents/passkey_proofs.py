@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import cbor2
@@ -14,8 +14,10 @@ import webauthn
 from cryptography.exceptions import UnsupportedAlgorithm
 from webauthn.helpers.exceptions import WebAuthnException
 
-from portal.careservice.domain.consents.forms import ConsentForm, Signer
 from portal.careservice.domain.rules import Invalid
+
+if TYPE_CHECKING:
+    from portal.careservice.domain.consents.forms import ConsentForm, Signer
 
 _Text = Annotated[str, msgspec.Meta(max_length=4000)]
 _MALFORMED = (WebAuthnException, cbor2.CBORError, UnsupportedAlgorithm, ValueError, TypeError, KeyError)

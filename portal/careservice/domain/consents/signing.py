@@ -85,7 +85,7 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
             typed=new.signature,
             acr=actor.acr,
             amr=list(actor.amr),
-            passkey=None if new.passkey is None else msgspec.to_builtins(new.passkey),
+            passkey=new.passkey,
         )
     )
     form.touch(actor.sub)
