@@ -25,7 +25,7 @@ from portal.web.act_once import begin, sent_operation
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.passkeys import are_offered, has_passkeys, known_here, passkeys, permit, relying_party
+from portal.web.passkeys import are_offered, has_passkeys, known_here, passkeys, relying_party
 from portal.web.routing import RecordId
 
 bp = Blueprint("passkeys", __name__, url_prefix="/me/passkeys")
@@ -86,7 +86,7 @@ def index(care: Care, person: Person) -> Response:
         is_refused="refused" in request.args,
         form_id=_form_id(request.args),
     )
-    return permit(render(page))
+    return render(page)
 
 
 @bp.post("")

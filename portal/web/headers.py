@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g
 
+from portal.config.tenants import PasskeySignatures
+
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -31,14 +33,17 @@ FIXED = {
 OVER_TLS = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 """What it has besides over HTTPS (RFC 6797)."""
 
-PERMISSIONS = (
+_PERMISSIONS = (
     "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), "
     "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), "
     "microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), "
     "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
 )
-_PAGE = {"Permissions-Policy": PERMISSIONS}
+_PAGE = {"Permissions-Policy": _PERMISSIONS}
 """Headers of pages only: browsers ignore them for other resources."""
+
+_WITH_PASSKEYS = _PERMISSIONS.replace("publickey-credentials-get=()", "publickey-credentials-get=(self)")
+"""What pages of a clinic may do whose patients sign with passkeys."""
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self'; "
@@ -73,6 +78,8 @@ def set_for_request(response: Response) -> Response:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
         response.headers["Content-Security-Policy"] = policy(form_action=f"'self'{identity}")
+        if tenant and tenant.passkey_signatures is not PasskeySignatures.OFF:
+            response.headers["Permissions-Policy"] = _WITH_PASSKEYS
     if request_id := g.get("request_id"):
         response.headers["X-Request-Id"] = request_id
     return response

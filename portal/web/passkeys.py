@@ -1,15 +1,14 @@
-"""The passkeys of the signed-in person at this clinic's portal, and the pages on which browsers may use them."""
+"""The passkeys of the signed-in person at this clinic's portal."""
 
 from __future__ import annotations
 
-from flask import Response, g, request
+from flask import g, request
 
 from portal.config.tenants import PasskeySignatures
 from portal.context import context
 from portal.signin.passkeys import RelyingParty
 from portal.state.session_records import Person
 from portal.state.signing_passkeys import SigningPasskey, SigningPasskeys
-from portal.web.headers import PERMISSIONS
 
 
 def are_offered() -> bool:
@@ -41,13 +40,6 @@ def relying_party() -> RelyingParty:
 def known_here(person: Person) -> list[SigningPasskey]:
     """The person's passkeys for this domain: a clinic may have several, and browsers use only a page's own."""
     return [one for one in passkeys().of(person) if one.domain == relying_party().domain]
-
-
-def permit(response: Response) -> Response:
-    """Let the page's scripts ask for passkeys, which no other page may (Permissions Policy)."""
-    allowed = PERMISSIONS.replace("publickey-credentials-get=()", "publickey-credentials-get=(self)")
-    response.headers["Permissions-Policy"] = allowed
-    return response
 
 
 def _policy() -> PasskeySignatures:

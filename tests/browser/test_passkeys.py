@@ -49,7 +49,7 @@ def test_a_passkey_is_added_and_signs_in(device: Page, stack: PortalThread) -> N
     expect(device.get_by_role("heading", level=1)).to_have_text(re.compile("^Hello, "))
 
 
-def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: PortalProcess) -> None:
+def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: PortalThread) -> None:
     device.goto(stack.origin("riverside") + "/me/passkeys")
     device.get_by_label("User name").fill("grace")
     device.get_by_label("Password").fill(PASSWORD)
@@ -59,6 +59,7 @@ def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: Portal
     device.goto(stack.origin("riverside") + "/consents")
     device.get_by_role("link", name="Read and sign").first.click()
     device.get_by_role("button", name="I have read the form").click()
+    expect(device.get_by_role("heading", level=1)).to_have_text("What you agree to")
     for statement in device.get_by_role("checkbox").all():
         statement.check()
     device.get_by_role("button", name="Continue").click()

@@ -32,7 +32,6 @@ from portal.views.consents.worklist import Place
 from portal.web import audit
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.passkeys import permit
 from portal.web.refusals import refusal_message
 
 
@@ -225,8 +224,6 @@ def show_step(
                 offer=offered,
                 is_passkey_refused=offered is not None and request.args.get("refused") == "passkey",
             )
-            if offered:
-                return permit(render(page, status=status))
     return render(page, status=status)
 
 
