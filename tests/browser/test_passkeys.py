@@ -67,6 +67,7 @@ def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: Portal
     expect(device.get_by_text("This browser can’t use your passkey")).to_be_hidden()
     device.get_by_label("Type your full name").press("Enter")  # as the first button does
     expect(device.get_by_role("heading", level=1)).to_have_text("You’ve signed")
+    device.get_by_text("Proof: the whole receipt with its seals").click()
     expect(device.get_by_text("a passkey, on riverside.localhost")).to_be_visible()
     device.get_by_role("button", name="Verify").click()
     expect(device.get_by_text("the passkey confirmed this text, in this role.")).to_be_visible()
