@@ -78,7 +78,7 @@ def set_for_request(response: Response) -> Response:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
         response.headers["Content-Security-Policy"] = policy(form_action=f"'self'{identity}")
-        if tenant and tenant.passkey_signatures is not PasskeySignatures.OFF:
+        if tenant and tenant.passkey_signatures != PasskeySignatures.OFF:
             response.headers["Permissions-Policy"] = _WITH_PASSKEYS
     if request_id := g.get("request_id"):
         response.headers["X-Request-Id"] = request_id

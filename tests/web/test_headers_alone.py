@@ -21,7 +21,7 @@ def site(app: Flask) -> Flask:
 
     @app.before_request
     def begin() -> None:
-        g.tenant = SimpleNamespace(auth_origin="https://id.test")
+        g.tenant = SimpleNamespace(auth_origin="https://id.test", passkey_signatures="off")
 
     headers.init_app(app)
     return app
