@@ -70,4 +70,4 @@ def test_a_passkey_is_added_and_confirms_a_signature(device: Page, stack: Portal
     device.get_by_text("Proof: the whole receipt with its seals").click()
     expect(device.get_by_text("a passkey, on riverside.localhost")).to_be_visible()
     device.get_by_role("button", name="Verify").click()
-    expect(device.get_by_text("the passkey confirmed this text, in this role.")).to_be_visible()
+    expect(device.get_by_text("the passkey confirmed this text, in this role.").first).to_be_visible()
