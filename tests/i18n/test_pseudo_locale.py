@@ -13,14 +13,14 @@ import sqlite3
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from babel import Locale
-from babel.dates import format_timedelta
+from babel.dates import format_date, format_timedelta
 from babel.support import NullTranslations
 from bs4 import BeautifulSoup, Comment, Doctype, NavigableString
 
@@ -252,6 +252,7 @@ def _of_babel() -> frozenset[str]:
     ]
     names = (
         *dates,
+        *(format_date(date(2026, 11, 26), width, locale=spoken) for width in ("medium", "long", "full")),
         *spoken.territories.values(),
         *spoken.languages.values(),
         *locale_selector.NAMES.values(),

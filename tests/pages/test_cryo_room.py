@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
@@ -18,11 +17,11 @@ from portal.services.storage import UPDATE_EMBRYO_STORAGE, EmbryoStatus, EmbryoS
 from portal.state.copies import Copies
 from portal.store import StoreFull
 from portal.views.storage.room import STEP
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
-TODAY = datetime.now(ZoneInfo("Europe/London")).date()
+TODAY = datetime.now(ZONE).date()
 
 
 def embryo(code: str, *place: str, paid: int = 400, consented: int = 4000, **more: object) -> EmbryoStorage:

@@ -27,6 +27,7 @@ from portal.signin import flow
 from portal.views import danger_words, find, notifications, open_by_id
 from portal.views.consents import draft, snapshot, worklist
 from portal.views.conversations import view
+from portal.views.protocols import told_doses
 from portal.views.storage import places
 from portal.web import calendar_file, file_names, filters, forms, glossary, labels, plain_text, record_links
 
@@ -82,6 +83,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "spaced": labels.spaced,
     "visit_name": labels.visit_name,
     "grade_in_words": labels.grade_in_words,
+    "sentences of a message": told_doses._SENTENCE.split,
+    "amounts in a message": told_doses._AMOUNT.findall,
     "kind of a notification": notifications.kind_words,
     "without sex (words)": pgt_results._is_of_known_words,
     "without sex (chromosome)": pgt_results._CHROMOSOME.fullmatch,
@@ -133,6 +136,7 @@ MODULES = (
         failures,
         pgt_results,
         flow,
+        told_doses,
     ),
 )
 """Of the functions in `PARSERS`."""
@@ -149,6 +153,7 @@ _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
     "connect/dialects/conversions.py",
     *("views/booking/windows.py", "views/notification_settings.py", "signin/client_authentication.py"),
+    *("views/passkeys.py", "web/said.py"),
     *(
         "views/protocols/form.py",
         "views/protocols/plan.py",
@@ -171,8 +176,10 @@ OTHERS = {
     "services/decoding.py": "reads msgspec's messages, which quote nothing that was sent",
     "signin/discovery.py": "reads addresses of the identity server, of 100 kB at most",
     "signin/pushed_requests.py": "reads addresses of the identity server, of 100 kB at most",
+    "signin/passkeys.py": "reads an address within what a browser sends, of limited length",
     "signin/signatures.py": "matches a whole value",
     "signin/tokens.py": "matches a whole value",
+    "web/as_patient.py": "reads the portal's own page, in which every text is escaped, and an id of 400 characters at most",
 }
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join)
 
