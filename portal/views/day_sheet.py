@@ -20,6 +20,7 @@ from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import Page as Answer
 from portal.services.episodes import Appointment, Episode
+from portal.services.errors import CareError
 from portal.services.gather import gather, known
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
@@ -101,6 +102,8 @@ def show(care: Care, person: Person) -> Response:
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
         lambda: _active_plans(care) if has_plans else None,
     )
+    if isinstance(pending, CareError) and isinstance(partial, CareError) and not (has_plans and known(plans)):
+        raise pending
     lists = [known(pending), known(partial)]
     forms = [form for page in lists if page for form in page.items]
     active = known(plans)

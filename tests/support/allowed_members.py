@@ -20,10 +20,10 @@ PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "
         "EmbryoStorage: embryoCode; Episode: type; Medication: drug instructions route unit; Message: senderName; "
-        "Notification: title; me: preferredName; other: preferredName"
+        "Notification: body title; me: preferredName; other: preferredName"
     ),
     "/care-team": "CareTeamMember: name role; Physician: locationName name specialty title",
-    "/consents": "ConsentForm: title version; Signer: name",
+    "/consents": "ConsentForm: language title version; Signer: name",
     "/consents/<record:consent_id>": (
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
@@ -37,7 +37,7 @@ PATIENTS: dict[str, str] = {
         "Clause: heading summary text; ConsentForm: contentHash language patientName title version; "
         "EmbryoStorage: embryoCode; Signature: acr amr contentHash language name screenLanguage; Signer: name; Statement: text"
     ),
-    "/consents/<record:consent_id>/revoke": "ConsentForm: title",
+    "/consents/<record:consent_id>/revoke": "ConsentForm: language title",
     "/consents/<record:consent_id>/sign": (
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
@@ -46,7 +46,9 @@ PATIENTS: dict[str, str] = {
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
-    "/papers": "Attachment: name; ConsentForm: title; Directory: name; File: name; Message: senderName; me: preferredName",
+    "/papers": (
+        "Attachment: name; ConsentForm: language title; Directory: name; File: name; Message: senderName; me: preferredName"
+    ),
     "/conversations": "Conversation: subject; Message: body; Participant: name",
     "/conversations/<record:conversation_id>": (
         "Attachment: name; Conversation: subject; Message: body senderName; Participant: name; "
@@ -54,7 +56,9 @@ PATIENTS: dict[str, str] = {
     ),
     "/conversations/<record:conversation_id>/archive": "Conversation: subject",
     "/episodes": (
-        "Appointment: kind; Episode: number type; me: firstName lastName; other: firstName lastName"
+        "Alert: text; Appointment: kind location; CareTeamMember: name role; Episode: number type; "
+        "Medication: drug instructions route unit; TimelineEvent: note title; "
+        "me: firstName lastName; other: firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>": (
         "Alert: text; Appointment: kind location; CareTeamMember: name role; Episode: type; "
@@ -68,7 +72,7 @@ PATIENTS: dict[str, str] = {
     "/episodes/<record:episode_id>/appointments.ics": "Appointment: location",
     "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": "Appointment: location",
     "/episodes/<record:episode_id>/consents": (
-        "Appointment: kind location; CareTeamMember: name role; ConsentBrief: title; Episode: type; "
+        "Appointment: kind location; CareTeamMember: name role; ConsentBrief: title; ConsentForm: language title version; Episode: type; "
         "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/documents": (
@@ -148,7 +152,7 @@ STAFF: dict[str, str] = {
         "EmbryoStorage: embryoCode; Signature: acr amr contentHash language name screenLanguage; Signer: name; Statement: text; "
         "patient: mrn"
     ),
-    "/consents/<record:consent_id>/revoke": "ConsentForm: title; Signer: name",
+    "/consents/<record:consent_id>/revoke": "ConsentForm: language title; Signer: name",
     "/consents/<record:consent_id>/sign": (
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"

@@ -67,7 +67,12 @@ CONTACT = f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?
 CALLED = "/consents?list=friday&waits=patients"
 _COUNT = itertools.count(20)
 SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"], [data-state="gone"]'
-SAYINGS = ("can’t be listed right now", "Birth date, record number and warnings aren’t known here")
+SAYINGS = (
+    "can’t be listed right now",
+    "Birth date, record number and warnings aren’t known here",
+    "visits and doses are missing here",
+    "Not all plans and forms could be read",
+)
 """The second when the patient's treatment is nothing for this person, or not there: the banner has only the record's name."""
 FAILURES = '[data-state="failed"], [data-tone="attention"], [data-tone="urgent"], .error-summary'
 
