@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from portal.careservice.ids import sample_id
-from tests.support.signing import fresh_form, to_step
+from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 from tests.web.logs_and_audit.output import AMELIAS, GRACES
@@ -18,7 +18,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 LEFT_ALONE = re.compile(r"/(sign-out|language|static|book/)|/sign-out$")
 """Forms that end the session, and addresses that aren't a signed-in person's pages."""
 WHO = {
-    "amelia": ("/",),
+    "amelia": ("/", f"{consent('amelia-genetic')}/revoke"),
     "nora": (
         "/",
         f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}",
