@@ -35,8 +35,12 @@ class Passed(Exception):
 
 
 def set_to(end: float | None) -> None:
-    """Make all calls of this context end by `end`, on `time.monotonic`'s scale; None removes the limit."""
+    """Make all calls of this context end by `end`, on `time.monotonic`'s scale; None removes the limit.
+
+    Whoever was to be told of a wait is forgotten: a thread's next request isn't theirs.
+    """
     _end.set(end)
+    _wait.set(None)
 
 
 def when_waiting(until: float, tell: Callable[[], None]) -> None:

@@ -144,3 +144,11 @@ def test_views_that_answer_with_a_file_say_so(in_process: InProcess) -> None:
 def test_a_file_has_no_first_part(visitor: Visit) -> None:
     response = opened(visitor("amelia"), "/files/a-file")
     assert response.content.startswith(b"%PDF")
+
+
+def test_a_page_that_came_at_once_leaves_no_first_part_to_the_next(
+    visitor: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_part, "SECONDS", 60.0)
+    assert WORD not in opened(visitor("amelia"), "/consents").text
+    assert deadline.wait_at_most(100.0) == 100.0, "the next request of this thread is waited for as it likes"
