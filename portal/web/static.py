@@ -54,6 +54,7 @@ SHEETS = {
     "staff-styles.css": "staff.css",
     "conversations-styles.css": "conversations.css",
     "booking-styles.css": "booking.css",
+    "care-team-styles.css": "care_team.css",
 }
 """Each sheet with the file in `static/styles` that imports its parts in order."""
 
