@@ -6,10 +6,12 @@ Every page they open is added to the album.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,6 +24,7 @@ from portal.signin.flow import SignIn
 from portal.web import pdf
 from tests.browser.album import Album, Collector
 from tests.browser.stage import Stage, answers_lost
+from tests.support.authenticator import Passkey
 from tests.support.signing import change_record, consent, fresh_form
 from tests.support.stack import PortalThread, free_port
 from tests.support.two_people import second_person_asked, signed_by
@@ -91,6 +94,17 @@ def withdrawing(stage: Stage) -> None:
     amelia.get(f"{consent('amelia-treatment-2')}/revoke", status=None)
 
 
+def passkeys(stage: Stage) -> None:
+    """A passkey for signing is added, listed, and about to be removed."""
+    grace = stage.person("grace")
+    page = grace.get("/me/passkeys")
+    options = json.loads(str(page.select("[data-passkey]")[0]["data-options"]))
+    origin = stage.portal.origin()
+    made = Passkey(origin, str(urlsplit(origin).hostname)).created(options)
+    listed = page.form("/me/passkeys").submit(credential=made)
+    grace.get(str(listed.select('main a[href$="/remove"]')[0]["href"]))
+
+
 def making_a_consent(stage: Stage) -> None:
     nora = stage.person("nora")
     start = nora.get(f"/consents/new?template=treatment&episode={AMELIAS}").form("/consents/new/fill")
@@ -99,6 +113,7 @@ def making_a_consent(stage: Stage) -> None:
     with answers_lost():
         page.form("/consents/new").submit(status=None)
     page.form("/consents/new").submit(status=None)
+    nora.post("/consents/new/bundle", {"episode": AMELIAS, "template": "treatment"})
     nora.get("/consents?q=nothing+is+called+so")
     nora.get("/consents/new?q=nothing+is+called+so")
 
@@ -416,6 +431,7 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     signing,
     declaring,
     withdrawing,
+    passkeys,
     making_a_consent,
     protocols,
     storage,
