@@ -36,8 +36,12 @@ _SQUEEZED = r"""() => {
     if (node.data.trim().split(/\s+/).length < 5 || node.parentElement.closest("svg, option, .visually-hidden")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    const lines = [...range.getClientRects()];
-    if (lines.length > 5 && lines.every((one) => one.width < 80)) found.push(node.data.trim().slice(0, 60));
+    const lines = new Map();  // a line of two directions has several rectangles
+    for (const { bottom, width } of range.getClientRects()) {
+      const line = Math.round(bottom / 8);
+      lines.set(line, (lines.get(line) ?? 0) + width);
+    }
+    if (lines.size > 5 && [...lines.values()].every((one) => one < 80)) found.push(node.data.trim().slice(0, 60));
   }
   return found;
 }"""
