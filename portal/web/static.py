@@ -55,6 +55,8 @@ SHEETS = {
     "conversations-styles.css": "conversations.css",
     "booking-styles.css": "booking.css",
     "care-team-styles.css": "care_team.css",
+    "notification-settings-styles.css": "notification_settings.css",
+    "as-seen-styles.css": "as_seen.css",
 }
 """Each sheet with the file in `static/styles` that imports its parts in order."""
 
