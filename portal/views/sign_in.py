@@ -193,8 +193,9 @@ def sign_out() -> Response:
     context().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
     location = None
     if person:
-        unsent.forget(person)
         with suppress(StoreDown):  # signed out here all the same
+            unsent.forget(person)
+        with suppress(StoreDown):
             context().sessions.sign_outs.note(person.issuer, g.tenant.key, person.sub)
         audit.note("sign-out", "done", person=person)
         if revoke(g.tenant, provider, tokens, context().settings.timeouts):

@@ -41,9 +41,10 @@ OF_A_PERSON = {
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
 OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints"}
-NOT_TAKEN = {"browser", "jti", "sid", "signature-proof", "left"}
+NOT_TAKEN = {"browser", "jti", "sid", "signature-proof", "left", "passkey-user", "signing-passkeys"}
 """A browser's cookie and an identity server's ids, random themselves; tests/signin has them.
-What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py), and who left only after a
+What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py), passkeys where it offers
+them (tests/pages/test_passkey_signatures.py), and who left only after a
 sign-out (tests/web/test_unsent.py)."""
 
 Touched = defaultdict[str, set[str]]

@@ -27,7 +27,8 @@ IDS = {
 """Records without a list of their own."""
 
 NOT_IN_SAMPLES = {
-    "ConsentForm": ("onBehalfOf", "toldAt", "toldBy"),  # sent with a recorded withdrawal alone
+    # sent with a recorded withdrawal alone, and with a signature confirmed by a passkey
+    "ConsentForm": ("onBehalfOf", "toldAt", "toldBy", "signatures[].passkey"),
     "Conversation": ("possibleSenders[]",),  # where a sender isn't known surely
     "NotificationSettings": ("quietHours.",),  # nobody has set any
     "PgtResult": ("comment", "condition"),  # withheld while the sex isn't disclosed

@@ -94,8 +94,8 @@ def values_of(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.dates(date(1971, 1, 2), date(2100, 1, 1)).map(date.isoformat)
         case inspect.BoolType():
             return st.booleans()
-        case inspect.IntType():
-            return st.integers(-9999, 9999)
+        case inspect.IntType(ge=least):
+            return st.integers(max(-9999, -9999 if least is None else least), 9999)
         case inspect.FloatType():
             return st.floats(-1e6, 1e6, allow_nan=False)
         case inspect.DictType():

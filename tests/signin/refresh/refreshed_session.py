@@ -96,6 +96,7 @@ TENANT: Any = SimpleNamespace(
     client=Client("portal", "secret"),
     id_token_hint=True,
     roles=Roles(staff=frozenset({"nurse"})),
+    record_claim=None,
 )
 
 

@@ -15,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.config.tenants import Side
+from portal.services.adapter import PLAIN
 from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.consents.requests import ConsentQuery
@@ -213,6 +214,7 @@ class Clinic:
         self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
         self.narrows, self.strict = narrows, strict
         self.largest_page: int | None = None
+        self.adapter = PLAIN
 
     def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> Records[ConsentForm]:
         found = [form for form in self.forms if str(form.status) == query.status]
@@ -500,7 +502,7 @@ def test_declining_a_listed_form_leads_to_the_next(portal: PortalThread, victor:
     ("spoken", "subject"),
     [
         ("ar-EG", "هناك ما ينتظرك"),
-        ("es", "Tiene algo pendiente"),
+        ("es", "Tienes algo pendiente"),
         ("cy", "Something waits for you"),
         ("", "Something waits for you"),
     ],

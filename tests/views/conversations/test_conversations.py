@@ -41,7 +41,7 @@ def test_searching_narrows_the_inbox_and_keeps_the_words_in_the_field(amelia: Vi
     assert "1 conversation found for “bruising”" in page.words
     assert page.soup.select_one("#q")["value"] == "bruising"
     assert len(page.select("a.link-row")) == 1
-    assert "No conversation has these words" in amelia.get("/conversations?q=zzzzz").words
+    assert "No message contains these words" in amelia.get("/conversations?q=zzzzz").words
 
 
 def test_searching_with_htmx_returns_only_the_list(amelia: Visitor) -> None:
