@@ -82,7 +82,7 @@ def app() -> Iterator[Flask]:
         opening_hours=opening_hours,
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
     )
-    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted"):
+    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "said"):
         app.jinja_env.filters[name] = str
     app.jinja_env.filters["breakable"] = breakable
     with app.test_request_context():

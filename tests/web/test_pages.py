@@ -91,7 +91,12 @@ def names_of(environment: Environment, template: str) -> Names:
     # Jinja reports variables that a block sets and a `call` inside it reads as undeclared.
     own = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
     own |= {macro.name for macro in tree.find_all(nodes.Macro)}
-    needed = read - own
+    optional = {
+        one.node.name
+        for one in tree.find_all(nodes.Filter)
+        if one.name == "default" and isinstance(one.node, nodes.Name)
+    }
+    needed = read - own - optional
     for node in tree.find_all((nodes.Extends, nodes.Include)):
         assert isinstance(node.template, nodes.Const), f"{template}: named by an expression"
         found = names_of(environment, node.template.value)

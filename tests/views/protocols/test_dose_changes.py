@@ -116,7 +116,7 @@ def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
     changed = review.select(".day-grid td[data-changed]")
     assert changed and {one.get_text(" ", strip=True) for one in changed} == {"Before: 225 After: 250"}
     assert len(review.select(".day-grid tbody tr:first-child td[data-dose]:not([data-changed])")) <= 4
-    warned = review.select_one(".notice[data-tone=attention]").get_text(" ", strip=True)
+    warned = review.soup.select_one(".notice[data-tone=attention]").get_text(" ", strip=True)
     assert "Yes, 225 IU tonight again, and cetrorelix at 8 tomorrow." in warned
     assert "Do I stay at 225?" in warned and "The plan will say 250 IU." in warned
     assert re.search(r"Read for this: \d+ messages of the last 7 days", review.words)

@@ -185,8 +185,8 @@ def test_errors_are_listed_by_row_with_links(nora):
 
 def test_a_new_protocol_for_a_treatment_belongs_to_its_patient(nora, portal):
     form = nora.get(f"/protocols/new?episode={EPISODE}&copy={AMELIAS}")
-    assert "RF-10482" in form.select_one(".page-patient[data-pinned]").get_text()
-    assert form.select_one("#episode")["type"] == "hidden"
+    assert "RF-10482" in form.soup.select_one(".page-patient[data-pinned]").get_text()
+    assert form.soup.select_one("#episode")["type"] == "hidden"
     page = press(form, "review", name="Copied plan")
     assert "Amelia" in page.words
     made = page.form("/protocols/new/create").submit()
