@@ -73,6 +73,7 @@ PATIENTS: dict[str, str] = {
     "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": "Appointment: location",
     "/episodes/<record:episode_id>/consents": (
         "Appointment: kind location; CareTeamMember: name role; ConsentBrief: title; ConsentForm: language title version; Episode: type; "
+        "Signer: name; "
         "me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/documents": (
