@@ -89,7 +89,7 @@ def test_a_protocol_is_made_and_changed_with_rows_added_and_removed(person: Pers
             field.fill(value)
     page.press("Show the days")
     page = seen(page)
-    expect(page.main.locator("#days .chart-bar")).to_be_visible()
+    expect(page.main.locator("#days td[data-dose]").first).to_be_visible()
     page.press("Preview")
     made = go_on(seen(page))
     expect(made.page.get_by_role("heading", level=1)).to_have_text("Made without scripts")
