@@ -44,8 +44,8 @@ class FirstPart:
 
     def send(self, response: Response, stream: Stream) -> None:
         """Send headers and body of this response, and keep it open for the rest."""
-        self._stream = stream
         write = self._start_response("200 OK", response.headers.to_wsgi_list())
+        self._stream = stream
         write(stream.part(response.get_data()))
 
     def start(self, status: str, fields: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
