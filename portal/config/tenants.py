@@ -395,7 +395,8 @@ class Tenants:
     """All clinics by key and by host.
 
     With a folder of tenants files, `file_of` has each clinic's, and `left_out` the files that can't be used, with their faults;
-    `kept` are those used as they were before a reload, because they can't be used as they are now.
+    `kept` are those used as they were before a reload, because they can't be used as they are now. `closed_hosts` are those
+    of clinics that are left out, as far as their files can be read.
     """
 
     by_key: Mapping[str, Tenant]
@@ -403,17 +404,23 @@ class Tenants:
     file_of: Mapping[str, str] = field(default_factory=dict[str, str])
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     kept: tuple[str, ...] = ()
+    closed_hosts: frozenset[str] = frozenset()
 
     def without(self, file: str, faults: Iterable[str]) -> Tenants:
         """Return them without the clinics of this file."""
         by_key = {key: tenant for key, tenant in self.by_key.items() if self.file_of.get(key) != file}
         by_host = {host: tenant for host, tenant in self.by_host.items() if tenant.key in by_key}
         left_out = {**self.left_out, file: (*self.left_out.get(file, ()), *faults)}
-        return replace(self, by_key=by_key, by_host=by_host, left_out=left_out)
+        closed = self.closed_hosts | (self.by_host.keys() - by_host.keys())
+        return replace(self, by_key=by_key, by_host=by_host, left_out=left_out, closed_hosts=closed)
 
     def at(self, host: str) -> Tenant | None:
         """Return the tenant for a `Host` header's value, or None if there is none."""
         return self.by_host.get(host.lower())
+
+    def is_closed(self, host: str) -> bool:
+        """Whether a `Host` header's value is that of a clinic that is left out."""
+        return host.lower() in self.closed_hosts and self.at(host) is None
 
 
 def contrast(one: str, other: str) -> float:

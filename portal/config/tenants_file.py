@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +15,8 @@ from portal.config.table import Source, read_table, settings_of
 from portal.config.tenants import Tenant, Tenants, TenantsError
 
 _NONE = Tenants({}, {})
+_HOSTS = re.compile(r"\bhosts\s*=\s*\[([^\]]*)")
+_QUOTED = re.compile(r"""["']([^"'\s]+)["']""")
 
 DIALECT = ".dialect.toml"
 """How the names of dialect files end, which may stand in a folder of tenants files."""
@@ -36,12 +40,14 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     by_host: dict[str, Tenant] = {}
     file_of: dict[str, str] = {}
     left_out: dict[str, tuple[str, ...]] = {}
+    closed: set[str] = set()
     known = Tenants(by_key, by_host)
     for file in files:
         try:
             read = _of_file(file, environ, known)
         except TenantsError as error:
             left_out[file.name] = tuple(error.faults)
+            closed.update(_hosts_named_in(file))
             continue
         by_key |= read.by_key
         by_host |= read.by_host
@@ -49,7 +55,14 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     if not by_key:
         raise TenantsError([fault for faults in left_out.values() for fault in faults])
     kept = tuple(name for name in environ.get(KEPT, "").split("/") if name)
-    return Tenants(by_key, by_host, file_of, left_out, kept)
+    return Tenants(by_key, by_host, file_of, left_out, kept, frozenset(closed))
+
+
+def _hosts_named_in(file: Path) -> Iterator[str]:
+    """The hosts that a faulty file gives its clinics, which may not even be TOML."""
+    with suppress(OSError):
+        for named in _HOSTS.findall(file.read_text(encoding="utf-8", errors="replace")):
+            yield from (host.lower() for host in _QUOTED.findall(named))
 
 
 def _of_file(file: Path, environ: Mapping[str, str], others: Tenants = _NONE) -> Tenants:

@@ -32,7 +32,10 @@ class RecordId(BaseConverter):
 
 
 def init_app(app: Flask) -> None:
-    """Assign each request an id, a deadline and the clinic of its host; respond with 421 to an unknown host."""
+    """Assign each request an id, a deadline and the clinic of its host; respond with 421 to an unknown host.
+
+    The host of a clinic that is left out because of a fault in its settings is known: 503.
+    """
     app.url_map.converters["record"] = RecordId
     app.before_request(_begin)
     app.teardown_request(_end)
@@ -86,7 +89,7 @@ def _begin() -> None:
     if tenant is not None:
         g.tenant = tenant
     elif request.blueprint != "health":
-        abort(421)
+        abort(503 if context().settings.tenants.is_closed(request.host) else 421)
 
 
 def _end(_error: BaseException | None) -> None:

@@ -128,6 +128,8 @@ def test_a_clinic_with_a_fault_is_left_out_whole(tmp_path: Path, change: tuple[s
     assert tenants.by_key["clinic1"].hosts == ("clinic1.example",), "whose it was first"
     assert {tenant.key for tenant in tenants.by_host.values()} == set(tenants.by_key)
     assert any(said in fault for fault in tenants.left_out["0002.toml"])
+    assert tenants.is_closed("Clinic2.example") == (change[0] != "clinic2.example")
+    assert not tenants.is_closed("clinic1.example"), "it is another's"
 
 
 def test_a_portal_without_a_usable_clinic_does_not_start(tmp_path: Path) -> None:
@@ -148,11 +150,12 @@ def test_a_clinic_whose_dialect_cannot_be_used_is_left_out(tmp_path: Path) -> No
     tenants = app.extensions["portal"].settings.tenants
     assert set(tenants.by_key) == {"clinic0", "clinic2"}
     assert "nonsense" in " ".join(tenants.left_out["0001.toml"])
+    assert tenants.is_closed("clinic1.example")
 
 
 def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_path: Path) -> None:
     folder = clinics(tmp_path / "clinics", 3)
-    (folder / "0001.toml").write_text("[tenants.a")
+    (folder / "0001.toml").write_text('[tenants.a\nhosts = [\n  "clinic1.example", # ours\n]')
     settings = read(folder, PORTAL_METRICS_TOKEN="t" * 20, PORTAL_KEPT_FILES="0002.toml")
     client = create_app(settings).test_client()
     assert "tenants files that can't be used: 0001.toml, 0002.toml" in client.get("/readyz").text
@@ -162,4 +165,6 @@ def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_pat
     (finding,) = check._left_out(settings)
     assert (finding.what, finding.is_fault) == ("0001.toml", True)
     assert client.get("/signed-out", headers={"Host": "clinic0.example"}).status_code == 200
-    assert client.get("/signed-out", headers={"Host": "clinic1.example"}).status_code == 421
+    closed = client.get("/signed-out", headers={"Host": "clinic1.example"})
+    assert (closed.status_code, "be shown right now" in closed.text) == (503, True)
+    assert client.get("/signed-out", headers={"Host": "clinic9.example"}).status_code == 421
