@@ -90,7 +90,7 @@ def test_refused_and_failed_requests_leave_no_url_in_nginxs_log(
     nginx: Nginx, running: Served, path: str, fields: dict[str, str], status: int
 ) -> None:
     assert get(nginx, f"{path}?kanary", **fields)[0] == status
-    for log in (nginx.log, nginx.folder / "error.log", running.log):
+    for log in (nginx.log, nginx.folder / "error.log", nginx.folder / "portal.log", running.log):
         assert "kanary" not in log.read_text()
 
 
@@ -102,7 +102,9 @@ def test_a_crashing_worker_does_not_take_the_upstream_out(nginx: Nginx, running:
 
 
 def refused(nginx: Nginx, sent: bytes, *, secure: bool = True) -> int:
-    """The status of nginx's own answer, which carries what the portal's do and says what to do in three languages."""
+    """The status of nginx's own answer, which carries what the portal's do and says what to do in three languages.
+
+    The id on the page is the one in nginx's log."""
     with closing(socket.create_connection(("127.0.0.1", nginx.port), timeout=20)) as plain:
         connection = nginx.trust().wrap_socket(plain, server_hostname="localhost") if secure else plain
         connection.sendall(sent)
@@ -116,6 +118,10 @@ def refused(nginx: Nginx, sent: bytes, *, secure: bool = True) -> int:
     assert "nginx" not in body
     assert re.search("<h1>.+</h1>\n<p>", body) and 'lang="es"' in body and 'lang="ar" dir="rtl"' in body
     assert (answer.headers["Retry-After"] == "10") == (answer.status >= 500)
+    id_ = answer.headers["X-Request-Id"]
+    assert body.count(f'<code dir="ltr">{id_}</code>') == 3
+    assert nginx.requests()[-1]["request"] == id_
+    assert nginx.requests()[-1]["status"] == answer.status
     return answer.status
 
 

@@ -42,7 +42,7 @@ class Site:
 
     def logged(self) -> str:
         """Everything that nginx, gunicorn and the audit wrote."""
-        files = [self.nginx.log, self.nginx.folder / "error.log"]
+        files = [self.nginx.log, self.nginx.folder / "error.log", self.nginx.folder / "portal.log"]
         return "".join(file.read_text() for file in files) + self.written()
 
     def written(self) -> str:
@@ -171,6 +171,8 @@ def test_an_audit_line_has_time_place_person_and_event(site: Site, amelia: Visit
     logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]
     of_it = [line for line in logged if line.get("request") == read["request"]]
     assert {line.get("route") for line in of_it} == {"/consents/<record:consent_id>"}
+    (proxied,) = [line for line in site.nginx.requests() if line["request"] == read["request"]]
+    assert (proxied["status"], proxied["upstream_status"]) == (200, "200")
 
 
 @pytest.mark.asvs("2.4.1", "15.2.2", "15.3.4")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import ssl
 import time
 from pathlib import Path
+from typing import Any
 
 from portal.demo.programs import path_of
 from tests.support.certificates import self_signed
@@ -64,6 +66,7 @@ class Nginx(Process):
         given = (_OURS / "portal.conf").read_text(encoding="utf-8")
         for theirs, ours in {
             "/var/log/nginx/error.log": f"{self.folder}/error.log",
+            "/var/log/nginx/portal.log": f"{self.folder}/portal.log",
             "listen 80 ": f"listen 127.0.0.1:{self.plain_port} ",
             "listen 443 ": f"listen 127.0.0.1:{self.port} ",
             "/etc/portal/tls/": f"{self.folder}/",
@@ -81,6 +84,11 @@ class Nginx(Process):
 
     def trust(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.authority))
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What it logged, a line for each request."""
+        lines = (self.folder / "portal.log").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
 
     def files_held(self) -> list[Path]:
         """Whatever lies in its folders of temporary files."""
