@@ -41,7 +41,7 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 	@$(if $(AT),$(RUN) -m tools.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
-# the large sample; a generated Python client, Spectral, TypeScript, openid-client; the API's tests on PostgreSQL; the Nu
+# the large sample; a generated Python client, Spectral, TypeScript, openid-client, identity servers; the API's tests on PostgreSQL; the Nu
 # HTML checker; the image. Needs npm, Java and access to their registries.
 test-all: $(VENV)/.dev $(VENV)/.assets  ## run all tests, also the long ones and the care service's on PostgreSQL
 	@$(RUN) -m tools.machine

@@ -21,7 +21,8 @@ ALGORITHMS = {
 """What a key of each type can sign with (RFC 7518 §3.1, RFC 8037, RFC 9864)."""
 
 _LIFETIME = 60
-_SMALLEST_RSA = 2048
+SMALLEST_RSA = 2048
+"""How many bits an RSA key has to have (RFC 7518 §3.3)."""
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----", re.DOTALL)
 
 
@@ -105,5 +106,5 @@ def _read(pem: str) -> ClientKey | None:
 
 def _is_strong(key: RSAKey | ECKey | OKPKey) -> bool:
     if isinstance(key, RSAKey):
-        return key.raw_value.key_size >= _SMALLEST_RSA
+        return key.raw_value.key_size >= SMALLEST_RSA
     return key.curve_name == ("P-256" if isinstance(key, ECKey) else "Ed25519")

@@ -27,12 +27,12 @@ _OWN = {"connection", "accept-encoding", "content-length"}
 class Prover(Protocol):
     """Makes proofs of a key for requests (portal.signin.dpop)."""
 
-    def proof(self, method: str, url: str) -> str:
+    def proof(self, method: str, url: str, *, nonce: str | None = None) -> str:
         """Return a new proof for one request."""
         ...
 
-    def learn(self, url: str, headers: Mapping[str, str]) -> None:
-        """Take what an answer's headers ask of the next proof."""
+    def learn(self, url: str, headers: Mapping[str, str]) -> str | None:
+        """Take what an answer's headers ask of the next proof, and return it."""
         ...
 
 
@@ -43,6 +43,8 @@ class CurlAdapter(BaseAdapter):
         super().__init__()
         self._timeouts = timeouts
         self._prover = prover
+        self._nonce: str | None = None
+        """What its last answer asked of the next proof: it may count once, and others get their own meanwhile."""
 
     def send(
         self,
@@ -54,7 +56,11 @@ class CurlAdapter(BaseAdapter):
         proxies: Mapping[str, str] | None = None,
     ) -> requests.Response:
         body, url = request.body, request.url or ""
-        proof = [("DPoP", self._prover.proof(request.method or "GET", url))] if self._prover else []
+        proof = (
+            [("DPoP", self._prover.proof(request.method or "GET", url, nonce=self._nonce))]
+            if self._prover
+            else []
+        )
         call = Call(
             method=request.method or "GET",
             url=url,
@@ -78,7 +84,7 @@ class CurlAdapter(BaseAdapter):
                 raise requests.Timeout(error.reason, request=request) from error
             raise requests.ConnectionError(error.reason, request=request) from error
         if self._prover:
-            self._prover.learn(url, answer.headers)
+            self._nonce = self._prover.learn(url, answer.headers)
         return as_response(request, answer)
 
     def close(self) -> None:

@@ -296,14 +296,15 @@ class Care:
         call = self._call(endpoint, query, ids, payload, [*headers, *self._headers(operation)], _MAX_BODY)
         breaker = self._admitted(endpoint)
 
-        def attempt() -> Answer:
-            left, signed = self._left(), self._with_token(call, token)
+        def attempt(nonce: str | None = None) -> Answer:
+            left, signed = self._left(), self._with_token(call, token, nonce)
             in_time = signed if call.timeout <= left else replace(signed, timeout=max(0.01, left))
             return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
 
         def send() -> Answer:
             answer = attempt()
-            return attempt() if self._must_repeat(call, answer.status, answer.headers) else answer
+            nonce = self._nonce_demanded(call, answer.status, answer.headers)
+            return attempt(nonce) if nonce else answer
 
         timed = retry.timed(send, endpoint, self.observer)
         try:
@@ -324,10 +325,10 @@ class Care:
         call = self._call(endpoint, query, {}, None, [*headers, *self._headers(None)], _MAX_FILE)
         breaker = self._admitted(endpoint)
 
-        def attempt() -> FileResponse:
+        def attempt(nonce: str | None = None) -> FileResponse:
             started = time.perf_counter()
             try:
-                status, answered, chunks = transport.stream(self._with_token(call, token))
+                status, answered, chunks = transport.stream(self._with_token(call, token, nonce))
             except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
@@ -336,10 +337,11 @@ class Care:
 
         def begin() -> FileResponse:
             begun = attempt()
-            if not self._must_repeat(call, begun.status, begun.headers):
+            nonce = self._nonce_demanded(call, begun.status, begun.headers)
+            if nonce is None:
                 return begun
             close(begun.chunks)
-            return attempt()
+            return attempt(nonce)
 
         try:
             timed = retry.timed(begin, endpoint, self.observer)
@@ -433,11 +435,11 @@ class Care:
         connect, read = min(self.timeouts.connect, left), min(self.timeouts.read, left)
         return replace(self.timeouts, connect=connect, read=read)
 
-    def _with_token(self, call: Call, token: str) -> Call:
+    def _with_token(self, call: Call, token: str, nonce: str | None) -> Call:
         """The call with its authorization, which differs from attempt to attempt if the token is bound to a key."""
         prover = self.prover
         bound = (
-            prover.authorization(token, call.method, call.url)
+            prover.authorization(token, call.method, call.url, nonce)
             if prover
             else [("Authorization", f"Bearer {token}")]
         )
@@ -446,9 +448,9 @@ class Care:
             call, headers=with_fixed(headers, self.adapter.headers) if self.adapter.headers else headers
         )
 
-    def _must_repeat(self, call: Call, status: int, headers: Mapping[str, str]) -> bool:
-        """Whether the call wasn't taken for want of the API's nonce (RFC 9449 §9)."""
-        return self.prover is not None and self.prover.must_repeat(call.url, status, headers)
+    def _nonce_demanded(self, call: Call, status: int, headers: Mapping[str, str]) -> str | None:
+        """The API's nonce, if the call wasn't taken for want of it (RFC 9449 §9)."""
+        return self.prover.nonce_demanded(call.url, status, headers) if self.prover else None
 
     def _headers(self, operation: str | None) -> list[tuple[str, str]]:
         headers = [

@@ -27,12 +27,14 @@ class Bearer(Protocol):
 class Prover(Protocol):
     """The key that the token is bound to (portal.signin.dpop)."""
 
-    def authorization(self, token: str, method: str, url: str) -> list[tuple[str, str]]:
+    def authorization(
+        self, token: str, method: str, url: str, nonce: str | None = None
+    ) -> list[tuple[str, str]]:
         """Return the headers that carry the token; for each attempt new ones."""
         ...
 
-    def must_repeat(self, url: str, status: int, headers: Mapping[str, str]) -> bool:
-        """Learn from an answer; return whether the request wasn't taken and has to be sent anew."""
+    def nonce_demanded(self, url: str, status: int, headers: Mapping[str, str]) -> str | None:
+        """Learn from an answer; return the nonce with which the request, which wasn't taken, has to be sent anew."""
         ...
 
 

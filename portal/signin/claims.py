@@ -16,7 +16,8 @@ from portal.services.errors import Unavailable
 from portal.signin.discovery import Provider
 from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, SignInFailed
-from portal.signin.signatures import decode
+from portal.signin.signatures import accepted_algorithms, decode
+from portal.signin.tokens import code_for_log
 from portal.state.session_records import Person
 
 ID_TOKEN, USERINFO = "id_token", "userinfo"
@@ -25,6 +26,8 @@ ID_TOKEN, USERINFO = "id_token", "userinfo"
 
 _CLASS = re.compile(r"[\x21-\x7e]{1,200}")
 _MOST_METHODS = 20
+_REFUSAL = re.compile(r'(?:^|[\s,])error\s*=\s*"?([a-z_]{1,40})(?=["\s,]|$)')
+"""The code in the challenge of a server that refuses an access token (RFC 6750 §3): a proxy's 401 or 403 has none."""
 _OF_ID_TOKEN = frozenset({"acr", "amr", "auth_time"})
 
 
@@ -130,22 +133,29 @@ def userinfo(
 ) -> dict[str, Any]:
     """Return the claims from the UserInfo endpoint for the access token in a token response (Core §5.3.2).
 
-    With a `prover` the token is bound to its key. The claims may be signed. Raises AnotherPerson if they belong to another person, SignInFailed if their signature isn't valid,
-    Unavailable if they can't be read.
+    With a `prover` the token is bound to its key. The claims may be signed. Raises AnotherPerson if they belong to another
+    person, SignInFailed if their signature isn't valid or the server refuses the token or its proof, Unavailable if they
+    can't be read.
     """
     metadata = provider.metadata()
     url, token = metadata.userinfo_endpoint or "", str(answer.get("access_token"))
 
-    def ask() -> Answer:
-        bound = prover.authorization(token, "GET", url) if prover else [("Authorization", f"Bearer {token}")]
+    def ask(nonce: str | None = None) -> Answer:
+        bound = (
+            prover.authorization(token, "GET", url, nonce)
+            if prover
+            else [("Authorization", f"Bearer {token}")]
+        )
         headers = [*bound, ("Accept", "application/json, application/jwt")]
         call = Call("GET", url, headers, connect_timeout=timeouts.connect, timeout=timeouts.read)
         return transport.send(call, alone=True)
 
     try:
         told = ask()
-        if prover and prover.must_repeat(url, told.status, told.headers):
-            told = ask()
+        if prover and (nonce := prover.nonce_demanded(url, told.status, told.headers)):
+            told = ask(nonce)
+        if told.status in (401, 403) and (code := _REFUSAL.search(told.headers.get("www-authenticate", ""))):
+            raise SignInFailed(f"userinfo refused: {code_for_log(code[1])}")
         if told.status != 200:
             raise Unavailable(f"userinfo: status {told.status}")
         is_signed = told.headers.get("content-type", "").lower().startswith("application/jwt")
@@ -165,7 +175,7 @@ def _plain(body: bytes) -> dict[str, Any]:
 
 def _signed(body: bytes, tenant: Tenant, provider: Provider) -> dict[str, Any]:
     """Verify signed UserInfo; its issuer and audience have to be right where it names them (Core §5.3.2)."""
-    claims = decode(body.decode("ascii", "replace"), provider).claims
+    claims = decode(body.decode("ascii", "replace"), provider, accepted_algorithms(tenant)).claims
     audience = claims.get("aud", tenant.client.client_id)
     if claims.get("iss", provider.metadata().issuer) != provider.metadata().issuer:
         raise SignInFailed("userinfo of another issuer")

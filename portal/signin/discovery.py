@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -19,10 +20,11 @@ import msgspec
 import requests
 from authlib.integrations.base_client import OAuthError
 from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry, Key, KeySet
+from joserfc.jwk import JWKRegistry, Key, KeySet, RSAKey
 
 from portal import metrics
 from portal.clock import Clock
+from portal.config.client_keys import SMALLEST_RSA
 from portal.config.identity import Client
 from portal.config.tenants import Tenants
 from portal.config.variables import Timeouts
@@ -314,15 +316,17 @@ class _KeysNamed(msgspec.Struct):
 
 
 def _signing_key(named: dict[str, Any]) -> Key | None:
-    """Return the key if it may sign ID tokens; None for symmetric keys, other curves than Ed25519 and unreadable keys."""
+    """Return the key if it may sign ID tokens; None for symmetric and short keys, other curves than Ed25519, and unreadable ones."""
     if named.get("kty") not in ("RSA", "EC", "OKP") or named.get("use", "sig") != "sig":
         return None
     if named["kty"] == "OKP" and named.get("crv") != "Ed25519":
         return None
     try:
-        return JWKRegistry.import_key(named)
+        with warnings.catch_warnings(action="ignore"):  # about a short key, which is left out
+            key = JWKRegistry.import_key(named)
     except (ValueError, TypeError, KeyError, JoseError):
         return None
+    return None if isinstance(key, RSAKey) and key.raw_value.key_size < SMALLEST_RSA else key
 
 
 def _origin(address: str) -> str:

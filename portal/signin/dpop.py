@@ -43,19 +43,19 @@ class Nonces:
         """Return the nonce for a request to this address."""
         return self._by_origin.get(_origin(url))
 
-    def learn(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Keep the nonce that an answer brings; return whether it brings one."""
+    def learn(self, url: str, headers: Mapping[str, str]) -> str | None:
+        """Keep and return the nonce that an answer brings, if it brings one."""
         nonce, origin = headers.get("dpop-nonce", ""), _origin(url)
         if not _NONCE.fullmatch(nonce):
-            return False
+            return None
         if self._by_origin.get(origin) == nonce:
-            return True
+            return nonce
         with self._lock:
             self._by_origin[origin] = nonce
             self._by_origin.move_to_end(origin)
             if len(self._by_origin) > _MOST_ORIGINS:
                 self._by_origin.popitem(last=False)
-        return True
+        return nonce
 
 
 class Prover:
@@ -86,8 +86,11 @@ class Prover:
         """What tokens are bound to (`jkt`, RFC 7638)."""
         return self._key.thumbprint()
 
-    def proof(self, method: str, url: str, token: str | None = None) -> str:
-        """Return a new proof for one request (RFC 9449 §4.2), with the access token if it is sent with one."""
+    def proof(self, method: str, url: str, token: str | None = None, nonce: str | None = None) -> str:
+        """Return a new proof for one request (RFC 9449 §4.2), with the access token if it is sent with one.
+
+        `nonce` is what the server answered this very request with; else it is the last that it gave to any.
+        """
         claims: dict[str, Any] = {
             "jti": secrets.token_urlsafe(16),
             "htm": method,
@@ -96,23 +99,25 @@ class Prover:
         }
         if token is not None:
             claims["ath"] = _base64url(hashlib.sha256(token.encode()).digest())
-        if nonce := self._nonces.of(url):
+        if nonce := nonce or self._nonces.of(url):
             claims["nonce"] = nonce
         return jwt.encode(self._header, claims, self._key, algorithms=[ALGORITHM])
 
-    def authorization(self, token: str, method: str, url: str) -> list[tuple[str, str]]:
+    def authorization(
+        self, token: str, method: str, url: str, nonce: str | None = None
+    ) -> list[tuple[str, str]]:
         """Return the headers of a request with the access token; for each attempt new ones."""
-        return [("Authorization", f"DPoP {token}"), ("DPoP", self.proof(method, url, token))]
+        return [("Authorization", f"DPoP {token}"), ("DPoP", self.proof(method, url, token, nonce))]
 
-    def must_repeat(self, url: str, status: int, headers: Mapping[str, str]) -> bool:
-        """Keep the nonce of an answer; return whether the request wasn't taken for want of it, so that it is sent anew."""
-        has_nonce = self._nonces.learn(url, headers)
+    def nonce_demanded(self, url: str, status: int, headers: Mapping[str, str]) -> str | None:
+        """Keep the nonce of an answer; return it if the request wasn't taken for want of it, so that it is sent anew."""
+        nonce = self._nonces.learn(url, headers)
         demand = headers.get("www-authenticate", "") if status == 401 else ""
-        return has_nonce and _DEMANDS_NONCE.search(demand) is not None
+        return nonce if _DEMANDS_NONCE.search(demand) else None
 
-    def learn(self, url: str, headers: Mapping[str, str]) -> None:
-        """Keep the nonce that an answer of the identity server brings."""
-        self._nonces.learn(url, {name.lower(): value for name, value in headers.items()})
+    def learn(self, url: str, headers: Mapping[str, str]) -> str | None:
+        """Keep and return the nonce that an answer of the identity server brings, if it brings one."""
+        return self._nonces.learn(url, {name.lower(): value for name, value in headers.items()})
 
 
 def with_nonce(send: Callable[[], T]) -> T:

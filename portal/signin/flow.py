@@ -35,10 +35,10 @@ from portal.signin.discovery import (
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.pushed_requests import are_used, push
+from portal.signin.signatures import accepted_algorithms
 from portal.signin.tokens import (
     LEEWAY,
     Expected,
-    accepted_algorithms,
     code_for_log,
     oauth_session,
     read_tokens,

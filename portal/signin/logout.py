@@ -16,7 +16,7 @@ from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.errors import SignInFailed
-from portal.signin.signatures import decode
+from portal.signin.signatures import accepted_algorithms, decode
 from portal.signin.tokens import LEEWAY, Time, oauth_session
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Sessions
@@ -119,7 +119,7 @@ class BackChannel:
         Raises SignInFailed if the token is invalid.
         """
         provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
-        claims = _checked_claims(decode(logout_token, provider).claims)
+        claims = _checked_claims(decode(logout_token, provider, accepted_algorithms(tenant)).claims)
         now = self.clock()
         issuer = provider.metadata().issuer
         audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud

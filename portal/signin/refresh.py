@@ -30,9 +30,9 @@ from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, claim_at, merged, p
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.signatures import accepted_algorithms
 from portal.signin.tokens import (
     Expected,
-    accepted_algorithms,
     code_for_log,
     oauth_session,
     read_tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from joserfc import jws, jwt
@@ -17,6 +17,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmErr
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
+from portal.config.profile import FAPI2_ALGORITHMS
+from portal.config.tenants import Tenant
 from portal.signin.discovery import Provider, ProviderDown
 from portal.signin.errors import SignInFailed
 
@@ -28,17 +30,25 @@ HASHES: Mapping[str, Callable[[bytes], Any]] = {
 }
 """The accepted algorithms (RFC 7518 §3.1, RFC 8037, RFC 9864), each with the hash of its `at_hash`."""
 
+SOUND = tuple(HASHES)
+"""Their names."""
+
 _ALGORITHM = re.compile(r"[A-Za-z0-9]{1,12}")
 
 
-def decode(token: str, provider: Provider) -> jwt.Token:
-    """Verify a JWT signed by the identity server and return its header and claims.
+def accepted_algorithms(tenant: Tenant) -> Collection[str]:
+    """What the clinic's identity server may sign with: what the clinic's profile takes, or any sound algorithm."""
+    return FAPI2_ALGORITHMS if tenant.profile else SOUND
+
+
+def decode(token: str, provider: Provider, algorithms: Collection[str] = SOUND) -> jwt.Token:
+    """Verify a JWT signed by the identity server with one of these algorithms, and return its header and claims.
 
     An unknown key makes it fetch the keys anew. Raises SignInFailed, or ProviderDown if it can't be verified without newer keys.
     """
     for again in (False, True):
         try:
-            return _verified(token, provider.keys(unknown_key=again))
+            return _verified(token, provider.keys(unknown_key=again), algorithms)
         except InvalidKeyIdError as error:
             if again and provider.has_old_keys:
                 raise ProviderDown("newer keys can't be read") from error
@@ -71,10 +81,11 @@ _REGISTRY = _Registry(
 )  # unknown headers are ignored, except critical ones (RFC 7515 §4)
 
 
-def _verified(token: str, keys: KeySet) -> jwt.Token:
+def _verified(token: str, keys: KeySet, algorithms: Collection[str]) -> jwt.Token:
     """Verify with the key that the header names; if it names none, with any that fits."""
     header = jws.extract_compact(token.encode(), registry=_REGISTRY).headers()
-    _REGISTRY.get_alg(header["alg"])  # refused before a key is looked for
+    if _REGISTRY.get_alg(header["alg"]).name not in algorithms:  # refused before a key is looked for
+        raise UnsupportedAlgorithmError(header["alg"])
     kid = header.get("kid")
     named = [key for key in keys if kid is None or key.kid == kid]
     failure: JoseError = InvalidKeyIdError("no key of this id")

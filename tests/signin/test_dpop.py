@@ -7,10 +7,15 @@ import hashlib
 from typing import Any
 
 import pytest
+import requests
 from authlib.integrations.base_client import OAuthError
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey
 
+from portal.config.variables import Timeouts
+from portal.http import transport
+from portal.http.requests_adapter import mount
+from portal.http.transfer import Answer, Call
 from portal.signin.dpop import Nonces, Prover, with_nonce
 from portal.signin.errors import SignInFailed
 from portal.signin.tokens import read_tokens
@@ -75,8 +80,38 @@ def test_a_request_is_repeated_for_the_servers_nonce_alone(
     status: int, headers: dict[str, str], repeats: bool
 ) -> None:
     prover = Prover.new(Nonces())
-    assert prover.must_repeat(URL, status, headers) is repeats
+    assert prover.nonce_demanded(URL, status, headers) == ("n" if repeats else None)
     assert read(prover.proof("GET", URL))[1].get("nonce") == headers.get("dpop-nonce")
+
+
+def test_a_request_is_repeated_with_the_nonce_of_its_own_answer() -> None:
+    """Nonces may count once; what another request is given meanwhile is that one's."""
+    prover = Prover.new(Nonces())
+    demand = {"www-authenticate": 'DPoP error="use_dpop_nonce"'}
+    own = prover.nonce_demanded(URL, 401, demand | {"dpop-nonce": "own"})
+    prover.nonce_demanded(URL, 401, demand | {"dpop-nonce": "another's"})
+    (_, proof) = prover.authorization("token", "GET", URL, own)
+    assert read(proof[1])[1]["nonce"] == "own"
+    assert read(prover.proof("GET", URL))[1]["nonce"] == "another's"
+
+
+def test_a_call_of_the_identity_server_is_repeated_with_the_nonce_of_its_own_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prover, sent = Prover.new(Nonces()), list[str | None]()
+
+    def answer(call: Call, *, alone: bool) -> Answer:
+        sent.append(read(dict(call.headers)["DPoP"])[1].get("nonce"))
+        learnt = {"DPoP-Nonce": f"own-{len(sent)}"}
+        return Answer(400, learnt, b"")
+
+    monkeypatch.setattr(transport, "send", answer)
+    session = requests.Session()
+    mount(session, Timeouts(), prover)
+    for _ in range(2):
+        session.post("https://id.example/token")
+        prover.learn("https://id.example/token", {"DPoP-Nonce": "another's"})
+    assert sent == [None, "own-1"]
 
 
 def test_the_identity_server_is_asked_once_more_and_no_more() -> None:

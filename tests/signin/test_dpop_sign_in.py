@@ -99,8 +99,8 @@ def wrong_proofs(monkeypatch: pytest.MonkeyPatch, where: str) -> Generator[None]
     """For addresses that contain this the portal proves another method."""
     right = Prover.proof
 
-    def proof(prover: Prover, method: str, url: str, token: str | None = None) -> str:
-        return right(prover, "PATCH" if where in url else method, url, token)
+    def proof(prover: Prover, method: str, url: str, *rest: Any, **named: Any) -> str:
+        return right(prover, "PATCH" if where in url else method, url, *rest, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(Prover, "proof", proof)

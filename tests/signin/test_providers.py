@@ -92,6 +92,12 @@ def tells(**claims: Any) -> Callable[[Server], None]:
     return does
 
 
+def refuses_userinfo(server: Server) -> None:
+    """It goes on refreshing for somebody of whom it tells nothing any more."""
+    challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+    server.answers["/userinfo"] = Answer("{}", 401, headers=challenge)
+
+
 def signs_userinfo(issuer: str = "") -> Callable[[Server], None]:
     def does(server: Server) -> None:
         server.claims = {"role": None}
@@ -234,6 +240,7 @@ HABITS = [
     Habit("refresh500", later=refuses(500), refresh="stays"),
     Habit("refreshclient", later=refuses(401, '{"error": "invalid_client"}'), refresh="stays"),
     Habit("rolegone", tells(role="nurse"), later=tells(), refresh="ended"),
+    Habit("userinforefuses", tells(role="nurse"), later=refuses_userinfo, refresh="ended"),
     Habit("roleempty", later=sets("claims", role=[]), refresh="ended"),
     Habit("othersiderole", later=sets("claims", role="nurse"), refresh="ended"),
     # signing out

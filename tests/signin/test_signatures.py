@@ -6,15 +6,17 @@ import base64
 import hashlib
 import json
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, KeySet, OctKey, OKPKey, RSAKey
 
+from portal.config.profile import Profile
 from portal.signin.discovery import ProviderDown, _signing_key
 from portal.signin.errors import SignInFailed
-from portal.signin.signatures import HASHES, decode, half_hash
+from portal.signin.signatures import HASHES, accepted_algorithms, decode, half_hash
 
 RSA = RSAKey.generate_key(2048, {"kid": "rsa"})
 NEWER = RSAKey.generate_key(2048, {"kid": "newer"})
@@ -23,6 +25,8 @@ P384 = ECKey.generate_key("P-384", {"kid": "p384"})
 P521 = ECKey.generate_key("P-521", {"kid": "p521"})
 ED25519 = OKPKey.generate_key("Ed25519", {"kid": "ed"})
 ED448 = OKPKey.generate_key("Ed448", {"kid": "ed448"})
+with warnings.catch_warnings(action="ignore"):
+    SHORT = RSAKey.generate_key(1024)
 KEYS: dict[str, Any] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), RSA),
     "ES256": P256,
@@ -92,6 +96,17 @@ def test_other_algorithms_are_refused_by_name(alg: str) -> None:
         believed(token)
 
 
+@pytest.mark.parametrize("alg", HASHES)
+def test_a_clinics_profile_narrows_them_for_whatever_its_server_signs(alg: str) -> None:
+    tenant: Any = SimpleNamespace(profile=Profile.FAPI2)
+    provider: Any = Provider(KEYS[alg])
+    if alg in ("PS256", "ES256", "EdDSA", "Ed25519"):
+        assert decode(signed(alg), provider, accepted_algorithms(tenant))
+        return
+    with pytest.raises(SignInFailed, match=rf"^token signed with {alg}, which isn't accepted$"):
+        decode(signed(alg), provider, accepted_algorithms(tenant))
+
+
 @pytest.mark.parametrize("alg", ["Amelia Hart", "a" * 13, ""])
 def test_what_is_no_name_of_an_algorithm_is_not_logged(alg: str) -> None:
     head = base64.urlsafe_b64encode(json.dumps({"alg": alg}).encode()).decode().rstrip("=")
@@ -100,7 +115,7 @@ def test_what_is_no_name_of_an_algorithm_is_not_logged(alg: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "is_kept"), [(RSA, True), (P384, True), (ED25519, True), (ED448, False), (OctKey.generate_key(256), False)]
+    ("key", "is_kept"), [(RSA, True), (P384, True), (ED25519, True), (ED448, False), (OctKey.generate_key(256), False), (SHORT, False)]
 )  # fmt: skip
 def test_keys_of_accepted_algorithms_are_kept(key: Any, is_kept: bool) -> None:
     assert bool(_signing_key(key.as_dict(private=False) if key is not None else {})) is is_kept

@@ -339,6 +339,12 @@ def test_a_token_of_a_refresh_was_made_for_it() -> None:
         refreshed(iat=NOW - 631)
 
 
+def test_a_token_of_a_sign_in_was_made_for_it() -> None:
+    assert verified(iat=NOW - 629)
+    with pytest.raises(SignInFailed, match="not issued just now"):
+        verified(iat=NOW - 631)
+
+
 @pytest.mark.parametrize("apart", [-31, 31])
 def test_a_token_of_a_refresh_tells_of_the_same_sign_in(apart: int) -> None:
     one_less = apart + (1 if apart < 0 else -1)

@@ -54,6 +54,7 @@ def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer
         pytest.param({"exp": True}, id="expiry is true"),
         pytest.param({"exp": float("nan")}, id="expiry isn't a number"),
         pytest.param({"iat": time.time() + 86400}, id="issued in the future"),
+        pytest.param({"iat": time.time() - 7 * 86400}, id="issued a week ago"),
         pytest.param({"iat": None}, id="no time of issue"),
         pytest.param({"iat": float("nan")}, id="time of issue isn't a number"),
         pytest.param({"nbf": time.time() + 86400}, id="not yet"),

@@ -99,6 +99,26 @@ def test_userinfo_of_another_person_or_without_role_is_refused(
     refused(portal)
 
 
+@pytest.mark.parametrize("challenge", ['Bearer error="invalid_token"', 'DPoP error="invalid_dpop_proof"'])
+def test_userinfo_that_refuses_the_token_or_its_proof_refuses_the_person(
+    portal: PortalThread, identity: HostileServer, challenge: str
+) -> None:
+    identity.claims = {"role": None}
+    identity.answers["/userinfo"] = Answer("{}", 401, headers={"WWW-Authenticate": challenge})
+    refused(portal)
+    code = challenge.split('"')[1]
+    assert portal.audited()[-1]["reason"] == f"userinfo refused: {code}"
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_a_proxys_refusal_before_userinfo_is_a_server_fault(
+    portal: PortalThread, identity: HostileServer, status: int
+) -> None:
+    identity.claims = {"role": None}
+    identity.answers["/userinfo"] = Answer("<html>", status)
+    refused(portal, status=503)
+
+
 @pytest.mark.parametrize("broken", ["[]", "{", "<html>", DEEP, '{"role": "nurse"}'])
 def test_unreadable_userinfo_is_reported_as_a_server_fault(
     portal: PortalThread, identity: HostileServer, broken: str
