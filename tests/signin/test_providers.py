@@ -254,7 +254,7 @@ HABITS = [
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, PortalThread]]:
     where = plan(tmp_path_factory.mktemp("providers"))
-    portal = PortalThread(where, PORTAL_TIMEOUT_CONNECT="0.5", PORTAL_TIMEOUT_READ="0.5")
+    portal = PortalThread(where)
     server = HostileServer(where, "riverside")
     PORTALS[portal.origin().removeprefix("http://")] = portal
     yield server, portal

@@ -14,8 +14,8 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +238,20 @@ class PortalThread:
             )
 
         self.context.sessions.amend(cookie, change)
+
+    @contextmanager
+    def impatient(self, *, when: bool = True) -> Iterator[None]:
+        """Give each call half a second, for an answer that doesn't come; all else has the time a busy machine needs."""
+        timeouts = self.context.settings.timeouts
+        before = timeouts.connect, timeouts.read
+        seconds = 0.5 if when else timeouts.read
+        for name, value in zip(("connect", "read"), (seconds, seconds), strict=True):
+            object.__setattr__(timeouts, name, value)
+        try:
+            yield
+        finally:
+            for name, value in zip(("connect", "read"), before, strict=True):
+                object.__setattr__(timeouts, name, value)
 
     def stop(self) -> None:
         self.server.shutdown()

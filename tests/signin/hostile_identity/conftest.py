@@ -19,7 +19,7 @@ from tests.support.stack import PortalThread, plan
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HostileServer, PortalThread]]:
     where = plan(tmp_path_factory.mktemp("hostile"))
-    portal = PortalThread(where, PORTAL_TIMEOUT_CONNECT="1.5", PORTAL_TIMEOUT_READ="1.5")
+    portal = PortalThread(where)
     tenants = load_tenants(where.data / f"tenants-{portal.port}.toml", where.secrets)
     server = HostileServer(where, tenants.by_key["riverside"].tenant_id or "")
     PORTALS[portal.origin().removeprefix("http://")] = portal

@@ -114,5 +114,6 @@ def test_a_failed_pushed_request_is_reported_as_a_server_fault(
 ) -> None:
     identity.discovery = {"pushed_authorization_request_endpoint": f"{identity.origin}/par"}
     identity.answers["/par"] = broken
-    refused(portal, status=503)
+    with portal.impatient(when=broken.wait > 0):
+        refused(portal, status=503)
     assert identity.count("/elsewhere") == 0

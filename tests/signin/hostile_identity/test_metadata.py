@@ -66,7 +66,8 @@ def test_unreadable_metadata_or_keys_are_reported_as_a_server_fault(
     portal: PortalThread, identity: HostileServer, broken: Answer, path: str
 ) -> None:
     identity.answers[path] = broken
-    refused(portal, status=503)
+    with portal.impatient(when=broken.wait > 0):
+        refused(portal, status=503)
     assert identity.count("/elsewhere") == 0
 
 
@@ -146,9 +147,7 @@ def test_concurrent_sign_ins_ask_a_server_that_is_down_once(
     from concurrent.futures import ThreadPoolExecutor
 
     identity.answers[DISCOVERY] = Answer(status=500, body="{}", wait=0.3)
-    began = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         pages = list(pool.map(lambda _: sign_in(portal.visitor()), range(8)))
     assert [page.status for page in pages] == [503] * 8
     assert identity.count(DISCOVERY) <= 2
-    assert time.monotonic() - began < 2
