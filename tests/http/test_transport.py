@@ -84,14 +84,14 @@ def test_a_body_over_the_size_limit_is_refused(upstream: Make) -> None:
 
 def test_a_dripping_response_ends_at_the_deadline(upstream: Make) -> None:
     def drip(line: str, number: int) -> bytes:
-        time.sleep(0.6)
+        time.sleep(1.5)
         return ok()
 
     server = upstream(drip)
     began = time.monotonic()
     with pytest.raises(TransportError, match="timed out"):
         transport.send(Call("GET", server.url, timeout=0.2))
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 1.4
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,11 @@ def test_a_malformed_response_is_an_error(upstream: Make, answer: bytes, reason:
 
 
 def test_calls_of_one_page_run_concurrently(upstream: Make) -> None:
+    at_once = threading.Barrier(4)
+
     def slow(line: str, number: int) -> bytes:
-        time.sleep(0.2)
+        if "/second" not in line:
+            at_once.wait(10)
         return ok(line.encode())
 
     server = upstream(slow)
@@ -130,11 +133,8 @@ def test_calls_of_one_page_run_concurrently(upstream: Make) -> None:
     def get(path: str) -> Callable[[], str]:
         return lambda: transport.send(Call("GET", server.url + path)).body.decode()
 
-    began = time.monotonic()
     results = side_by_side([get("/a"), one_after_another, get("/b"), get("/c")])
-    took = time.monotonic() - began
     assert [str(result).split()[1] for result in results] == ["/a", "/first", "/b", "/c"]
-    assert took < 0.75, "four concurrent tasks, the longest with two calls"
 
 
 def test_a_failing_task_does_not_affect_the_others(upstream: Make) -> None:
@@ -193,7 +193,7 @@ def test_a_stalled_file_times_out(upstream: Make) -> None:
     began = time.monotonic()
     with pytest.raises(TransportError, match="timed out"):
         list(pieces)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_a_file_ends_after_the_maximum_duration(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:

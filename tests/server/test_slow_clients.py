@@ -52,7 +52,7 @@ def test_many_incomplete_requests_do_not_delay_others(served: Served) -> None:
         client.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\nabc")
     began = time.monotonic()
     assert all(served.get("/")[0] == 200 for _ in range(20))
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
 
 
 def test_many_slow_readers_do_not_delay_others_and_use_little_memory(served: Served) -> None:
@@ -63,7 +63,7 @@ def test_many_slow_readers_do_not_delay_others_and_use_little_memory(served: Ser
         reader.send(b"GET /file HTTP/1.1\r\n" + HOST + b"\r\n")
     began = time.monotonic()
     assert all(served.get("/")[0] == 200 for _ in range(20))
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5
     assert resident(worker) - before < 40 * 1.0
 
 
