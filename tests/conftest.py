@@ -12,7 +12,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
-from tests.support import compiled, resolver
+from tests.support import compiled, forked, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
 from tests.support.hostile import CountingProxy
@@ -63,9 +63,10 @@ class ByFile(LoadFileScheduling):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _compiled_templates() -> Iterator[None]:
+def _quickened() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiled.share(patch)
+        forked.print_in_forks(patch)
         yield
 
 

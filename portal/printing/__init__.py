@@ -136,22 +136,7 @@ def _folder() -> Generator[Path]:
 
 def _child(order: bytes, folder: Path, seconds: float) -> bytes:
     try:
-        done = subprocess.run(  # noqa: S603 (our own module)
-            [sys.executable, "-m", __name__],
-            input=order,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            cwd=ROOT,
-            # The portal's environment isn't passed on, because it contains secrets.
-            env={
-                "PATH": "/usr/bin:/bin",
-                "LC_ALL": "C.UTF-8",
-                "TZ": "UTC",
-                "HOME": str(folder),
-                "TMPDIR": str(folder),
-            },
-        )
+        done = _run(order, folder, seconds)
     except subprocess.TimeoutExpired:
         raise CannotPrint(f"it took more than {seconds:g} s") from None
     except OSError as error:
@@ -165,3 +150,26 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
         if line.startswith(UNSEALED):
             log.error("a PDF without its seal: %s", line.removeprefix(UNSEALED))
     return done.stdout
+
+
+def _run(order: bytes, folder: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 (our own module)
+        [sys.executable, "-m", __name__],
+        input=order,
+        capture_output=True,
+        timeout=seconds,
+        check=False,
+        cwd=ROOT,
+        env=environment(folder),
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the child's environment: the portal's isn't passed on, because it contains secrets."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+    }

@@ -1,19 +1,32 @@
-"""Runs the care service in forks of a process that has imported it, which starts faster than a new Python."""
+"""Runs the care service and the printing of PDFs in forks of a process that has imported them.
+
+They start faster than a new Python, which spends most of its time on imports.
+"""
 
 from __future__ import annotations
 
 import importlib
+import io
 import multiprocessing
 import os
+import subprocess
 import sys
+import tempfile
+import time
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import pytest
+
+from portal import printing
 from tools import reach
 
 _MAIN = "portal.careservice.__main__"
+_PRINTING = "portal.printing.__main__"
+_as_deployed = printing._run
 _forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload([__name__, _MAIN, "portal.server.worker"])
+_forking.set_forkserver_preload([__name__, _MAIN, _PRINTING, "weasyprint", "portal.server.worker"])
 
 
 def start(arguments: list[str], environment: dict[str, str], log: Path) -> BaseProcess:
@@ -21,6 +34,16 @@ def start(arguments: list[str], environment: dict[str, str], log: Path) -> BaseP
     process = _forking.Process(target=_run, args=(arguments, environment, log), daemon=True)
     process.start()
     return process
+
+
+def print_in_forks(patch: pytest.MonkeyPatch) -> None:
+    """Let the portals of this process print so."""
+    patch.setattr(printing, "_run", _print)
+
+
+def print_as_deployed(patch: pytest.MonkeyPatch) -> None:
+    """Start a Python for each PDF."""
+    patch.setattr(printing, "_run", _as_deployed)
 
 
 def _run(arguments: list[str], environment: dict[str, str], log: Path) -> None:
@@ -33,3 +56,34 @@ def _run(arguments: list[str], environment: dict[str, str], log: Path) -> None:
     reach.begin()
     # Imported here, so that this process has what the forking one has and nothing of the tests.
     sys.exit(importlib.import_module(_MAIN).main(arguments))
+
+
+def _print(order: bytes, folder: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    ours, theirs = _forking.Pipe(duplex=False)
+    child = _forking.Process(target=_printed, args=(order, printing.environment(folder), theirs), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        if not ours.poll(seconds):
+            raise subprocess.TimeoutExpired(_PRINTING, seconds)
+        return subprocess.CompletedProcess(_PRINTING, *ours.recv())
+    except EOFError:
+        child.join()
+        return subprocess.CompletedProcess(_PRINTING, child.exitcode or 1, b"", b"")
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
+
+
+def _printed(order: bytes, environment: dict[str, str], to: Connection) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    tempfile.tempdir = None
+    os.chdir(printing.ROOT)
+    sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(put)) for put in (order, b"", b""))
+    code = importlib.import_module(_PRINTING).main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    to.send((code, sys.stdout.buffer.getvalue(), sys.stderr.buffer.getvalue()))
