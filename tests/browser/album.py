@@ -14,9 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
+import lxml.etree
+import lxml.html
+
 from tests.support.visitor import Form, Page, Visitor
 
 LANGUAGES = ("en", "es", "ar")
+_MARKS = ("open", "role", "hidden")
 _ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
 _FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
 _TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
@@ -149,6 +153,20 @@ def _looks(page: Page) -> str:
     ]
     form = main.select_one("form[action]") if main else None
     return " ".join((*pieces, kind_of(str(form["action"])) if form else ""))
+
+
+def constructs(page: str) -> set[tuple[str, ...]]:
+    """What a page is built of: its elements, each with the one around it, by name, classes and what a style looks for."""
+    body = lxml.html.document_fromstring(page).body
+    return {
+        tuple(_named(one) for one in (element, element.getparent()))
+        for element in body.iterdescendants(lxml.etree.Element)
+    }
+
+
+def _named(element: Any) -> str:
+    marks = (name for name in sorted(element.attrib) if name.startswith("data-") or name in _MARKS)
+    return " ".join((element.tag, element.get("class", ""), *marks))
 
 
 def kind_of(url: str) -> str:
