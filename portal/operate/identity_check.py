@@ -15,7 +15,7 @@ import requests
 from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
-from portal.config.client_keys import ALGORITHMS
+from portal.config.client_keys import ALGORITHMS, SMALLEST_RSA
 from portal.config.identity import Client, ClientAuth, KeyAudience
 from portal.config.profile import FAPI2_ALGORITHMS, is_protected
 from portal.config.tenants import Tenant
@@ -60,7 +60,6 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
         return
     try:
         metadata = provider.metadata()
-        provider.keys()
     except ProviderDown as error:
         advice = "auth_url must be the issuer; its discovery document is found below it"
         yield Finding(what, f"no usable discovery ({error})", advice, is_fault=True)
@@ -68,6 +67,12 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
     except ProviderRefused as error:
         advice = "auth_url must equal the issuer in the metadata, and identity_origins list the other origins it uses"
         yield Finding(what, f"not to be trusted ({error})", advice, is_fault=True)
+        return
+    try:
+        provider.keys()
+    except (ProviderDown, ProviderRefused) as error:
+        advice = f"Have it publish a key to sign with (RSA of {SMALLEST_RSA} bits or more, EC, Ed25519) at {metadata.jwks_uri}"
+        yield Finding(what, f"its keys can't be used ({error})", advice, is_fault=True)
         return
     yield Finding(what, "its issuer, endpoints and keys are valid")
     yield from clock_of(what, answer)

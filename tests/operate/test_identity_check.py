@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from joserfc.jwk import RSAKey
 
 from portal.config.profile import Profile, applied
 from portal.config.strong import Act, Strong
@@ -77,6 +79,11 @@ def takes_token_endpoint(server: Server) -> None:
     server.accepts = accepts
 
 
+def has_a_short_key(server: Server) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        server.key = RSAKey.generate_key(1024)
+
+
 CLIENT, PUSH, TENANT = "client riverside-portal", "pushed request of riverside-portal", "tenants.riverside"
 
 
@@ -84,6 +91,7 @@ CLIENT, PUSH, TENANT = "client riverside-portal", "pushed request of riverside-p
     ("does", "tenant", "what", "said"),
     [
         (offers(id_token_signing_alg_values_supported=["HS256"]), "", "identity server", "signs ID tokens with HS256"),
+        (has_a_short_key, "", "identity server", "Have it publish a key to sign with (RSA of 2048 bits or more"),
         (pushes(400, '{"error": "invalid_scope"}'), "", PUSH, "Write only scopes that this client has there"),
         (pushes(400, '{"error": "invalid_request"}'), "", PUSH, "/sign-in/callback there as a redirect URI"),
         (pushes(400, '{"error": "server_error"}'), "", PUSH, 'Write par = "off"'),

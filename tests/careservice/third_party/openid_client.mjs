@@ -76,6 +76,33 @@ for (const [config, pushes] of [[basic, false], [post, true]]) {
   assert.equal((await visit(out)).searchParams.get('state'), 'out')
 }
 
+// Tokens bound to a key: it learns the server's nonces by itself, and the API takes the token with a proof alone.
+{
+  const visit = browser()
+  const DPoP = client.getDPoPHandle(basic, await client.randomDPoPKeyPair())
+  const verifier = client.randomPKCECodeVerifier()
+  const checks = { pkceCodeVerifier: verifier, expectedState: client.randomState(), expectedNonce: client.randomNonce() }
+  const url = await client.buildAuthorizationUrlWithPAR(basic, {
+    redirect_uri: given.redirect,
+    scope: 'openid profile roles offline_access ClientelePortal',
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state: checks.expectedState,
+    nonce: checks.expectedNonce,
+  }, { DPoP })
+  const back = await visit(url, 'amelia')
+  const stranger = client.getDPoPHandle(basic, await client.randomDPoPKeyPair())
+  const tokens = await client.authorizationCodeGrant(basic, back, checks, undefined, { DPoP })
+  assert.equal(tokens.token_type, 'dpop')
+  assert.equal((await client.fetchUserInfo(basic, tokens.access_token, given.sub, { DPoP })).sub, given.sub)
+  const renewed = await client.refreshTokenGrant(basic, tokens.refresh_token, undefined, { DPoP })
+  const forms = new URL('/api/care/consent-forms', issuer)
+  const ask = (handle) => client.fetchProtectedResource(basic, renewed.access_token, forms, 'GET', undefined, undefined, handle)
+  assert.equal((await ask({ DPoP })).status, 200)
+  await assert.rejects(ask({ DPoP: stranger }), { code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE' })
+  await assert.rejects(ask(undefined), { code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE' })
+}
+
 const rsa = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
 const key = await crypto.subtle.importKey('jwk', { ...given.key, alg: 'RS256' }, rsa, false, ['sign'])
 const service = await client.discovery(issuer, 'harbour-service', undefined, client.PrivateKeyJwt({ key, kid: given.key.kid }), insecure)
