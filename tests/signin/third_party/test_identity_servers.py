@@ -1,7 +1,7 @@
 """The portal at identity servers that others wrote, by its tenants file alone: sign-in, step-up, refresh, sign-out, wrong proofs.
 
 npm's oidc-provider as a plain client, with DPoP whose nonces it demands, and with the FAPI 2.0 Security Profile; PyPI's
-django-oauth-toolkit, and Canaille, which signs with PS512.
+django-oauth-toolkit, and Canaille, which signs with PS512; Debian's Glewlwyd, which doesn't say when somebody signed in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from joserfc.jwk import ECKey
 
 from portal.config.profile import Profile, applied
 from portal.config.tenants import Tenant
-from portal.demo.programs import install_missing
+from portal.demo.programs import install_missing, program
 from portal.signin.dpop import Prover
 from portal.state.session_records import Tokens, record_name, tokens_name
 from tests.signin.hostile_identity.sign_ins import (
@@ -59,6 +59,9 @@ class Server:
             assert not install_missing(NODE, NPM)
             _run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, self.package)
             return ["node", str(folder / self.program)]
+        if self.program == GLEWLWYD.program:
+            assert not install_missing(program(self.package))
+            return [sys.executable, str(folder / self.program)]
         uv, python = Path(sys.executable).with_name("uv"), folder / "venv" / "bin" / "python"
         _run(uv, "venv", "--quiet", folder / "venv")
         _run(uv, "pip", "install", "--quiet", "--python", python, self.package)
@@ -72,6 +75,7 @@ def _run(*command: object) -> None:
 NODE_SERVER = Server("oidc-provider@9", "oidc_provider.mjs")
 DJANGO = Server("django-oauth-toolkit==3.4.1", "django_oauth_toolkit.py", "/o")
 CANAILLE = Server("canaille[front,oidc,server]==0.3.6", "canaille_server.py")
+GLEWLWYD = Server("glewlwyd", "glewlwyd_server.py", "/api/oidc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +87,19 @@ class Client:
     lines: str
     roles: str
     profile: Profile | None = None
+    step_up: str = "fresh"
 
 
 SCOPE = 'scope = "openid profile roles offline_access"'
 ROLES = f"{clinic_file.ROLES}\n{STRONG}"
+OF_GLEWLWYD = 'scope = "openid"\nclient_auth = "client_secret_post"\npar = "off"\nid_token_hint = true'
 CLIENTS = [
     Client(NODE_SERVER, "plain", SCOPE, ROLES),
     Client(NODE_SERVER, "dpop", f"{SCOPE}\ndpop = true", ROLES),
     Client(NODE_SERVER, "fapi2", f'{SCOPE}\nclient_key_env = "RIVERSIDE_KEY"', ROLES, Profile.FAPI2),
     Client(DJANGO, "portal", 'scope = "openid profile groups"', GROUPS),
     Client(CANAILLE, "portal", 'scope = "openid profile email groups"\ntenant_claim = "groups"', GROUPS),
+    Client(GLEWLWYD, "portal", OF_GLEWLWYD, clinic_file.ROLES, step_up="no-auth-time"),
 ]
 BOUND = [client for client in CLIENTS if client.id in ("dpop", "fapi2")]
 
@@ -106,7 +113,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Server, P
     """A portal for each server, with the server running at its clinic's address."""
     portals: dict[Server, PortalThread] = {}
     servers: list[Process] = []
-    for server in (NODE_SERVER, DJANGO, CANAILLE):
+    for server in (NODE_SERVER, DJANGO, CANAILLE, GLEWLWYD):
         folder = tmp_path_factory.mktemp("identity-server")
         command = server.installed(folder)
         portal = portals[server] = PortalThread(plan(folder))
@@ -173,9 +180,10 @@ def test_people_sign_in_and_step_up_and_sign_out(
     assert person.acr == ("phr" if "strong" in client.roles else "")
     assert bool(tokens_of(visitor).dpop_key) is (client in BOUND)
     forget_nonces(portal)
-    page = sign_in(visitor, fresh=True)
-    assert portal.audited()[-1]["outcome"] == "fresh"
+    sign_in(visitor, fresh=True)
+    assert portal.audited()[-1]["outcome"] == client.step_up
     assert person_of(visitor).auth_time >= person.auth_time
+    page = visitor.get("/signed-out")
     sent = visitor.request(
         "POST", "/sign-out", data={"csrf_token": page_token(page)}, follow=False, status=303
     )

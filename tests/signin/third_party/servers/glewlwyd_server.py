@@ -1,0 +1,219 @@
+"""Runs Debian's Glewlwyd, behind a proxy that signs everyone in at once: python glewlwyd_server.py '{…}'.
+
+Its own sign-in page is a script that calls its API; the proxy makes the same calls for the browser.
+"""
+
+import gzip
+import json
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+given = json.loads(sys.argv[1])
+issuer, folder = given["issuer"], Path(__file__).parent
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    PORT = free.getsockname()[1]
+TEXT = "application/json"
+PERSON = {"username": "nora", "password": "password-of-nora"}
+
+
+def call(method, path, body=None, cookie=""):
+    """Call the server; return status, headers and body."""
+    connection = HTTPConnection("127.0.0.1", PORT, timeout=20)
+    sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+    connection.request(method, path, sent, {"Content-Type": TEXT, "Cookie": cookie})
+    answer = connection.getresponse()
+    return answer.status, answer.getheaders(), answer.read()
+
+
+def cookie_of(headers):
+    """The session's cookie that an answer sets."""
+    return "; ".join(value.partition(";")[0] for name, value in headers if name.lower() == "set-cookie")
+
+
+def start():
+    """Start the server over a database of its own."""
+    with gzip.open("/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz", "rt") as script:
+        sqlite3.connect(folder / "glewlwyd.db").executescript(script.read())
+    lines = [
+        f"port={PORT}",
+        f'external_url="{issuer}"',
+        'login_url="login.html"',
+        'api_prefix="api"',
+        'static_files_path="/usr/share/glewlwyd/webapp/"',
+        'log_mode="console"',
+        'log_level="ERROR"',
+        'cookie_domain="127.0.0.1"',
+        "cookie_secure=false",
+        "session_expiration=3600",
+        'session_key="GLEWLWYD2_SESSION_ID"',
+        'admin_scope="g_admin"',
+        'profile_scope="g_profile"',
+        *(
+            f'{kind}_module_path="/usr/lib/glewlwyd/{name}"'
+            for kind, name in (
+                ("user", "user"),
+                ("client", "client"),
+                ("user_auth_scheme", "scheme"),
+                ("plugin", "plugin"),
+            )
+        ),
+        'user_middleware_module_path="/usr/lib/glewlwyd"',
+        'hash_algorithm="SHA512"',
+        f'database = {{ type = "sqlite3"; path = "{folder}/glewlwyd.db"; }};',
+    ]
+    (folder / "glewlwyd.conf").write_text("\n".join(lines) + "\n")
+    subprocess.Popen(["glewlwyd", "--config-file", str(folder / "glewlwyd.conf")])
+    for _ in range(300):
+        try:
+            return call("GET", "/config")
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("it doesn't start")
+
+
+def configure():
+    """Add the OpenID Connect plugin, the person and the client, as its administrator would."""
+    admin = cookie_of(call("POST", "/api/auth/", {"username": "admin", "password": "password"})[1])
+    key = rsa.generate_private_key(65537, 2048)
+    keys = {
+        "key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
+        "cert": key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
+    }
+    module = json.loads(call("GET", "/api/mod/user/database", cookie=admin)[2])
+    plain = {"multiple": False, "read": True, "write": True, "profile-read": True}
+    module["parameters"]["data-format"] |= {"role": plain, "clinic": plain}
+    plugin = {
+        "module": "oidc",
+        "name": "oidc",
+        "display_name": "oidc",
+        "parameters": {
+            **keys,
+            "iss": f"{issuer}/api/oidc",
+            "jwt-type": "rsa",
+            "jwt-key-size": "256",
+            "access-token-duration": 60,
+            "refresh-token-duration": 3600,
+            "code-duration": 600,
+            "refresh-token-rolling": True,
+            "allow-non-oidc": False,
+            "auth-type-code-enabled": True,
+            "auth-type-token-enabled": False,
+            "auth-type-id-token-enabled": True,
+            "auth-type-none-enabled": False,
+            "auth-type-password-enabled": False,
+            "auth-type-client-enabled": False,
+            "auth-type-refresh-enabled": True,
+            "jwks-show": True,
+            "subject-type": "public",
+            "pkce-allowed": True,
+            "session-management-allowed": True,
+            "session-cookie-name": "GLEWLWYD2_OIDC_SESSION",
+            "session-cookie-expiration": 3600,
+            "introspection-revocation-allowed": True,
+            "introspection-revocation-allow-target-client": True,
+            "name-claim": "mandatory",
+            "claims": [
+                {"name": "role", "user-property": "role", "type": "string", "mandatory": True},
+                {"name": "tenantid", "user-property": "clinic", "type": "string", "mandatory": True},
+            ],
+        },
+    }
+    client = {
+        "client_id": "portal",
+        "name": "Portal",
+        "confidential": True,
+        "enabled": True,
+        "client_secret": given["secret"],
+        "password": given["secret"],
+        "redirect_uri": [given["redirect"]],
+        "post_logout_redirect_uris": given["signedOut"],
+        "authorization_type": ["code", "refresh_token"],
+        "token_endpoint_auth_method": ["client_secret_basic", "client_secret_post"],
+        "scope": ["openid"],
+    }
+    person = {
+        **PERSON,
+        "name": "Nora Quinn",
+        "role": "nurse",
+        "clinic": "riverside",
+        "scope": ["openid"],
+        "enabled": True,
+    }
+    for method, path, body in (
+        ("PUT", "/api/mod/user/database", module),
+        ("PUT", "/api/mod/user/database/reset/", None),
+        ("POST", "/api/mod/plugin/", plugin),
+        ("POST", "/api/user/", person),
+        ("POST", "/api/client/", client),
+    ):
+        status, _, said = call(method, path, body, admin)
+        if status != 200:
+            raise SystemExit(f"{method} {path}: {status} {said!r}")
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """Passes everything on, but signs in at the sign-in page."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format, *args):
+        """Quiet."""
+
+    def do_GET(self):
+        """Sign in, or pass on."""
+        parts = urlsplit(self.path)
+        if parts.path == "/login.html":
+            self.enter(parse_qs(parts.query))
+        else:
+            self.pass_on()
+
+    def do_POST(self):
+        """Pass on."""
+        self.pass_on()
+
+    def enter(self, asked):
+        """Make the calls of the sign-in page, and go on where it would."""
+        _, headers, _ = call("POST", "/api/auth/", PERSON, self.headers.get("Cookie", ""))
+        cookie = cookie_of(headers)
+        call("PUT", "/api/auth/grant/portal/", {"scope": "openid"}, cookie)
+        self.reply(
+            302,
+            [("Location", asked["callback_url"][0] + "&g_continue"), ("Set-Cookie", f"{cookie}; Path=/")],
+            b"",
+        )
+
+    def pass_on(self):
+        """Send the same to the server."""
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        left_out = ("connection", "content-length", "transfer-encoding", "date", "server")
+        connection = HTTPConnection("127.0.0.1", PORT, timeout=20)
+        sent = {name: value for name, value in self.headers.items() if name.lower() not in left_out}
+        connection.request(self.command, self.path, body or None, sent)
+        answer = connection.getresponse()
+        headers = [one for one in answer.getheaders() if one[0].lower() not in left_out]
+        self.reply(answer.status, headers, answer.read())
+
+    def reply(self, status, headers, body):
+        """Answer the browser."""
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+start()
+configure()
+ThreadingHTTPServer(("127.0.0.1", urlsplit(issuer).port), Proxy).serve_forever()
