@@ -155,12 +155,11 @@ class Contact:
 
     def next_opening(self, at: datetime) -> datetime | None:
         """When the clinic next opens, in local time; None if its hours aren't known."""
-        found = [
-            datetime.combine(day, line.opens, at.tzinfo)
-            for day in (at.date() + timedelta(days=ahead) for ahead in range(_LONGEST_HOLIDAY))
-            for line in self._lines(day)
-        ]
-        return min((moment for moment in found if moment > at), default=None)
+        for day in (at.date() + timedelta(days=ahead) for ahead in range(_LONGEST_HOLIDAY)):
+            opens = (datetime.combine(day, line.opens, at.tzinfo) for line in self._lines(day))
+            if coming := [moment for moment in opens if moment > at]:
+                return min(coming)
+        return None
 
     def is_sure(self, day: date) -> bool:
         """Whether it is known when the clinic answers on that day: its hours, and its holidays from then on."""

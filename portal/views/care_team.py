@@ -6,9 +6,10 @@ copy serves every filter and time zone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -220,11 +221,7 @@ class Team:
             {(one.location_id, one.location_name or one.location_id) for one in active if one.location_id},
             key=lambda pair: sort_key(str(pair[1]), language()),
         )
-        self.members = [
-            Member(one, tuple(_day(one, day, query.zone) for day in query.days))
-            for one in active
-            if _matches(one, query)
-        ]
+        self.members = [Member(one, _days(one, query)) for one in active if _matches(one, query)]
         hours = [s.hours for m in self.members for d in m.days for s in (*d.works, *d.busy)]
         self._opens = min([_USUAL_DAY[0], *(int(start) for start, _end in hours)])
         self._closes = max([_USUAL_DAY[1], *(int(-(-end // 1)) for _start, end in hours)])
@@ -274,26 +271,35 @@ def _matches(physician: Physician, query: WeekQuery) -> bool:
     return is_there and all(word in words for word in query.text.casefold().split())
 
 
-def _day(physician: Physician, day: date, zone: ZoneInfo) -> Workday:
-    begins = datetime.combine(day, time(), zone)
-    ends = datetime.combine(day + timedelta(days=1), time(), zone)
-    works = _within(_working(physician, day, zone), begins, ends, zone)
-    busy = _within(((one.start, one.end) for one in physician.busy), begins, ends, zone)
-    return Workday(day, works, busy)
-
-
-def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
-    """The working hours around this day, converted from weekdays in the physician's zone."""
+def _days(physician: Physician, query: WeekQuery) -> tuple[Workday, ...]:
+    zone = query.zone
     own = _own_zone(physician, zone)
+    weekly: dict[int | None, list[tuple[time, time]]] = {}
+    for hours in physician.working_hours:
+        opens, closes = hours.opens, hours.closes
+        if opens and closes and opens < closes:
+            weekly.setdefault(hours.weekday, []).append((opens, closes))
+    busy = [(one.start, one.end) for one in physician.busy]
+    days: list[Workday] = []
+    for day in query.days:
+        begins = datetime.combine(day, time(), zone)
+        ends = datetime.combine(day + timedelta(days=1), time(), zone)
+        works = _within(_around(day, weekly, own), begins, ends, zone)
+        days.append(Workday(day, works, _within(busy, begins, ends, zone)))
+    return tuple(days)
+
+
+def _around(
+    day: date, weekly: Mapping[int | None, Sequence[tuple[time, time]]], own: ZoneInfo
+) -> Iterator[tuple[datetime, datetime]]:
+    """The working hours of this day and those beside it: another zone's fall on two days."""
     for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
-        for hours in physician.working_hours:
-            opens, closes = hours.opens, hours.closes
-            if hours.weekday == near.weekday() and opens and closes and opens < closes:
-                yield datetime.combine(near, opens, own), datetime.combine(near, closes, own)
+        for opens, closes in weekly.get(near.weekday(), ()):
+            yield datetime.combine(near, opens, own), datetime.combine(near, closes, own)
 
 
 def _within(
-    stretches: Iterator[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
+    stretches: Iterable[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
 ) -> tuple[Period, ...]:
     """The parts of the periods that fall on one day, in order. Compared as instants, because of clock changes."""
     low, high = in_zone(begins, UTC), in_zone(ends, UTC)
@@ -319,12 +325,18 @@ def first_day_of(text: str, today: date, weekday: int) -> date:
 
 
 def _first_weekday() -> int:
-    """The first day of the week in the clinic's country (CLDR, week data)."""
+    """The first day of the week in the clinic's country, else that of the page's language."""
+    there = _first_weekday_in(g.tenant.country)
+    return date_locale().first_week_day if there is None else there
+
+
+@cache
+def _first_weekday_in(country: str | None) -> int | None:
+    """The first day of the week in a country (CLDR, week data); None for an unknown one."""
     try:
-        there = Locale.parse(f"und_{g.tenant.country}", resolve_likely_subtags=True)
+        return Locale.parse(f"und_{country}", resolve_likely_subtags=True).first_week_day
     except (UnknownLocaleError, ValueError):
-        there = date_locale()
-    return there.first_week_day
+        return None
 
 
 def _hour(at: datetime) -> float:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
@@ -177,7 +178,12 @@ def is_same_unit(one: str, other: str) -> bool:
 
 def dose_number(value: float) -> str:
     """Return a number without thousands separator: `5000`, `0.25`, in Spanish `0,25`."""
-    return format_decimal(value, format="0.######", locale=language())
+    return _dose_number(value, language())
+
+
+@lru_cache(maxsize=512)  # Babel is slow, and a plan repeats its doses
+def _dose_number(value: float, locale: str) -> str:
+    return format_decimal(value, format="0.######", locale=locale)
 
 
 def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None:

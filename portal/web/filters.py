@@ -190,7 +190,7 @@ def isolate(text: str) -> str:
 
 def number(value: float) -> str:
     """Return `3,910.5`, in the page's language."""
-    return format_decimal(value, locale=language())
+    return _number(value, language())
 
 
 def counted(count: Count | int) -> str:
@@ -228,7 +228,7 @@ def _calendar() -> tuple[date, Locale]:
         return g.calendar
 
 
-# Cached, because Babel is slow and lists repeat the same few dates.
+# Cached, because Babel is slow, and lists and charts repeat the same few dates and numbers.
 
 
 @lru_cache(maxsize=2048)
@@ -245,6 +245,11 @@ def _short(plain: date, locale: Locale) -> str:
 @lru_cache(maxsize=512)
 def _long(plain: date, locale: Locale) -> str:
     return format_date(plain, "long", locale=locale)
+
+
+@lru_cache(maxsize=2048)
+def _number(value: float, locale: str) -> str:
+    return format_decimal(value, locale=locale)
 
 
 def _noon(plain: date) -> datetime:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import wtforms
 import wtforms.form
 import wtforms.validators
 from flask import g, request
+from markupsafe import Markup, escape
 from werkzeug.datastructures import MultiDict
 
 from portal.i18n.gettext import _
@@ -143,7 +145,7 @@ def choice(
     `known` has the words of values that aren't offered now, but may have been.
     """
     values = [value for value, _words in choices]
-    field = (_wt.RadioField if radios else _wt.SelectField)(
+    field = (_wt.RadioField if radios else partial(_wt.SelectField, widget=_Select()))(
         label,
         [_checks.AnyOf(values, message=wrong or _("Choose one of these."))],
         choices=[_wt.SelectChoice(value, words) for value, words in choices],
@@ -153,6 +155,16 @@ def choice(
     )
     field.known = known or {}
     return field
+
+
+class _Select(_wt.widgets.Select):
+    """A list of choices, each written straight: WTForms takes 3 ms for the countries of the world."""
+
+    @classmethod
+    def render_option(cls, choice: Any, **attributes: Any) -> Markup:
+        chosen = " selected" if choice.selected else ""
+        words = escape(choice.label or choice.value)
+        return Markup(f'<option{chosen} value="{escape(choice.value)}">{words}</option>')  # noqa: S704 (each part is escaped)
 
 
 def an_email(value: str) -> str | None:

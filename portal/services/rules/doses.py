@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
+from functools import lru_cache
 
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode, Outcome
@@ -103,6 +104,7 @@ _STANDINGS = {
 }
 
 
+@lru_cache(maxsize=512)
 def minutes(time: str | None) -> int | None:
     """The minutes after midnight of HH:MM; None for anything else."""
     found = _CLOCK.fullmatch(time or "")

@@ -89,6 +89,8 @@ def changed(before: PlanSeen, plan: Protocol, on: date) -> PlanChange | None:
     """Return what changed since `before` for the date `on` and later; None if nothing that is still to come did."""
     status = plan.status if plan.status != before.status else None
     after = seen(plan)
+    if after == before:
+        return None
     names = {one.drug.casefold(): one.drug for one in (*before.medications, *after.medications)}
     doses = tuple(_changes(_Calendar(before, on), _Calendar(after, on), names)) if plan.is_active else ()
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None

@@ -95,14 +95,15 @@ class WorkRow:
 class Work:
     """The waiting forms that were read, soonest needed first and the old ones last.
 
-    `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every
-    list.
+    `whole` are the lists of which nothing is missing, `total` is how many forms wait, `mine` the ids of those that the
+    person can sign now. `narrowing` leaves some out of every list.
     """
 
     forms: tuple[ConsentForm, ...]
     whole: frozenset[WorkList]
     total: Count
     person: Person
+    mine: frozenset[str]
     narrowing: Narrowing = EVERYTHING
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
@@ -156,7 +157,7 @@ class Work:
         if which is WorkList.OPEN:
             return True
         if which is WorkList.MINE:
-            return listed_role(form, self.person) is not None
+            return form.id in self.mine
         if which is WorkList.FRIDAY:
             return form.procedure_date is not None and _is_until(form.procedure_date, friday(day), day)
         return _when(form, day) is which
@@ -202,7 +203,8 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person
     total = sum((head.count for head in heads.values()), Count(0))
     if WorkList.OPEN in whole:
         total = Count(len(listed))
-    return Work(listed, whole, total, person)
+    mine = frozenset(form.id for form in listed if listed_role(form, person))
+    return Work(listed, whole, total, person, mine)
 
 
 def _rest(

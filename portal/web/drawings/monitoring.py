@@ -24,6 +24,8 @@ _VALUE = 44.0
 """What a value above a point needs, so that two never touch."""
 _WIDTH = 480.0
 _LEFT, _RIGHT = 64.0, 388.0
+_TOP, _BETWEEN = 28.0, 40.0
+"""Where the first panel begins, and what lies between two."""
 _APART = 6.0
 """The leading follicles of the left and the right ovary stand this far to either side of their day."""
 _LEADING, _FOLLOWING = 5.0, 3.4
@@ -81,14 +83,14 @@ def monitoring_chart(
     frame = _frame(days, number, write, today, caution=caution, rtl=rtl)
     if frame is None:
         return None
-    panels, bottom = _panels(frame)
+    bottom = _bottom(frame.days)
     said = "" if all(day.verified for day in frame.days) else caution
     return drawing(
         _WIDTH,
         bottom + 30,
         _guides(frame, bottom),
         _today(frame, today, bottom),
-        *panels,
+        *_panels(frame),
         _dates(frame, bottom),
         id_=id_,
         title=_("Monitoring, day by day"),
@@ -114,7 +116,7 @@ def monitoring_days(
     frame = _frame(days, number, write, today, caution=caution, rtl=rtl)
     if frame is None:
         return None
-    _drawn, bottom = _panels(frame)
+    bottom = _bottom(frame.days)
     stops = [_stop(frame, day, edges, bottom) for day, edges in zip(frame.days, _columns(frame), strict=True)]
     return element(
         "svg",
@@ -144,16 +146,29 @@ def _frame(
     return _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write, caution)
 
 
-def _panels(frame: _Frame) -> tuple[list[Markup], float]:
-    """The panels that have a value, one below the other, and where the last one ends."""
-    panels: list[Markup] = []
-    top = 28.0
-    for height, panel in ((214.0, _follicles), (84.0, _oestradiol), (70.0, _lining)):
-        drawn = panel(frame, top, top + height)
-        if drawn is not None:
-            panels.append(drawn)
-            top += height + 40
-    return panels, top - 40
+def _panels(frame: _Frame) -> list[Markup]:
+    """The panels that have a value, one below the other."""
+    drawn: list[Markup] = []
+    top = _TOP
+    for height, panel in zip(_heights(frame.days), (_follicles, _oestradiol, _lining), strict=True):
+        if height:
+            drawn.append(panel(frame, top, top + height))
+            top += height + _BETWEEN
+    return drawn
+
+
+def _bottom(days: Sequence[MonitoringDay]) -> float:
+    """Where the last panel ends."""
+    return _TOP - _BETWEEN + sum(height + _BETWEEN for height in _heights(days) if height)
+
+
+def _heights(days: Sequence[MonitoringDay]) -> tuple[float, float, float]:
+    """How high the panels of follicles, oestradiol and lining are; 0 for one without a value."""
+    return (
+        214 * any(measured(day.sizes) for day in days),
+        84 * any(measured([day.e2]) for day in days),
+        70 * any(measured([day.endometrium_mm]) for day in days),
+    )
 
 
 def _columns(frame: _Frame) -> list[tuple[float, float]]:
@@ -228,10 +243,8 @@ def _has_values(day: MonitoringDay) -> bool:
     return bool(measured((*day.sizes, day.e2, day.endometrium_mm)))
 
 
-def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
+def _follicles(frame: _Frame, top: float, bottom: float) -> Markup:
     sizes = measured(size for day in frame.days for size in day.sizes)
-    if not sizes:
-        return None
     up = Axis(0 if min(sizes) < 3 else 2, max(22.0, round_up(max(sizes))), bottom, top)
     edges = sorted((frame.side(_LEFT), frame.side(_RIGHT)))
     ready = up.at(READY_MM)
@@ -305,26 +318,24 @@ def _ovary_labels(
     ]
 
 
-def _oestradiol(frame: _Frame, top: float, bottom: float) -> Markup | None:
+def _oestradiol(frame: _Frame, top: float, bottom: float) -> Markup:
     values = [day.e2 for day in frame.days]
     unit = next((day.e2_unit for day in reversed(frame.days) if day.e2_unit), "")
     name = _("Oestradiol, %(unit)s", unit=unit) if unit else _("Oestradiol")
     return _line(frame, values, name, "series-3", top, bottom)
 
 
-def _lining(frame: _Frame, top: float, bottom: float) -> Markup | None:
+def _lining(frame: _Frame, top: float, bottom: float) -> Markup:
     values = [day.endometrium_mm for day in frame.days]
     return _line(frame, values, _("Lining, mm"), "series-1", top, bottom)
 
 
 def _line(
     frame: _Frame, values: Sequence[float | None], name: str, series: str, top: float, bottom: float
-) -> Markup | None:
+) -> Markup:
     """One value a day as a line with its points; a day without one leaves no point."""
     points = [(day, value) for day, value in zip(frame.days, values, strict=True) if measured([value])]
     given = [(day, float(value)) for day, value in points if value is not None]
-    if not given:
-        return None
     up = Axis(0, round_up(max(value for _day, value in given)), bottom, top)
     places = [(frame.x(day), up.at(value)) for day, value in given]
     return element(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from markupsafe import Markup, escape
@@ -15,13 +16,21 @@ def element(name: str, *content: str | Markup, **attributes: str | float | None)
 
     Content that isn't Markup is escaped. Numbers are written with one decimal at most.
     """
-    given = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _written(value))
-        for key, value in attributes.items()
-        if value is not None
+    given = "".join(
+        [
+            f' {_name(key)}="{escape(value) if isinstance(value, str) else _written(value)}"'
+            for key, value in attributes.items()
+            if value is not None
+        ]
     )
-    inside = Markup("").join(escape(part) for part in content)
-    return Markup("<{0}{1}>{2}</{0}>").format(name, given, inside)
+    inside = "".join([escape(part) for part in content])
+    return Markup(f"<{name}{given}>{inside}</{name}>")  # noqa: S704 (each value and text is escaped)
+
+
+@cache
+def _name(key: str) -> str:
+    """An attribute's name, as it is written in SVG."""
+    return key.rstrip("_").replace("_", "-")
 
 
 def drawing(
@@ -106,9 +115,7 @@ def round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 2.5, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _written(value: str | float) -> str:
-    if isinstance(value, str):
-        return value
+def _written(value: float) -> str:
     if not math.isfinite(value):
         raise ValueError("a drawing holds finite numbers only")
     return f"{round(value, 1):g}" if abs(value) < 1e5 else f"{value:.0f}"
