@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tools.bench import bound_tokens, dialects, measures, renewals, searches, visits
+from tools.bench import bound_tokens, dialects, everyday, measures, renewals, searches, visits
 from tools.bench.measures import QUICK, WHOLE, Row, Size
 from tools.bench.servers import Bench, bench
 
@@ -31,6 +31,7 @@ _BEGIN, _END = "<!-- bench: written by make bench -->", "<!-- end of bench -->"
 
 MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
     "cpu": measures.cpu_of_a_page,
+    "everyday": everyday.cost_of_everyday,
     "dialect": dialects.dialect_of_a_page,
     "dpop": bound_tokens.page_with_proofs,
     "renewals": renewals.renewed_tokens,

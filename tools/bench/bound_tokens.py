@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import replace
 
-from tools.bench.measures import Row, Size, _cost, _ratio, in_turns
+from tools.bench.measures import Row, Size, _ratio, cost_of, in_turns
 from tools.bench.servers import PAGE, Bench
 
 
@@ -21,7 +21,7 @@ def page_with_proofs(bench: Bench, size: Size) -> list[Row]:
     sessions = {"bound": bound, "plain": plain}
     costs = in_turns(
         {
-            name: _cost(replace(portal, headers=session), PAGE, size.pages)
+            name: cost_of(replace(portal, headers=session), PAGE, size.pages)
             for name, session in sessions.items()
         },
         size.rounds,

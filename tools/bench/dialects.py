@@ -17,7 +17,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
 from portal.services.episodes import Episode
 from tools.bench.answers import EPISODE, answers
-from tools.bench.measures import Row, Size, _cost, _ratio, in_turns
+from tools.bench.measures import Row, Size, _ratio, cost_of, in_turns
 from tools.bench.servers import PAGE, Bench
 
 EVERYTHING = """
@@ -47,7 +47,7 @@ def dialect_of_a_page(bench: Bench, size: Size) -> list[Row]:
     added = [_added(dialect, writing, body, into) for body, into in _answers()]
     costs = in_turns(
         {
-            "page": _cost(portal, PAGE, size.pages),
+            "page": cost_of(portal, PAGE, size.pages),
             "dialect": lambda: sum(one() for one in added),
         },
         size.rounds,

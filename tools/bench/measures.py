@@ -56,7 +56,7 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
         "fastapi": (fastapi, PAGE),
         "bell": (portal, BELL),
     }
-    costs = in_turns({name: _cost(*one, size.pages) for name, one in asked.items()}, size.rounds)
+    costs = in_turns({name: cost_of(*one, size.pages) for name, one in asked.items()}, size.rounds)
     for server in (portal, bare, typical, fastapi):
         server.stop()
     page = statistics.median(costs["page"])
@@ -80,7 +80,7 @@ def in_turns(costs: dict[str, Callable[[], float]], rounds: int) -> dict[str, li
     return found
 
 
-def _cost(server: Server, path: str, count: int) -> Callable[[], float]:
+def cost_of(server: Server, path: str, count: int) -> Callable[[], float]:
     """CPU milliseconds that the workers spend on one response."""
 
     def cost() -> float:
@@ -242,7 +242,8 @@ def thousand_clinics(bench: Bench, size: Size) -> list[Row]:
     many = bench.portal_of_many(1000)
     many.headers.update(bench.sign_in(few, "nora"))
     costs = in_turns(
-        {"few": _cost(few, PAGE, size.pages), "many": _cost(many, PAGE, size.pages)}, max(3, size.rounds // 2)
+        {"few": cost_of(few, PAGE, size.pages), "many": cost_of(many, PAGE, size.pages)},
+        max(3, size.rounds // 2),
     )
     few.stop()
     many.stop()

@@ -75,6 +75,13 @@ class Bench:
     def portal(self, **environment: str) -> Server:
         return self._serve("portal", "wsgi:app", self.plan.portal_port, environment)
 
+    def portal_at_sample_api(self) -> Server:
+        """Start a portal whose care API is the sample one; sessions are those of the other portal."""
+        tenants = self.folder / "tenants-sample.toml"
+        tenants.write_text(tenants_file(self.plan))
+        host = self.plan.hosts("riverside")[0]
+        return self._serve("portal", "wsgi:app", free_port(), {"PORTAL_TENANTS": str(tenants)}, host=host)
+
     def baseline(self, name: str, *, by: str = "gunicorn") -> Server:
         """Start a baseline `by` gunicorn or uvicorn with two workers."""
         sessions = self.folder / f"sessions-{name}"
