@@ -145,7 +145,5 @@ def _write(
         "| Page | Who | Weight | CPU | Ratio | HTML |",
         "| --- | --- | --- | --- | --- | --- |",
         *rows,
-        "",
-        "Where the time of one page goes: `.venv/bin/python -m tools.profile NAME PATH`.",
     ]
     DOCUMENT.write_text("\n".join(text) + "\n", encoding="utf-8")
