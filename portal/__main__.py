@@ -1,15 +1,18 @@
-"""`python -m portal demo | serve | check | audit | sessions | contract | dialect`: run it, say what is wrong, read its records, say what it needs."""
+"""`python -m portal demo | serve | check | audit | sessions | read-only | contract | dialect`: run it, say what is wrong, read its records, say what it needs."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from portal.config.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,6 +91,14 @@ def main() -> int:
     end.add_argument(
         "--person", metavar="SUB", help="only this person: their id at the identity server (the `sub` claim)"
     )
+    mode = commands.add_parser(
+        "read-only",
+        help="let people read and change nothing, while the portal or a clinic's system is worked on",
+    )
+    mode.add_argument("what", choices=("on", "off"))
+    where = mode.add_mutually_exclusive_group(required=True)
+    where.add_argument("--clinic", metavar="KEY", help="the clinic's key in the tenants file")
+    where.add_argument("--all", action="store_true", help="every clinic")
     contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
     contract.add_argument("--page", action="store_true", help="as a page to read, in Markdown")
     dialect = commands.add_parser("dialect", help="files that say how an API differs (docs/dialects.md)")
@@ -106,6 +117,8 @@ def main() -> int:
         )
     if given.command == "sessions":
         return _end_sessions(given.clinic, given.person)
+    if given.command == "read-only":
+        return _read_only(given.clinic, is_on=given.what == "on")
     if given.command == "contract":
         return _contract(as_page=given.page)
     if given.command == "dialect":
@@ -257,9 +270,28 @@ def _verify_summary(path: Path, keys: Sequence[str]) -> int:
 
 def _end_sessions(clinic: str | None, sub: str | None) -> int:
     """End sessions at this clinic, else at all; 1 when that failed, 2 when the settings are wrong."""
+    from portal.operate.end_sessions import end_sessions
+
+    return _at_clinics(
+        clinic, lambda settings, clinics: f"{end_sessions(settings, clinics, sub=sub)} sessions ended."
+    )
+
+
+def _read_only(clinic: str | None, *, is_on: bool) -> int:
+    """Begin or end read-only mode at this clinic, else at all; 1 when that failed, 2 when the settings are wrong."""
+    from portal.operate.read_only import change_read_only
+
+    def change(settings: Settings, clinics: list[str]) -> str:
+        where = sorted(change_read_only(settings, clinics, is_on=is_on))
+        return f"Read-only: {', '.join(where[:20]) or 'no clinic'}{' and others' if where[20:] else ''}."
+
+    return _at_clinics(clinic, change)
+
+
+def _at_clinics(clinic: str | None, do: Callable[[Settings, list[str]], str]) -> int:
+    """Do this at this clinic, else at all, and print what it says; 1 when that failed, 2 when the settings are wrong."""
     from portal.audit.trail import AuditDown
     from portal.config.settings import Settings, SettingsError
-    from portal.operate.end_sessions import end_sessions
     from portal.store import StoreDown
 
     try:
@@ -272,11 +304,10 @@ def _end_sessions(clinic: str | None, sub: str | None) -> int:
         print(f"There is no clinic {clinic}: {', '.join(known[:20])}", file=sys.stderr)
         return 2
     try:
-        ended = end_sessions(settings, [clinic] if clinic else known, sub=sub)
+        print(do(settings, [clinic] if clinic else known))
     except (StoreDown, AuditDown) as error:
-        print(f"Not all could be ended, run it again: {error or type(error).__name__}", file=sys.stderr)
+        print(f"Not all was done, run it again: {error or type(error).__name__}", file=sys.stderr)
         return 1
-    print(f"{ended} sessions ended.")
     return 0
 
 

@@ -32,6 +32,7 @@ from portal.signin.flow import SignIn
 from portal.signin.refresh import Refresher
 from portal.state.copies import Copies
 from portal.state.operations import Operations
+from portal.state.read_only import ReadOnly
 from portal.state.sessions import Sessions
 from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
@@ -155,6 +156,11 @@ def _measure(made: Context) -> None:
         "Whether requests should be sent here (1), as /readyz says.",
         lambda: float(made.readiness.probe()[0]),
     )
+    metrics.sample(
+        "portal_read_only_clinics",
+        "Clinics in read-only mode: nothing is changed there.",
+        lambda: float(len(made.read_only.clinics())),
+    )
     metrics.sample("portal_store_free_bytes", "Room that is left to the store.", store_room)
     metrics.sample(
         "portal_audit_free_bytes",
@@ -205,6 +211,7 @@ def _new_context(settings: Settings, dialects: Mapping[str, Dialect], clock: Clo
         answers=Answers(vault, clock, partial(_declared, dialects)),
         operations=Operations(vault, clock, clinic=lambda: g.tenant.key),
         copies=Copies(vault, clock),
+        read_only=ReadOnly(vault, clock),
         readiness=Readiness(
             vault.store,
             providers.of_all(settings.tenants),

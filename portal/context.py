@@ -22,6 +22,7 @@ from portal.signin.flow import SignIn
 from portal.signin.refresh import Refresher
 from portal.state.copies import Copies
 from portal.state.operations import Operations
+from portal.state.read_only import ReadOnly
 from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault
 
@@ -44,6 +45,7 @@ class Context:
     answers: Answers
     operations: Operations
     copies: Copies
+    read_only: ReadOnly
     readiness: Readiness
     audit: Audit
 

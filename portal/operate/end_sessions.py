@@ -6,17 +6,13 @@ they have to type their password.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Collection
 
-from portal.audit.checkpoints import Checkpoints
-from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
+from portal.operate.store_and_audit import store_and_audit
 from portal.state.sessions import Sessions
-from portal.store import open_store
-from portal.store.vault import Vault
 
 EVENT = "sessions.end"
 
@@ -28,30 +24,13 @@ def end_sessions(
 
     Raises StoreDown, and AuditDown before anything is ended that couldn't be recorded.
     """
-    vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
-    vault.check_keys()
-    sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
-    audit = Audit(
-        settings.audit,
-        settings.secret_keys[0],
-        clock,
-        Checkpoints(vault.store, clock, days=settings.audit_days),
-    )
     ended = 0
-    try:
+    with store_and_audit(settings, clock) as opened:
+        sessions = Sessions(opened.vault, settings.tenants, settings.sessions, clock)
         for clinic in clinics:
-            audit.assure()
+            opened.audit.assure()
             number = sessions.end_at_clinic(clinic, sub=sub)
-            audit.record(
-                EVENT,
-                "done",
-                tenant=clinic,
-                request_id=secrets.token_hex(8),
-                reason=f"{number} ended by the operator",
-                also={"person": audit.pseudonym(sub)} if sub else None,
-                is_promised=True,
-            )
+            person = {"person": opened.audit.pseudonym(sub)} if sub else None
+            opened.record(EVENT, clinic, f"{number} ended by the operator", person)
             ended += number
-    finally:
-        audit.close()
     return ended

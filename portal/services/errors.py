@@ -111,6 +111,13 @@ class CircuitOpen(Unavailable):
         super().__init__("held back", retry_after)
 
 
+class ReadOnlyMode(Unavailable):
+    """Not sent, because the clinic is in read-only mode (portal.state.read_only)."""
+
+    def __init__(self) -> None:
+        super().__init__("read-only mode", retry_after=300)
+
+
 class NotSetUp(Unavailable):
     """The identity server refuses the portal itself, so that there is no token: only the operator can change that."""
 

@@ -33,7 +33,14 @@ from flask_limiter.errors import RateLimitExceeded
 from portal import metrics
 from portal.clock import age
 from portal.context import context
-from portal.services.errors import BadResponse, CareError, NotSignedIn, StepUpNeeded, Unavailable
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    NotSignedIn,
+    ReadOnlyMode,
+    StepUpNeeded,
+    Unavailable,
+)
 from portal.state.operations import Operation, State
 from portal.store import StoreDown
 from portal.web import audit
@@ -143,7 +150,7 @@ def act_once(
         raise
     except (Unavailable, BadResponse) as error:
         if isinstance(error, Unavailable) and error.is_undone:
-            act.reopen("not-sent")
+            act.reopen("read-only" if isinstance(error, ReadOnlyMode) else "not-sent")
             raise
         return act.look_after_loss()
     except CareError:

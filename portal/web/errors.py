@@ -22,6 +22,7 @@ from portal.services.errors import (
     NotAllowed,
     NotFound,
     NotSignedIn,
+    ReadOnlyMode,
     Refused,
     StepUpNeeded,
     TokenRefused,
@@ -173,7 +174,7 @@ def _csrf_failed(error: CSRFError) -> Response:
 
 def _failed(error: CareError) -> Response:
     log.warning("care api: %s", type(error).__name__, extra={"reason": _reason(error)})
-    if isinstance(error, TokenRefused):
+    if isinstance(error, TokenRefused | ReadOnlyMode):
         unsent.keep()
     if isinstance(error, NotAllowed | NotFound | Refused | TokenRefused):
         audit.note_refusal(request.endpoint or "-", type(error).__name__)

@@ -21,6 +21,7 @@ from portal.services.errors import (
     NotOffered,
     NotSetUp,
     NotTaken,
+    ReadOnlyMode,
     Refused,
     SortRefused,
     TokenRefused,
@@ -122,6 +123,16 @@ def explain(error: CareError) -> Explanation:
             )
         case NotSetUp():
             return client_refused()
+        case ReadOnlyMode():
+            return Explanation(
+                503,
+                _("That wasn’t done"),
+                _("Nothing can be changed while the portal is being worked on. You can go on reading."),
+                _("Please try again later.")
+                if is_staff()
+                else _("Please try again later. If it can’t wait, call your clinic."),
+                can_retry=True,
+            )
         case Unavailable(outcome_known=False):
             return Explanation(
                 503,

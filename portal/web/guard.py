@@ -32,7 +32,7 @@ from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
-from portal.web import as_patient, audit, csrf, htmx, modules, patient_banner, unsent
+from portal.web import as_patient, audit, csrf, htmx, modules, patient_banner, read_only, unsent
 from portal.web.routing import current_address, endpoint_at, without_sign_in_code
 
 P = ParamSpec("P")
@@ -202,7 +202,7 @@ def care_of(person: Person) -> Care:
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
         on_read=_unnoticed if is_background() else has_read,
-        before_act=audit.assure,
+        before_act=read_only.before_act,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
         adapter=the.adapters.get(tenant.key, PLAIN),

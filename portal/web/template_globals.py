@@ -22,6 +22,7 @@ from portal.web import (
     htmx,
     locale_selector,
     modules,
+    read_only,
     said,
     templates,
     visit_times,
@@ -47,6 +48,7 @@ def init_app(app: Flask) -> None:
         glossary_word=glossary.word,
         explained_terms=glossary.explained,
         has_module=modules.has_module,
+        is_read_only=read_only.is_read_only,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from portal.audit.trail import AuditDown
+from portal.audit.trail import Audit, AuditDown
 from portal.config.tenants import Side
 from portal.demo.stack import portal_environment
 from portal.operate import end_sessions as module
@@ -99,7 +99,7 @@ def test_nothing_is_ended_that_cannot_be_recorded(
     def full(_audit: object) -> None:
         raise AuditDown("full")
 
-    monkeypatch.setattr(module.Audit, "assure", full)
+    monkeypatch.setattr(Audit, "assure", full)
     with pytest.raises(AuditDown):
         end_sessions(portal.context.settings, ["riverside"], clock=portal.clock)
     assert is_signed_in(portal, amelia)
@@ -124,4 +124,4 @@ def test_a_wrong_command_ends_nothing(
 def test_a_store_that_does_not_answer_is_one_line(portal: PortalThread) -> None:
     done = command(portal, "--all", PORTAL_STORE_URL="redis://127.0.0.1:1/0")
     assert done.returncode == 1
-    assert done.stderr == "Not all could be ended, run it again: ConnectionError\n"
+    assert done.stderr == "Not all was done, run it again: ConnectionError\n"

@@ -11,8 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from portal import metrics
+from portal.operate.read_only import change_read_only
 from portal.services.api import AnyEndpoint
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import CREATE_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
@@ -34,9 +37,10 @@ from portal.services.storage import UPDATE_EMBRYO_STORAGE
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE, PENDING, TALK, UNDER_TREATMENT
 from tests.support.facts import Answers
-from tests.support.fake_api import ZONE, FakeApi, Sent, samples
+from tests.support.clock import Clock
+from tests.support.fake_api import NOW, ZONE, FakeApi, Sent, samples
 from tests.support.in_process import InProcess
-from tests.support.visitor import Form, Page
+from tests.support.visitor import Form, Page, Visitor
 
 portal = facts.portal
 MOST_STEPS = 5
@@ -100,6 +104,8 @@ ACTS = (
     Act(MERGE_PROSPECTS, "colin", "/prospects/s-1/merge?merge=s-2", "/prospects/s-1/merge"),
     Act(BOOK_WINDOW, "colin", "/prospects/s-1/book?from=2026-11-30", "/prospects/s-1/book"),
 )
+
+NOT_AUDITED = (UPDATE_NOTIFICATIONS, UPDATE_NOTIFICATION_SETTINGS)
 
 TICKED = (SIGN_CONSENT, REVOKE_CONSENT)
 """Acts that are only possible with every box ticked."""
@@ -180,3 +186,45 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
                 yield from _leaves(inner, f"{path} {number}")
         case _:
             yield path, value if isinstance(value, str) else json.dumps(value)
+
+
+def test_in_read_only_mode_nothing_is_sent_and_what_was_typed_waits(
+    tmp_path: Path, fake_api: FakeApi
+) -> None:
+    """The page of each form says so before anything is typed; the command leaves a line in the audit record."""
+    portal = InProcess(tmp_path, Clock(NOW.timestamp))
+    settings = portal.app.extensions["portal"].settings
+    assert change_read_only(settings, ["riverside"], is_on=True, clock=portal.clock) == {"riverside"}
+    portal.clock.advance(10)
+    told = [(line["audit"], line["tenant"], line["reason"]) for line in portal.audited()]
+    assert told == [("read-only", "riverside", "begun by the operator")]
+    assert metrics._sampled["portal_read_only_clinics"][1]() == 1.0
+    visitors = {act.at: _refused(portal, fake_api, act) for act in ACTS}
+    assert not portal.visitor("amelia", "patient", clinic="harbour").get("/me").select("#read-only")
+    assert change_read_only(settings, ["riverside"], is_on=False, clock=portal.clock) == set()
+    portal.clock.advance(10)
+    for row, answer in HERS.items():
+        fake_api.gives(row, answer)
+    page = visitors["/me"].get("/me")
+    assert not page.select("#read-only")
+    assert page.select('input[name="address_line2"][value="2 Quay"]'), "what was typed is given back"
+
+
+def _refused(portal: InProcess, fake_api: FakeApi, act: Act) -> Visitor:
+    fake_api.forget()
+    for row, answer in act.answers.items():
+        fake_api.gives(row, answer)
+    visitor = portal.visitor(act.who, facts.ROLES.get(act.who, "patient"))
+    page = visitor.get(act.at)
+    assert page.select("#read-only"), act.at
+    portal.audited()
+    for _ in range(MOST_STEPS):
+        page = step(page, act)
+        if page.status >= 400:
+            break
+    assert page.status == 503, f"{act.at}: {page.words[:300]}"
+    assert all(call.row.is_safe for call in fake_api.calls), act.at
+    assert page.select("#read-only"), act.at
+    outcomes = {line["outcome"] for line in portal.audited()} - {"done"}
+    assert outcomes == {"read-only"} or act.row in NOT_AUDITED, act.at
+    return visitor

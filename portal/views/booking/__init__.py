@@ -26,7 +26,7 @@ from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, Window, chosen_day, read_week
-from portal.web import audit
+from portal.web import audit, read_only
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limiter, seconds_to_wait
@@ -264,7 +264,7 @@ def _care() -> ServiceCare:
         correlation_id=g.request_id,
         references=the.references,
         partition=(tenant.auth_url, tenant.key, "service", ""),
-        before_act=audit.assure,
+        before_act=read_only.before_act,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
         adapter=the.adapters.get(tenant.key, PLAIN),
