@@ -2,11 +2,13 @@
 # The portal only, without care service or build tools: pinned requirements, an unprivileged user, read-only files.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
-COPY requirements/uv.txt requirements/portal.txt requirements/
+# REQUIREMENTS=tracing installs OpenTelemetry, too.
+ARG REQUIREMENTS=portal
+COPY requirements/uv.txt requirements/portal.txt requirements/tracing.txt requirements/
 RUN python -m venv --without-pip /venv \
  && python -m venv /uv \
  && /uv/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/uv.txt \
- && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --compile-bytecode --require-hashes -r requirements/portal.txt
+ && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --compile-bytecode --require-hashes -r "requirements/${REQUIREMENTS:-portal}.txt"
 COPY static static
 COPY portal portal
 RUN /venv/bin/python -m portal.web.static \

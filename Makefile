@@ -15,8 +15,8 @@ help:  ## list the commands
 
 install: $(VENV)/.assets  ## install what the portal and its demo need into .venv
 
-production: $(VENV)/.uv  ## install what the portal alone needs into .venv: no care service, no tools
-	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/portal.txt
+production: $(VENV)/.uv  ## install what the portal alone needs into .venv: no care service, no tools (TRACING=1: and OpenTelemetry)
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/$(if $(TRACING),tracing,portal).txt
 	@$(RUN) -m portal.web.static
 	@$(VENV)/bin/pybabel --quiet compile --directory portal/i18n/translations
 

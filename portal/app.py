@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, g, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import decoders, metrics
+from portal import decoders, metrics, tracing
 from portal.audit import output
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
@@ -81,7 +81,8 @@ class Portal(Flask):
         as_patient.pass_on(environ)
         metrics.thread_taken()
         try:
-            return super().wsgi_app(environ, start_response)
+            with tracing.request(environ):
+                return super().wsgi_app(environ, start_response)
         finally:
             metrics.thread_freed()
 
@@ -114,6 +115,9 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     app.session_interface = made.sessions
     compression.init_app(app)
     logs.init_app(app, settings.log)
+    if settings.traces_url:
+        version = settings.version or "unknown"
+        tracing.start(settings.traces_url, version=version, continues=bool(settings.proxy_hops))
     routing.init_app(app)
     guard.init_app(app)
     first_part.init_app(app)

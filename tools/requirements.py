@@ -13,8 +13,9 @@ _OPTIONS = (
 )
 _SETS = {
     "portal": (),
+    "tracing": ("--extra", "tracing"),
     "demo": ("--extra", "careservice"),
-    "dev": ("--extra", "careservice", "--group", "dev"),
+    "dev": ("--extra", "careservice", "--extra", "tracing", "--group", "dev"),
 }
 
 

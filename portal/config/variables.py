@@ -10,6 +10,7 @@ import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -111,6 +112,15 @@ def _store_url(url: str) -> str:
 
 def _is_cache(url: str) -> bool:
     return url == "memory:" or urlsplit(url).scheme in ("redis", "rediss")
+
+
+def _traces_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an address such as http://collector:4318/v1/traces")
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        raise ValueError("needs OpenTelemetry: install requirements/tracing.txt (make production TRACING=1)")
+    return url
 
 
 def _authorities(file: str) -> str:
@@ -224,6 +234,12 @@ class Variables:
     )
     version: str | None = _variable(
         "PORTAL_VERSION", None, str, "the version in `/metrics` (`portal_build_info`), else `unknown`"
+    )
+    traces_url: str | None = _variable(
+        "PORTAL_TRACES_URL",
+        None,
+        _traces_url,
+        "where spans for OpenTelemetry are sent (OTLP/HTTP), such as `http://collector:4318/v1/traces`; without it there are none",
     )
     idle_patient: int = _number(
         "PORTAL_SESSION_IDLE_PATIENT", 1800, "longest inactivity of a patient's session, in seconds"

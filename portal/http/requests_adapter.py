@@ -16,6 +16,7 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
+from portal import tracing
 from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
@@ -78,7 +79,9 @@ class CurlAdapter(BaseAdapter):
             max_bytes=_LARGEST_ANSWER,
         )
         try:
-            answer = transport.send(call, alone=True)
+            with tracing.call(call.method, "identity"):
+                answer = transport.send(call, alone=True)
+                tracing.came(answer.status)
         except TransportError as error:
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error

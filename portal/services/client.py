@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast, get_origin
 
 import msgspec
 
+from portal import tracing
 from portal.config.modules import Module
 from portal.config.variables import Timeouts
 from portal.http import transport
@@ -297,9 +298,12 @@ class Care:
         breaker = self._admitted(endpoint)
 
         def attempt(nonce: str | None = None) -> Answer:
-            left, signed = self._left(), self._with_token(call, token, nonce)
-            in_time = signed if call.timeout <= left else replace(signed, timeout=max(0.01, left))
-            return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
+            with tracing.call(endpoint.method, endpoint.template):
+                left, signed = self._left(), self._with_token(call, token, nonce)
+                in_time = signed if call.timeout <= left else replace(signed, timeout=max(0.01, left))
+                answer = retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
+                tracing.came(answer.status)
+            return answer
 
         def send() -> Answer:
             answer = attempt()
@@ -328,7 +332,9 @@ class Care:
         def attempt(nonce: str | None = None) -> FileResponse:
             started = time.perf_counter()
             try:
-                status, answered, chunks = transport.stream(self._with_token(call, token, nonce))
+                with tracing.call(endpoint.method, endpoint.template):
+                    status, answered, chunks = transport.stream(self._with_token(call, token, nonce))
+                    tracing.came(status)
             except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
@@ -443,7 +449,7 @@ class Care:
             if prover
             else [("Authorization", f"Bearer {token}")]
         )
-        headers = [*call.headers, *bound]
+        headers = [*call.headers, *bound, *tracing.headers()]
         return replace(
             call, headers=with_fixed(headers, self.adapter.headers) if self.adapter.headers else headers
         )

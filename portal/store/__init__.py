@@ -11,9 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Protocol, TypeAlias
 
-from portal import metrics
+from portal import metrics, tracing
 from portal.clock import Clock
 
 
@@ -92,15 +93,20 @@ class Store(Protocol):
 class measured:  # noqa: N801 (a context manager, used as a verb)
     """Measure an operation on the store ("read" or "write"): its duration and outcome."""
 
-    __slots__ = ("_operation", "_started")
+    __slots__ = ("_operation", "_span", "_started")
 
     def __init__(self, operation: str) -> None:
         self._operation = operation
 
     def __enter__(self) -> None:
+        self._span = tracing.span("store", operation=self._operation)
+        self._span.__enter__()
         self._started = time.perf_counter()
 
-    def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._span.__exit__(kind, error, trace)
         outcome = "done" if kind is None else "full" if issubclass(kind, StoreFull) else "failed"
         metrics.store(self._operation, outcome, time.perf_counter() - self._started)
 

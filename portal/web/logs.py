@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import msgspec
 from flask import Flask, Response, g, has_request_context, request
 
-from portal import metrics
+from portal import metrics, tracing
 from portal.operate import lines
 from portal.server.state import COMPLETE_AT
 
@@ -72,9 +72,14 @@ def _log(response: Response) -> Response:
     if tenant and request.blueprint != "health":  # checks of health don't wait for a thread
         metrics.waited(started - complete_at)
         metrics.tenant_page(tenant.key, response.status_code)
+    method = request.method if request.method in _METHODS else "other"
+    if tenant and request.blueprint != "health":
+        tracing.answered(
+            method, route or "-", response.status_code, tenant=tenant.key, request_id=g.request_id
+        )
     logging.getLogger("portal").info(
         "%s",
-        request.method if request.method in _METHODS else "other",
+        method,
         extra={
             "route": route or "-",
             "status": response.status_code,

@@ -28,6 +28,7 @@ from jinja2.filters import do_urlencode
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
 
+from portal import tracing
 from portal.http import deadline
 from portal.i18n import gettext
 from portal.i18n.locale import language as current_language
@@ -123,15 +124,17 @@ def prepare(app: Flask, languages: Iterable[str]) -> None:
 
 def render(name: str, context: dict[str, Any]) -> str:
     """Return the rendered template."""
-    current_app.update_template_context(context)
-    return "".join(_within_deadline(template(name).generate(context)))
+    with tracing.span("page", template=name):
+        current_app.update_template_context(context)
+        return "".join(_within_deadline(template(name).generate(context)))
 
 
 def render_block(name: str, block: str, context: dict[str, Any]) -> str:
     """Return one rendered block of the template."""
-    current_app.update_template_context(context)
-    page = template(name)
-    return "".join(_within_deadline(page.blocks[block](page.new_context(context))))
+    with tracing.span("page", template=name, block=block):
+        current_app.update_template_context(context)
+        page = template(name)
+        return "".join(_within_deadline(page.blocks[block](page.new_context(context))))
 
 
 def _within_deadline(chunks: Iterable[str]) -> Iterator[str]:

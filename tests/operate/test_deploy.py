@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from compose_spec import PyCompose
+from opentelemetry.sdk import environment_variables
 
 from portal.config.tenants_file import load_tenants
 from portal.config.variables import DECLARED
@@ -35,7 +36,9 @@ def run(*command: str | Path, **environment: str) -> str:
 
 
 def is_variable(name: str) -> bool:
-    """Whether the portal reads it: a setting, or a client secret's, each also from a file."""
+    """Whether the portal reads it: a setting, or a client secret's, each also from a file; or OpenTelemetry's library does."""
+    if name.startswith("OTEL_"):
+        return name in vars(environment_variables).values()
     return not {name, name.removesuffix("_FILE")}.isdisjoint({*VARIABLES, "RIVERSIDE_CLIENT_SECRET"})
 
 
