@@ -1,7 +1,8 @@
-"""The Prometheus rules use existing metrics and fire when they should."""
+"""The Prometheus rules use existing metrics and fire when they should; the dashboard shows what exists."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from portal.views import health
 from tests.support.stack import ROOT, CareService, PortalThread
 
 RULES = ROOT / "docs" / "alerts.yml"
+DASHBOARD = ROOT / "deploy" / "grafana" / "portal.json"
 ALERT_TESTS = sorted(Path(__file__).parent.glob("alerts*.test.yml"))
 TOKEN = "a token for the tests of alerts"
 NAME = re.compile(r"\b((?:portal|care)_[a-z_]+)(?:\{([^}]*)\})?")
@@ -30,6 +32,17 @@ BUILT_IN = {"up"}
 def rules() -> list[dict[str, Any]]:
     groups = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    return [
+        one for one in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"] if one["type"] != "row"
+    ]
+
+
+def shown() -> list[tuple[str, dict[str, Any]]]:
+    """What the dashboard asks Prometheus for, with its panel's title."""
+    return [(panel["title"], target) for panel in panels() for target in panel["targets"]]
 
 
 def alerts() -> list[dict[str, Any]]:
@@ -79,16 +92,17 @@ def test_rules_use_existing_series_and_labels(
     known |= {name: labels for name, labels in declared().items() if name not in known}
     known |= labels_by_series(care_metrics(service))
     used = 0
-    for rule in rules():
-        name_of_rule = rule.get("alert") or rule["record"]
-        assert re.fullmatch(r"[A-Z]\w+|portal:\w+:ratio_rate\w+|portal:any_ready", name_of_rule)
-        for name, labels in NAME.findall(rule["expr"]):
+    named = [(rule.get("alert") or rule["record"], rule["expr"]) for rule in rules()]
+    for title, _expression in named:
+        assert re.fullmatch(r"[A-Z]\w+|portal:\w+:ratio_rate\w+|portal:any_ready", title)
+    for title, expression in [*named, *((title, target["expr"]) for title, target in shown())]:
+        for name, labels in NAME.findall(expression):
             used += 1
-            assert name in known, name_of_rule
+            assert name in known, title
             matched = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels))
-            assert matched <= known[name], f"{name_of_rule}: {name} has no {matched - known[name]}"
-        bare = set(re.findall(r"\b([a-z_]+)\{", rule["expr"])) - set(known) - BUILT_IN
-        assert not bare, f"{name_of_rule}: {bare}"
+            assert matched <= known[name], f"{title}: {name} has no {matched - known[name]}"
+        bare = set(re.findall(r"\b([a-z_]+)\{", expression)) - set(known) - BUILT_IN
+        assert not bare, f"{title}: {bare}"
     assert used >= 20
 
 
@@ -185,7 +199,33 @@ def test_alerts_fire_when_they_should(file: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_promtool_accepts_the_rules_with_their_annotations() -> None:
-    command = [path_of("promtool"), "check", "rules", str(RULES)]
+def test_promtool_accepts_the_rules_with_their_annotations_and_what_the_dashboard_asks(
+    tmp_path: Path,
+) -> None:
+    """As recording rules: promtool parses no dashboard."""
+    asked = [{"record": f"panel:{n}", "expr": target["expr"]} for n, (_, target) in enumerate(shown())]
+    dashboard = tmp_path / "dashboard.yml"
+    dashboard.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": asked}]}), "utf-8")
+    command = [path_of("promtool"), "check", "rules", str(RULES), str(dashboard)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_dashboard_names_its_series_and_overlaps_nowhere() -> None:
+    recorded = {rule["record"] for rule in rules() if "record" in rule}
+    for title, target in shown():
+        assert set(re.findall(r"portal:[\w:]+", target["expr"])) <= recorded, title
+        of_series = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+        grouped = {
+            label.strip() for by in re.findall(r"by \(([^)]*)\)", target["expr"]) for label in by.split(",")
+        }
+        assert of_series <= grouped, title
+    taken = [
+        (x, y)
+        for panel in panels()
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(taken) == len(set(taken))
+    assert max(x for x, _ in taken) < 24
+    assert len({panel["id"] for panel in panels()}) == len(panels())
