@@ -114,6 +114,10 @@ image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 release: $(VENV)/.dev  ## write a release of this commit to dist/: sources, SBOM, licences, provenance, checksums
 	@$(RUN) -m tools.release
 
+.PHONY: released
+released: $(VENV)/.dev  ## write down what this release stores and reads, which later ones keep
+	@$(RUN) -m tools.released
+
 requirements: $(VENV)/.dev  ## update the pinned dependencies
 	@$(RUN) -m tools.requirements
 

@@ -220,6 +220,12 @@ def _answering(operation: str) -> Generator[None]:
         except ResponseError as error:
             if any(word in str(error) for word in _NO_WRITES):  # a script's error has a prefix
                 raise StoreFull("write refused") from error
-            raise StoreDown(type(error).__name__) from error
+            raise StoreDown(_reason(error)) from error
         except RedisError as error:
-            raise StoreDown(type(error).__name__) from error
+            raise StoreDown(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    """Why Redis can't be used, without its address."""
+    is_distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+    return "its TLS certificate isn't trusted: see ssl_ca_certs" if is_distrusted else type(error).__name__

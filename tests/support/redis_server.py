@@ -16,10 +16,12 @@ from tests.support.stack import free_port
 class RedisServer:
     """Running from the start, until `stop`; `start` goes on with the same port and data."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
+        """`options` are more of Redis's own."""
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._folder = folder
+        self._options = options
         self.start()
 
     def start(self) -> None:
@@ -27,7 +29,9 @@ class RedisServer:
         assert server, "python -m tools.machine installs redis-server"
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)]
         keeping = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"]
-        self._child = subprocess.Popen([server, *options, *keeping], stdout=subprocess.DEVNULL)
+        self._child = subprocess.Popen(
+            [server, *options, *keeping, *self._options], stdout=subprocess.DEVNULL
+        )
         until = time.monotonic() + 20
         while time.monotonic() < until:
             try:
