@@ -36,8 +36,8 @@ from portal.services.relationships import DELETE_RELATIONSHIP
 from portal.services.storage import UPDATE_EMBRYO_STORAGE
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE, PENDING, TALK, UNDER_TREATMENT
-from tests.support.facts import Answers
 from tests.support.clock import Clock
+from tests.support.facts import Answers
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent, samples
 from tests.support.in_process import InProcess
 from tests.support.visitor import Form, Page, Visitor
