@@ -1,7 +1,8 @@
 """The portal at identity servers that others wrote, by its tenants file alone: sign-in, step-up, refresh, sign-out, wrong proofs.
 
 npm's oidc-provider as a plain client, with DPoP whose nonces it demands, and with the FAPI 2.0 Security Profile; PyPI's
-django-oauth-toolkit, and Canaille, which signs with PS512; Debian's Glewlwyd, which doesn't say when somebody signed in.
+django-oauth-toolkit, and Canaille, which signs with PS512; Debian's LemonLDAP::NG, and Glewlwyd, which doesn't say when
+somebody signed in.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from joserfc.jwk import ECKey
 
 from portal.config.profile import Profile, applied
 from portal.config.tenants import Tenant
-from portal.demo.programs import install_missing, program
+from portal.demo.programs import Requirement, install_missing
 from portal.signin.dpop import Prover
 from portal.state.session_records import Tokens, record_name, tokens_name
 from tests.signin.hostile_identity.sign_ins import (
@@ -46,26 +47,32 @@ GROUPS = 'claim = "groups"\npatient = ["patient"]\nstaff = ["nurse"]'
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A package, the program here that runs it, and the path of its issuer."""
+    """A package, the program here that runs it, the path of its issuer, and what it needs of Debian."""
 
     package: str
     program: str
     issuer: str = ""
+    debian: tuple[str, ...] = ()
 
     def installed(self, folder: Path) -> list[str]:
         """Install it into the folder and return the command that runs it there."""
-        shutil.copy(SERVERS / self.program, folder)
+        shutil.copytree(SERVERS, folder, dirs_exist_ok=True)
         if self.program.endswith(".mjs"):
             assert not install_missing(NODE, NPM)
             _run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, self.package)
             return ["node", str(folder / self.program)]
-        if self.program == GLEWLWYD.program:
-            assert not install_missing(program(self.package))
+        if self.debian:
+            assert not install_missing(Requirement(self.package, self.debian, self.is_installed))
             return [sys.executable, str(folder / self.program)]
         uv, python = Path(sys.executable).with_name("uv"), folder / "venv" / "bin" / "python"
         _run(uv, "venv", "--quiet", folder / "venv")
         _run(uv, "pip", "install", "--quiet", "--python", python, self.package)
         return [str(python), str(folder / self.program)]
+
+    def is_installed(self) -> bool:
+        """Whether Debian's packages are."""
+        asked = subprocess.run(["dpkg", "--status", *self.debian], capture_output=True, check=False)
+        return asked.returncode == 0
 
 
 def _run(*command: object) -> None:
@@ -75,7 +82,11 @@ def _run(*command: object) -> None:
 NODE_SERVER = Server("oidc-provider@9", "oidc_provider.mjs")
 DJANGO = Server("django-oauth-toolkit==3.4.1", "django_oauth_toolkit.py", "/o")
 CANAILLE = Server("canaille[front,oidc,server]==0.3.6", "canaille_server.py")
-GLEWLWYD = Server("glewlwyd", "glewlwyd_server.py", "/api/oidc")
+GLEWLWYD = Server("Glewlwyd", "glewlwyd_server.py", "/api/oidc", ("glewlwyd",))
+PERL = tuple(
+    f"lib{name}-perl" for name in ("plack", "string-random", "io-string", "gd-securityimage", "image-magick")
+)
+LEMONLDAP = Server("LemonLDAP::NG", "lemonldap_server.py", debian=("liblemonldap-ng-portal-perl", *PERL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +99,13 @@ class Client:
     roles: str
     profile: Profile | None = None
     step_up: str = "fresh"
+    name: str = "Nora Quinn"
 
 
 SCOPE = 'scope = "openid profile roles offline_access"'
 ROLES = f"{clinic_file.ROLES}\n{STRONG}"
 OF_GLEWLWYD = 'scope = "openid"\nclient_auth = "client_secret_post"\npar = "off"\nid_token_hint = true'
+OF_LEMONLDAP = 'scope = "openid profile email roles offline_access"\nclient_auth = "client_secret_post"'
 CLIENTS = [
     Client(NODE_SERVER, "plain", SCOPE, ROLES),
     Client(NODE_SERVER, "dpop", f"{SCOPE}\ndpop = true", ROLES),
@@ -100,6 +113,13 @@ CLIENTS = [
     Client(DJANGO, "portal", 'scope = "openid profile groups"', GROUPS),
     Client(CANAILLE, "portal", 'scope = "openid profile email groups"\ntenant_claim = "groups"', GROUPS),
     Client(GLEWLWYD, "portal", OF_GLEWLWYD, clinic_file.ROLES, step_up="no-auth-time"),
+    Client(
+        LEMONLDAP,
+        "portal",
+        OF_LEMONLDAP,
+        f"{clinic_file.ROLES}\n{STRONG}".replace("phr", "loa-1"),
+        name="Doctor Who",
+    ),
 ]
 BOUND = [client for client in CLIENTS if client.id in ("dpop", "fapi2")]
 
@@ -113,7 +133,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Server, P
     """A portal for each server, with the server running at its clinic's address."""
     portals: dict[Server, PortalThread] = {}
     servers: list[Process] = []
-    for server in (NODE_SERVER, DJANGO, CANAILLE, GLEWLWYD):
+    for server in (NODE_SERVER, DJANGO, CANAILLE, GLEWLWYD, LEMONLDAP):
         folder = tmp_path_factory.mktemp("identity-server")
         command = server.installed(folder)
         portal = portals[server] = PortalThread(plan(folder))
@@ -146,14 +166,19 @@ def at(running: dict[Server, PortalThread], client: Client, patched: pytest.Monk
         clinic = applied(replace(clinic, profile=client.profile, service_client=None))
     for host in clinic.hosts:
         patched.setitem(portal.context.settings.tenants.by_host, host, clinic)
-    forget_nonces(portal, clinic)
+    forget_nonces(portal)
     return portal
 
 
-def forget_nonces(portal: PortalThread, clinic: Tenant | None = None) -> None:
+def clinic_at(portal: PortalThread) -> Tenant:
+    """The portal's clinic, as it is now."""
+    tenants: dict[str, Tenant] = portal.context.settings.tenants.by_host
+    return tenants[portal.origin().partition("//")[2]]
+
+
+def forget_nonces(portal: PortalThread) -> None:
     """Let the portal have an old nonce: the server demands its own of the next request."""
-    clinic = clinic or portal.context.settings.tenants.by_host[portal.origin().partition("//")[2]]
-    provider = portal.context.sign_in.provider(clinic)
+    provider = portal.context.sign_in.provider(clinic_at(portal))
     provider.nonces.learn(f"{portal.plan.service}/token", {"dpop-nonce": "of-another-day"})
 
 
@@ -175,9 +200,9 @@ def test_people_sign_in_and_step_up_and_sign_out(
     visitor = portal.visitor()
     page = sign_in(visitor)
     assert page.path == "/signed-out", page.words[:300]
-    person = person_of(visitor)
-    assert (person.name, person.roles) == ("Nora Quinn", {"nurse"})
-    assert person.acr == ("phr" if "strong" in client.roles else "")
+    person, clinic = person_of(visitor), clinic_at(portal)
+    assert (person.name, person.roles) == (client.name, {"nurse"})
+    assert not clinic.strong or person.acr in clinic.strong.acr
     assert bool(tokens_of(visitor).dpop_key) is (client in BOUND)
     forget_nonces(portal)
     sign_in(visitor, fresh=True)

@@ -5,40 +5,26 @@ Its own sign-in page is a script that calls its API; the proxy makes the same ca
 
 import gzip
 import json
-import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from signing_in import PORT, Proxy, call, cookies_of, serve
 
 given = json.loads(sys.argv[1])
 issuer, folder = given["issuer"], Path(__file__).parent
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    PORT = free.getsockname()[1]
-TEXT = "application/json"
 PERSON = {"username": "nora", "password": "password-of-nora"}
 
 
-def call(method, path, body=None, cookie=""):
-    """Call the server; return status, headers and body."""
-    connection = HTTPConnection("127.0.0.1", PORT, timeout=20)
-    sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-    connection.request(method, path, sent, {"Content-Type": TEXT, "Cookie": cookie})
-    answer = connection.getresponse()
-    return answer.status, answer.getheaders(), answer.read()
-
-
-def cookie_of(headers):
-    """The session's cookie that an answer sets."""
-    return "; ".join(value.partition(";")[0] for name, value in headers if name.lower() == "set-cookie")
+def api(method, path, body=None, cookie=""):
+    """Call the server's API; return status, headers and body."""
+    sent = json.dumps(body).encode() if body else b""
+    return call(method, path, {"Content-Type": "application/json", "Cookie": cookie}, sent)
 
 
 def start():
@@ -76,7 +62,7 @@ def start():
     subprocess.Popen(["glewlwyd", "--config-file", str(folder / "glewlwyd.conf")])
     for _ in range(300):
         try:
-            return call("GET", "/config")
+            return call("GET", "/config", {})
         except OSError:
             time.sleep(0.1)
     raise SystemExit("it doesn't start")
@@ -84,13 +70,13 @@ def start():
 
 def configure():
     """Add the OpenID Connect plugin, the person and the client, as its administrator would."""
-    admin = cookie_of(call("POST", "/api/auth/", {"username": "admin", "password": "password"})[1])
+    admin = cookies_of(api("POST", "/api/auth/", {"username": "admin", "password": "password"})[1])
     key = rsa.generate_private_key(65537, 2048)
     keys = {
         "key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
         "cert": key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
     }
-    module = json.loads(call("GET", "/api/mod/user/database", cookie=admin)[2])
+    module = json.loads(api("GET", "/api/mod/user/database", cookie=admin)[2])
     plain = {"multiple": False, "read": True, "write": True, "profile-read": True}
     module["parameters"]["data-format"] |= {"role": plain, "clinic": plain}
     plugin = {
@@ -157,63 +143,26 @@ def configure():
         ("POST", "/api/user/", person),
         ("POST", "/api/client/", client),
     ):
-        status, _, said = call(method, path, body, admin)
+        status, _, said = api(method, path, body, admin)
         if status != 200:
             raise SystemExit(f"{method} {path}: {status} {said!r}")
 
 
-class Proxy(BaseHTTPRequestHandler):
-    """Passes everything on, but signs in at the sign-in page."""
+class SigningIn(Proxy):
+    """Makes the calls of the sign-in page, and goes on where that would."""
 
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format, *args):
-        """Quiet."""
-
-    def do_GET(self):
-        """Sign in, or pass on."""
+    def entered(self, answer):
+        """The redirect of a sign-in in place of the page."""
         parts = urlsplit(self.path)
-        if parts.path == "/login.html":
-            self.enter(parse_qs(parts.query))
-        else:
-            self.pass_on()
-
-    def do_POST(self):
-        """Pass on."""
-        self.pass_on()
-
-    def enter(self, asked):
-        """Make the calls of the sign-in page, and go on where it would."""
-        _, headers, _ = call("POST", "/api/auth/", PERSON, self.headers.get("Cookie", ""))
-        cookie = cookie_of(headers)
-        call("PUT", "/api/auth/grant/portal/", {"scope": "openid"}, cookie)
-        self.reply(
-            302,
-            [("Location", asked["callback_url"][0] + "&g_continue"), ("Set-Cookie", f"{cookie}; Path=/")],
-            b"",
-        )
-
-    def pass_on(self):
-        """Send the same to the server."""
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        left_out = ("connection", "content-length", "transfer-encoding", "date", "server")
-        connection = HTTPConnection("127.0.0.1", PORT, timeout=20)
-        sent = {name: value for name, value in self.headers.items() if name.lower() not in left_out}
-        connection.request(self.command, self.path, body or None, sent)
-        answer = connection.getresponse()
-        headers = [one for one in answer.getheaders() if one[0].lower() not in left_out]
-        self.reply(answer.status, headers, answer.read())
-
-    def reply(self, status, headers, body):
-        """Answer the browser."""
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        if parts.path != "/login.html":
+            return answer
+        _, headers, _ = api("POST", "/api/auth/", PERSON, self.headers.get("Cookie", ""))
+        cookie = cookies_of(headers)
+        api("PUT", "/api/auth/grant/portal/", {"scope": "openid"}, cookie)
+        back = parse_qs(parts.query)["callback_url"][0]
+        return 302, [("Location", f"{back}&g_continue"), ("Set-Cookie", f"{cookie}; Path=/")], b""
 
 
 start()
 configure()
-ThreadingHTTPServer(("127.0.0.1", urlsplit(issuer).port), Proxy).serve_forever()
+serve(issuer, SigningIn)
