@@ -221,7 +221,8 @@ def _key_algorithm(client: Client, more: _Discovered) -> Iterator[Finding]:
 def _client(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover | None) -> Finding:
     """Authenticate the client with an invalid code.
 
-    Where the answer's code says neither yes nor no, the client is accepted if a wrong secret is answered otherwise.
+    Where the answer's code says neither yes nor no, the client is accepted if a wrong secret is answered otherwise, here or
+    where tokens are revoked.
     """
     what = f"client {client.client_id}"
     try:
@@ -231,6 +232,11 @@ def _client(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prov
         if code == _ACCEPTED or (
             not client.key and _code(_wrong(client), metadata, timeouts, prover) == _REFUSED
         ):
+            return Finding(what, "is accepted by the identity server")
+        may_revoke = _may_revoke(client, metadata, timeouts)
+        if may_revoke is False:
+            return _not_accepted(what, client, metadata, timeouts, prover)
+        if may_revoke and not client.key and _may_revoke(_wrong(client), metadata, timeouts) is False:
             return Finding(what, "is accepted by the identity server")
     except (requests.RequestException, ValueError) as error:
         return _failing(what, error)
@@ -254,6 +260,15 @@ def _code(client: Client, metadata: Metadata, timeouts: Timeouts, prover: Prover
     except OAuthError as error:
         return str(error.error)
     return _ACCEPTED
+
+
+def _may_revoke(client: Client, metadata: Metadata, timeouts: Timeouts) -> bool | None:
+    """Whether the client is let revoke a token that nobody has (RFC 7009 §2.2); None if that can't be told."""
+    if metadata.revocation_endpoint is None:
+        return None
+    session = cast("Any", oauth_session(client, metadata, timeouts))
+    answer = session.revoke_token(metadata.revocation_endpoint, token="check")  # noqa: S106
+    return {200: True, 401: False}.get(answer.status_code)
 
 
 def _wrong(client: Client) -> Client:

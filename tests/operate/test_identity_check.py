@@ -255,6 +255,21 @@ def test_another_code_is_no_proof_unless_a_wrong_secret_has_its_own(server: Serv
     assert finding.found == "is accepted by the identity server"
 
 
+@pytest.mark.parametrize("secret", [SECRET, "another"])
+def test_where_every_code_is_answered_alike_revoking_tells_of_the_secret(server: Server, secret: str) -> None:
+    answers("unauthorized_client", 403)(server)
+    server.discovery["revocation_endpoint"] = f"{server.origin}/revoke"
+    server.accepts = lambda form, _auth: form.get("client_secret") == secret
+    finding = about(server, CLIENT, 'client_auth = "client_secret_post"')
+    assert finding is not None
+    said = (
+        ("isn't accepted by the identity server", True)
+        if secret != SECRET
+        else ("is accepted by the identity server", False)
+    )
+    assert (finding.found, finding.is_fault) == said
+
+
 def test_the_push_is_sent_as_a_sign_in_would_be(server: Server) -> None:
     pushes(201, '{"request_uri": "urn:1"}')(server)
     found(server)

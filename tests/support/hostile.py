@@ -187,6 +187,8 @@ class HostileServer:
             case "/token":
                 is_known = not self.forms or self.accepts(*self.forms[-1][1:])
                 return self._token(given) if is_known else Answer('{"error": "invalid_client"}', 401)
+            case "/revoke":
+                return Answer("", 200 if self.accepts(*self.forms[-1][1:]) else 401)
             case "/userinfo":
                 return _json(self.userinfo or {})
             case _:

@@ -24,7 +24,9 @@ from joserfc.jwk import ECKey
 
 from portal.config.profile import Profile, applied
 from portal.config.tenants import Tenant
+from portal.config.variables import Timeouts
 from portal.demo.programs import Requirement, install_missing
+from portal.operate.identity_check import check_identity
 from portal.signin.dpop import Prover
 from portal.state.session_records import Tokens, record_name, tokens_name
 from tests.signin.hostile_identity.sign_ins import (
@@ -232,6 +234,22 @@ def test_twelve_tabs_renew_one_expired_token(
     after = tokens_of(visitor)
     assert after.access_token != before.access_token
     assert after.dpop_key == before.dpop_key
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=name)
+def test_the_check_finds_nothing_that_keeps_people_out(
+    running: dict[Server, PortalThread], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    portal = at(running, client, monkeypatch)
+    clinic = replace(clinic_at(portal), service_client=None)
+    found = list(check_identity([clinic], portal.context.sign_in.provider(clinic), Timeouts()))
+    assert [finding for finding in found if finding.is_fault] == []
+    wrong = (
+        replace(clinic, client=replace(clinic.client, client_secret="wrong")) if not client.profile else None
+    )
+    if wrong:
+        found = list(check_identity([wrong], portal.context.sign_in.provider(clinic), Timeouts()))
+        assert [finding.what for finding in found if finding.is_fault][:1] == [f"client {client.id}"]
 
 
 @contextmanager
