@@ -114,6 +114,14 @@ image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 release: $(VENV)/.dev  ## write a release of this commit to dist/: sources, SBOM, licences, provenance, checksums
 	@$(RUN) -m tools.release
 
+.PHONY: drills drill
+drills: $(VENV)/.dev $(VENV)/.assets  ## break the running portal in a dozen ways and see what docs/runbook.md says is seen
+	@$(RUN) -m tools.drills
+
+drill: $(VENV)/.dev $(VENV)/.assets  ## run one drill of docs/runbook.md: make drill D=redis
+	@test -n "$(D)" || { echo "Name a drill of docs/runbook.md: make drill D=redis" >&2; exit 2; }
+	@$(RUN) -m tools.drills $(D)
+
 .PHONY: released
 released: $(VENV)/.dev  ## write down what this release stores and reads, which later ones keep
 	@$(RUN) -m tools.released

@@ -1,4 +1,4 @@
-"""Each control of the hazard log is held by a test that exists, by its name."""
+"""Each control of the hazard log, statement of the assurance documents and drill is held by a test that exists, by its name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stack import ROOT
+from tools.drills import drills
 
 LOG = ROOT / "docs" / "assurance" / "hazards.md"
 NO_TEST = "no test:"
@@ -49,3 +50,33 @@ def test_each_control_of_a_hazard_is_held_by_a_test_that_exists(
 
 def test_hazards_are_numbered_in_order() -> None:
     assert [int(number) for number, _, _ in rows()] == list(range(1, len(rows()) + 1))
+
+
+def stated() -> list[tuple[str, str]]:
+    """The rows of the tables that say what holds them: the document's name, and the last cell."""
+    found: list[tuple[str, str]] = []
+    for file in sorted(LOG.parent.glob("*.md")):
+        for table in re.findall(
+            r"^\|.*\| Held by \|\n\|[-| ]+\|\n((?:\|.*\n)+)", file.read_text("utf-8"), re.MULTILINE
+        ):
+            found += [(file.name, row.strip("| ").rpartition(" | ")[2]) for row in table.splitlines()]
+    return found
+
+
+def test_each_statement_of_the_assurance_documents_is_held_by_a_test_or_says_why_not() -> None:
+    assert len(stated()) > 40
+    for document, held in stated():
+        named = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", held)
+        assert named or held.startswith("no test"), f"{document}: {held}"
+        for name, file in named:
+            assert f"test_{name.replace(' ', '_')}" in named_in(LOG.parent / file), f"{document}: {name}"
+
+
+def test_each_drill_is_a_test_that_exists_and_fires_alerts_that_exist() -> None:
+    alerts = set(re.findall(r"alert: (\w+)", (ROOT / "docs/alerts.yml").read_text("utf-8")))
+    known = drills()
+    assert len(known) >= 12
+    for name, (test, fires) in known.items():
+        file, _, function = test.partition("::")
+        assert function in named_in(ROOT / file), f"{name}: {test}"
+        assert fires.startswith("none") or {*fires.split(", ")} <= alerts, f"{name}: {fires}"
