@@ -210,7 +210,7 @@ def _is_accented(word: str) -> bool:
 
 def left_plain(html: str, theirs: Corpus) -> Iterator[str]:
     """Each run of plain words on the page that is nobody's but ours."""
-    soup = BeautifulSoup(html, "html5lib")
+    soup = BeautifulSoup(html, "lxml")
     for element in soup.select(_NOT_OURS):
         element.decompose()
     for said in _said(soup):
