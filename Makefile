@@ -41,8 +41,9 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 	@$(if $(AT),$(RUN) -m tools.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
-# the large sample; a generated Python client, Spectral, TypeScript, openid-client, identity servers; the API's tests on PostgreSQL; the Nu
-# HTML checker; the image. Needs npm, Java and access to their registries.
+# the large sample; a generated Python client, Spectral, TypeScript, openid-client; five identity servers that
+# others wrote; the API's tests on PostgreSQL; the Nu HTML checker; the image. Needs npm, Java, access to the registries of npm,
+# PyPI and Debian, and for two of the identity servers root, or their packages.
 test-all: $(VENV)/.dev $(VENV)/.assets  ## run all tests, also the long ones and the care service's on PostgreSQL
 	@$(RUN) -m tools.machine
 	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder

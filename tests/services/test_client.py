@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from joserfc import jws
 
 from portal.config.strong import Strength
 from portal.connect.dialects.dialect import Dialect
@@ -33,6 +37,7 @@ from portal.services.errors import (
 from portal.services.files import READ_FILE_CONTENT, FileQuery
 from portal.services.gather import gather
 from portal.services.prospects import MERGE_PROSPECTS
+from portal.signin.dpop import Nonces, Prover
 from tests.support.care import Bearer, untyped
 from tests.support.upstream import Make, ok
 
@@ -57,6 +62,41 @@ def sign(care: Care) -> object:
 def test_a_read_is_retried_after_a_cut_connection(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(cutting(1, ok(b'{"id": "form"}')))
     assert care_at(server).read(untyped(READ_CONSENT), id="form") == {"id": "form"}
+
+
+def one_nonce_each() -> Callable[[str, int], bytes | None]:
+    """A script that refuses what has no nonce of its own, and gives one."""
+    refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nDPoP-Nonce: own\r\n"
+    left = [refused.encode() + b'WWW-Authenticate: DPoP error="use_dpop_nonce"\r\n\r\n']
+    return lambda line, number: left.pop() if left else ok()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda care: care.read(untyped(READ_CONSENT), id="form"),
+        lambda care: care.act(untyped(SIGN_CONSENT), {}, operation="one", id="form"),
+        lambda care: b"".join(care.open(READ_FILE_CONTENT, query=FileQuery(id="file")).chunks),
+    ],
+    ids=["read", "act", "file"],
+)
+def test_a_call_refused_for_want_of_a_nonce_is_sent_once_more_with_its_own(
+    upstream: Make, care_at: Callable[..., Care], call: Callable[[Care], object]
+) -> None:
+    class Others(Prover):
+        """Of a person whose other calls have got nonces meanwhile."""
+
+        def proof(self, *args: Any, **named: Any) -> str:
+            self.learn(server.url, {"DPoP-Nonce": "another's"})
+            return super().proof(*args, **named)
+
+    server = upstream(one_nonce_each())
+    call(care_at(server, prover=Others.new(Nonces())))
+    nonces = []
+    for head in server.heads:
+        (proof,) = re.findall(r"^DPoP: (\S+)", head, re.MULTILINE)
+        nonces.append(json.loads(jws.extract_compact(proof.encode()).payload)["nonce"])
+    assert nonces == ["another's", "own"]
 
 
 def test_an_act_without_a_response_is_not_retried_and_its_outcome_is_unknown(
