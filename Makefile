@@ -91,6 +91,11 @@ bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients
 	@$(RUN) -m tools.machine
 	@$(RUN) -m tools.bench.slow_clients
 
+.PHONY: soak
+soak: $(VENV)/.dev $(VENV)/.assets  ## let people browse for 30 minutes among faults; fails if memory, files, threads or keys grow (MINUTES=30)
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.bench.soak --minutes $(or $(MINUTES),30)
+
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## a quick make bench: about a minute, writes nothing
 	@$(RUN) -m tools.machine
 	@$(RUN) -m tools.bench --quick

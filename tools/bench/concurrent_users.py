@@ -89,13 +89,13 @@ def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: f
         portal = PortalProcess(plans, PORTAL_WORKERS=str(processes), PORTAL_TENANTS=str(tenants))
         people = [EVERYONE[number % len(EVERYONE)] for number in range(browsers)]
         with ThreadPoolExecutor(4) as pool:
-            cookies = list(pool.map(lambda one: _sign_in(portal, *one), people))
+            cookies = list(pool.map(lambda one: sign_in(portal, *one), people))
         _counts(port)  # resets the counts, so that signing in isn't included
         seen = Seen()
         stop = threading.Event()
         threads = [
             threading.Thread(
-                target=_browse, args=(portal, clinic, name, cookie, think, stop, seen), daemon=True
+                target=browse, args=(portal, clinic, name, cookie, think, stop, seen), daemon=True
             )
             for (clinic, name), cookie in zip(people, cookies, strict=True)
         ]
@@ -131,7 +131,7 @@ def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: f
                 process.stop()
 
 
-def _sign_in(portal: PortalProcess, clinic: str, name: str) -> tuple[str, str]:
+def sign_in(portal: PortalProcess, clinic: str, name: str) -> tuple[str, str]:
     """Return the session cookie and the mark of the person's own pages."""
     visitor = Visitor(portal.origin(clinic), PASSWORD)
     visitor.sign_in(name)
@@ -139,7 +139,7 @@ def _sign_in(portal: PortalProcess, clinic: str, name: str) -> tuple[str, str]:
     return cookie or "", hashlib.sha256(sample_id("person", name).encode()).hexdigest()[:12]
 
 
-def _browse(
+def browse(
     portal: PortalProcess,
     clinic: str,
     name: str,
