@@ -76,6 +76,10 @@ class Observer(Protocol):
         """Count records that couldn't be decoded, by the offending field."""
         ...
 
+    def is_not_given(self, member: str) -> bool:
+        """Whether the API is known never to send this member ("Patient.userId"), so that its absence says nothing."""
+        ...
+
 
 def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the headers overridden by those that the API always requires."""

@@ -24,12 +24,12 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     The total of a full page without a count is one more than the records seen, so that "next" is offered;
     `is_counted` is then False, as for an API that counts fewer than it sends.
     """
-    if page.total_count is not None:
-        return _with_plausible_total(page)
     here = page.received
-    if here > limit:  # the API sent the whole list
+    if here > limit and page.total == here:  # the API sent the whole list
         items = page.items[skip : skip + limit]
         return structs.replace(page, items=items, total_count=here)
+    if page.total_count is not None and not (here and 0 < page.total <= skip):
+        return _with_plausible_total(page)
     may_go_on = here == limit
     return structs.replace(
         page,
@@ -51,14 +51,40 @@ def read_page(
 
     `largest` is the most records that the API is known to send. One that sends fewer than it counts, without having said so,
     is read again in pieces of what it sent, at offsets that are multiples of that: it may count in pages of its own size.
+    Where a list seems to end just where a page may have been cut, the next page is asked for too.
     """
     size = min(limit, largest or limit)
-    if size == limit:
-        page = read(skip, limit)
-        if not _is_cut(page, skip, limit):
-            return requested_page(page, skip, limit)
+    if size < limit:
+        return _in_pieces(read, skip, limit, size, None)
+    page = read(skip, limit)
+    if _is_cut(page, skip, limit):
         return _in_pieces(read, skip, limit, page.received, page if skip == 0 else None)
-    return _in_pieces(read, skip, limit, size, None)
+    if not _may_be_cut(page, skip, limit):
+        return requested_page(page, skip, limit)
+    if skip == 0:
+        after = read(page.received, page.received)
+        if not after.received or after.items == page.items:
+            return requested_page(page, skip, limit)
+    uncounted = structs.replace(page, total_count=None)
+    if page.received == limit:
+        return requested_page(uncounted, skip, limit)
+
+    def read_uncounted(at: int, piece: int) -> Page[T]:
+        return structs.replace(read(at, piece), total_count=None)
+
+    return _in_pieces(read_uncounted, skip, limit, page.received, uncounted if skip == 0 else None)
+
+
+def _may_be_cut(page: Page[T], skip: int, limit: int) -> bool:
+    """Whether what seems to be a list's last page may be cut: its count may be its own length, or there is none."""
+    if page.total_count is None:
+        return page.received < limit and page.received in _USUAL_SIZES
+    is_full = page.received == limit or (page.received < limit and page.received in _USUAL_SIZES)
+    return skip == 0 and is_full and page.total == page.received
+
+
+_USUAL_SIZES = frozenset({10, 20, 25, 50, 100, 200, 250, 500, 1000})
+"""To which pages are cut."""
 
 
 def _is_cut(page: Page[T], skip: int, limit: int) -> bool:
@@ -78,16 +104,19 @@ def _in_pieces(
         unreadable += page.unreadable
         deleted += page.deleted
         at += page.received
-        is_end = page.received < size if page.total_count is None else at >= page.total
-        if is_end or page.received < size or at >= skip + limit:
+        # A count that is no more than a page may be this page's own.
+        is_counted = page.total_count is not None and page.total > size
+        is_end = page.received < size or (is_counted and at >= page.total)
+        if is_end or at >= skip + limit:
             may_go_on = not is_end
             break
         page = read(at - at % size, size)
     shown = tuple(items[skip - begins :][:limit])
     whole = structs.replace(page, items=shown, unreadable=tuple(unreadable), deleted=deleted)
-    if page.total_count is not None:
-        return _with_plausible_total(whole)
-    return structs.replace(whole, total_count=at + may_go_on, is_counted=not may_go_on)
+    if page.total_count is not None and (at == begins or at - deleted <= page.total):
+        return whole
+    is_contradictory = page.total_count is not None
+    return structs.replace(whole, total_count=at + may_go_on, is_counted=not (may_go_on or is_contradictory))
 
 
 _MOST_PIECES = 40

@@ -133,9 +133,11 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         )
         found = {talk.id for talk in found_talks}
         promised = {id_ for episode in episodes if episode.id in ids for id_ in episode.conversation_ids}
+        # An API that never says which there are in a treatment can't say that there are no others.
+        is_silent = care.observer is not None and care.observer.is_not_given("Episode.conversationIds")
         found_talks = Listed(
             tuple(sorted(found_talks, key=happened_at, reverse=True)),
-            found_talks.is_whole and promised <= found,
+            found_talks.is_whole and promised <= found and not is_silent,
         )
     overview = PatientOverview(
         patient_id=patient_id,

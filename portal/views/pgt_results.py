@@ -26,6 +26,7 @@ from portal.web.filters import long_date, number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.modules import has_module, whole
+from portal.web.not_given import not_given
 from portal.web.pages import Page
 from portal.web.said import said
 
@@ -97,7 +98,8 @@ class ResultView:
     def call(self) -> str:
         """The laboratory's call, with its percentage of changed cells if it has one."""
         if self.result.call is None:
-            return _("No result yet")
+            is_untold = self.result.is_released and not_given("PgtResult.call")
+            return _("Not given by the clinic’s system") if is_untold else _("No result yet")
         return _call_words(self.result.call, self.result.mosaic_percent)
 
     @property

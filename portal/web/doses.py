@@ -25,6 +25,7 @@ from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_n
 from portal.web import labels
 from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
+from portal.web.not_given import not_given
 from portal.web.said import said
 
 _UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وحدة", "وحدات")
@@ -186,10 +187,22 @@ def _dose_number(value: float, locale: str) -> str:
     return format_decimal(value, format="0.######", locale=locale)
 
 
+_SAYS = {
+    Standing.UNDATED: "Protocol.startDate",
+    Standing.EMPTY: "Protocol.medications",
+    Standing.NONE: "Episode.protocol",
+}
+"""Without which member such a plan says nothing."""
+
+
 def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None:
     """Return why a plan's doses aren't shown, and what to do; None if they are shown."""
     if standing.has_doses:
         return None
+    default_advice = _("Follow the most recent instruction, and call the clinic if you are unsure.")
+    if not_given(_SAYS.get(standing, "")):
+        title = _("The clinic’s system hasn’t given the portal all of this plan")
+        return title, default_advice if is_plain else _("The patient sees no doses, and is asked to call.")
     titles = {
         Standing.DRAFT: _("The medicine plan isn’t active yet"),
         Standing.ON_HOLD: _("The medicine plan is on hold"),
@@ -203,7 +216,6 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
     }
     if not is_plain:
         return titles[standing], _("The patient sees no doses, and is asked to call.")
-    default_advice = _("Follow the most recent instruction, and call the clinic if you are unsure.")
     advice = {
         Standing.DRAFT: _("The clinic is still preparing it. Call before you begin with anything from it."),
         Standing.ON_HOLD: _(

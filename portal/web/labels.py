@@ -22,6 +22,7 @@ from portal.services.protocols import ProtocolType
 from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.explanations import is_staff
+from portal.web.not_given import not_given
 from portal.web.said import foreign, said
 
 
@@ -271,6 +272,8 @@ def embryo_status_tone(status: EmbryoStatus) -> str:
 
 def disposition_name(disposition: Disposition) -> str:
     """Return what is to be done with an embryo."""
+    if disposition == Disposition.UNDECIDED and not_given("EmbryoStorage.disposition"):
+        return _("Not given by the clinic’s system")
     return _disposition_names().get(disposition) or _other(disposition)
 
 

@@ -7,10 +7,9 @@ from typing import Any, cast
 
 from flask import Flask, g
 
-from portal.context import context, session
+from portal.context import session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
-from portal.services.modules import is_of
 from portal.signin.flow import local_path
 from portal.web import (
     advice,
@@ -28,6 +27,7 @@ from portal.web import (
     visit_times,
 )
 from portal.web.navigation import navigation
+from portal.web.not_given import not_given
 from portal.web.pages import Frame
 from portal.web.preferred_name import preferred_name
 from portal.web.routing import current_address
@@ -43,7 +43,7 @@ def init_app(app: Flask) -> None:
         toasts=htmx.toasts,
         now=filters.now,
         today=filters.today,
-        not_given=_not_given,
+        not_given=not_given,
         session_tag=_session_tag,
         glossary_word=glossary.word,
         explained_terms=glossary.explained,
@@ -68,18 +68,6 @@ def _is_failed(value: object) -> bool:
 
 def _session_tag() -> str:
     return session().tag or ""
-
-
-def _not_given(member: str) -> bool:
-    """Return whether the absence of this member (such as `Episode.alerts`) means nothing: the API has never sent it, or what
-    it sent now can't be read.
-
-    Asked of the endpoints that this page was read from."""
-    if "tenant" not in g or is_of(member, modules.off()):
-        return False
-    if member in g.get("lost_members", ()):
-        return True
-    return context().answers.members.is_not_given(g.tenant.key, member, g.get("endpoints_read", ()))
 
 
 def _is_not_offered(value: object) -> bool:

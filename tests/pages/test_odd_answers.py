@@ -10,22 +10,30 @@ import html
 import os
 import random
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_origin
 
 import pytest
+from babel.messages import pofile
 from msgspec import inspect
 
+from portal import i18n
+from portal.connect.answers.members import Members
+from portal.services import decoding
 from portal.services.endpoints import ALL
 from tests.pages import test_facts as facts
-from tests.pages.test_facts import CASES, ROLES, Case
+from tests.pages.test_facts import CASES, EMBRYO, ROLES, Case
 from tests.support.clock import Clock
 from tests.support.fake_api import NOW, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
 portal = facts.portal
-TIMES = 40 if os.environ.get("CARE_TEST_FULL") else 5
+FULL = bool(os.environ.get("CARE_TEST_FULL"))
+TIMES = 40 if FULL else 5
 """How often each page is read, each time with another oddity."""
 
 DEEP: Any = []
@@ -39,6 +47,57 @@ PROGRAMS_WORDS = re.compile(
     r"(?<![\w/.#-])(?:None(?! has reached)|null|undefined|nan|inf|Infinity|Traceback)(?![\w/-])"
     r"|<(?:\w+\.)+\w+ object|\{'\w+':|datetime\.\w+\("
 )
+TRANSLATIONS = Path(i18n.__file__).parent / "translations"
+STATES = re.compile(
+    r"\b(?:no|none|nobody|nothing|never|not|yet|all|everyone|isn’t|aren’t|hasn’t|haven’t|doesn’t|don’t|didn’t)\b",
+    re.IGNORECASE,
+)
+"""What a message that states absence or completeness has."""
+ADMITS = re.compile(
+    r"clinic’s system|not given|not compared|n[o’]t known|not recorded|can’t be (?:read|shown)|n[o’]t shown here",
+    re.IGNORECASE,
+)
+"""What a message has that says what isn't known."""
+TRUE_ALL_THE_SAME = {"A result of a few cells is never a promise and never a verdict."}
+"""What may be said of anything."""
+
+ASSERTED: list[tuple[str, str, str, str, str]] = [
+    ("amelia", "/consents/c-1", "signed", "ConsentForm.signatures", "Not signed"),
+    ("amelia", "/consents/c-1", "signed", "ConsentForm.signatures", "I don’t want to sign"),
+    ("nora", "/consents/c-1", "withdrawn", "ConsentForm.signatures", "Declined"),
+    (
+        "victor",
+        "/consents/c-1",
+        "to be signed",
+        "ConsentForm.requiredSigners",
+        "doesn’t ask for your signature",
+    ),
+    ("amelia", "/consents/c-1/receipt?verify=1", "", "ConsentForm.body", "is not the one that was signed"),
+    (
+        "amelia",
+        "/consents/c-1/receipt?verify=1",
+        "",
+        "Signature.contentHash",
+        "is not the one that was signed",
+    ),
+    ("amelia", "/consents/c-1/receipt?verify=1", "", "Signature.signedAt", "are not those that were sealed"),
+    ("amelia", "/episodes/e-1", "", "Episode.appointments", "No appointment today"),
+    ("nora", "/episodes/e-1", "", "Episode.appointments", "No appointment today"),
+    ("amelia", "/episodes/e-1/medication", "", "Protocol.startDate", "has no dates yet"),
+    ("amelia", "/episodes/e-1/monitoring", "", "Follicles.left", "are at 17 mm or more: 2"),
+    ("nora", "/episodes/e-1/monitoring", "", "MonitoringDay.follicles", "of 17 mm or more;"),
+    ("amelia", "/episodes/e-1/embryos", "", "EmbryoStorage.disposition", "Not decided yet"),
+    ("elif", f"{EMBRYO}?episode=e-1", "", "EmbryoStorage.disposition", "hasn’t decided"),
+    ("grace", "/pgt-results/r-1", "", "PgtResult.call", "No result yet"),
+    ("victor", "/protocols/p-1", "", "Protocol.patientId", "The clinic’s own, to copy from"),
+    ("victor", "/protocols/p-1", "", "Protocol.startDate", "Not set"),
+    ("victor", "/protocols/p-1/edit", "", "Protocol.monitoring", "No monitoring yet"),
+    ("amelia", "/me", "", "Patient.userId", "none is shown to you"),
+    ("nora", "/directories?episode=e-1", "", "Documents.files", "0 files"),
+    ("nora", "/consents/new?template=treatment&episode=e-1", "", "Patient.userId", "no account yet"),
+    ("nora", "/notifications/settings", "", "NotificationSettings.items", "There are no notifications"),
+]
+"""Who opens what, the member that never comes, and what mustn't be said then."""
 
 
 class Oddity:
@@ -128,6 +187,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
     return InProcess(tmp_path_factory.mktemp("undisturbed"), Clock(NOW.timestamp))
 
 
+PAGES = [one for one in CASES if not re.search(r"\.(?:pdf|ics)$", one.path)]
+
 every_page = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.who} {case.path} {case.note}")
 
 
@@ -162,25 +223,122 @@ def test_a_page_works_with_missing_members(undisturbed: InProcess, fake_api: Fak
 def test_a_page_works_with_only_the_required_members(
     undisturbed: InProcess, fake_api: FakeApi, case: Case
 ) -> None:
-    answer = read(undisturbed, fake_api, case, only_required)
+    answer = read(
+        undisturbed,
+        fake_api,
+        case,
+        lambda path, told: kept(path, told, lambda _name, is_required, _value: is_required),
+    )
     # Without signatures, the receipt of a form leads back to the form.
     assert answer.status_code in (200, 303, 403, 404, 501), told(answer.text)[:400]
     assert not PROGRAMS_WORDS.search(told(source_of(answer)))
 
 
-def only_required(path: str, answer: Any) -> Any:
-    """The answer with only the members that the portal requires."""
+@pytest.mark.parametrize("case", PAGES, ids=lambda case: f"{case.who} {case.path} {case.note}")
+def test_a_page_never_takes_what_it_cant_read_for_none(
+    undisturbed: InProcess, fake_api: FakeApi, case: Case
+) -> None:
+    """Each time one optional member never comes, or a list comes whose rows can't be read: no statement of absence or
+    completeness may appear that wasn't there."""
+    before, came = stated(undisturbed, fake_api, case)
+    chance = random.Random(f"{case.who} {case.path} {case.note}")
+    tried = [(one, False) for one in sorted(came)] + [
+        (one, ["?"]) for one, is_list in sorted(came.items()) if is_list
+    ]
+    for member, instead in tried if FULL else chance.sample(tried, k=min(2, len(tried))):
+        said, _ = stated(undisturbed, fake_api, case, {member: instead})
+        new = said - before - TRUE_ALL_THE_SAME
+        assert not new, f"{case.path}: {member} is {instead or 'gone'}: {new}"
+
+
+@pytest.mark.parametrize(("who", "path", "note", "member", "false"), ASSERTED)
+def test_what_was_once_taken_for_none_isnt(
+    undisturbed: InProcess, fake_api: FakeApi, who: str, path: str, note: str, member: str, false: str
+) -> None:
+    case = next(one for one in CASES if (one.who, one.path, one.note) == (who, path, note))
+    fresh(undisturbed)
+    answer = read(
+        undisturbed, fake_api, case, lambda path, told: kept(path, told, lambda name, *_: name != member)
+    )
+    words = " ".join(told(source_of(answer)).split())
+    assert answer.status_code == 200
+    assert false not in words
+
+
+def stated(
+    portal: InProcess, fake_api: FakeApi, case: Case, changed: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[set[str], dict[str, bool]]:
+    """The statements of absence or completeness on a page, and the optional members that came, with whether each is a list.
+
+    `changed` members are gone (False), or another value.
+    """
+    fresh(portal)
+    came: dict[str, bool] = {}
+
+    def keeps(name: str, is_required: bool, value: Any) -> Any:
+        if not is_required:
+            came[name] = isinstance(value, list)
+        return changed.get(name, True)
+
+    answer = read(portal, fake_api, case, lambda path, answer: kept(path, answer, keeps))
+    assert answer.status_code < 500 or (answer.status_code == 502 and changed), f"{case.path}: {changed}"
+    words = " ".join(told(source_of(answer)).split())
+    return {text for text, pattern in statements().items() if pattern.search(words)}, came
+
+
+def fresh(portal: InProcess) -> None:
+    """Let the portal know nothing yet of which members its clinics' APIs send, nor of what anybody has seen."""
+    portal.forget()
+    the = portal.app.extensions["portal"]
+    the.answers.members = Members(the.vault, portal.clock)
+
+
+@cache
+def statements() -> Mapping[str, re.Pattern[str]]:
+    """The messages that state absence or completeness, and how each looks on a page; those that say what isn't known aside."""
+    with (TRANSLATIONS / "es/LC_MESSAGES/messages.po").open("rb") as file:
+        messages: Iterable[Any] = pofile.read_po(file)
+        texts: list[str] = [
+            text
+            for message in messages
+            for text in (message.id if isinstance(message.id, tuple) else (message.id,))
+            if STATES.search(text) and not ADMITS.search(text)
+        ]
+    return {
+        text: re.compile(
+            r"(?<![\w’])" + re.sub(r"%\\\(\w+\\\)[sd]", ".{1,80}?", re.escape(" ".join(text.split())))
+        )
+        for text in texts
+    }
+
+
+Keeps = Callable[[str, bool, Any], Any]
+"""By a member ("Episode.alerts"), whether the portal requires it, and its value: True, False, or another value."""
+
+
+def kept(path: str, answer: Any, keeps: Keeps) -> Any:
+    """The answer with those members alone that are kept, and the values of those that are changed."""
     row = next(
         row for row in ALL if row.is_safe and re.fullmatch(re.sub(r"{\w+}", "[^/]+", row.template), path)
     )
-    shape = inspect.type_info(row.answer)
-    return _required(answer, shape)
+    return _kept(answer, inspect.type_info(row.answer), keeps)
 
 
-def _required(value: Any, shape: inspect.Type) -> Any:
-    if isinstance(shape, inspect.VarTupleType):
-        return [_required(item, shape.item_type) for item in value]
-    if isinstance(shape, inspect.StructType) and isinstance(value, dict):
-        needed = [field for field in shape.fields if field.required or field.encode_name == "items"]
-        return {field.encode_name: _required(value[field.encode_name], field.type) for field in needed}
-    return value
+def _kept(value: Any, shape: inspect.Type, keeps: Keeps) -> Any:
+    if isinstance(shape, inspect.UnionType):
+        within = [one for one in shape.types if isinstance(one, inspect.StructType | inspect.VarTupleType)]
+        return _kept(value, within[0], keeps) if within else value
+    if isinstance(shape, inspect.VarTupleType) and isinstance(value, list):
+        return [_kept(item, shape.item_type, keeps) for item in value]
+    if not isinstance(shape, inspect.StructType) or not isinstance(value, dict):
+        return value
+    kind = get_origin(shape.cls) or shape.cls
+    found: dict[str, Any] = {}
+    for field in shape.fields:
+        name = field.encode_name
+        if name in value:
+            is_required = field.required or (kind is decoding.Page and name == "items")
+            told = keeps(f"{kind.__name__}.{name}", is_required, value[name])
+            if told is not False:
+                found[name] = _kept(value[name], field.type, keeps) if told is True else told
+    return found

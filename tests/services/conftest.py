@@ -42,6 +42,7 @@ class CannedCare:
         self.modules_off = frozenset[Module]()
         self.largest_page: int | None = None
         self.adapter: Adapter = PLAIN
+        self.observer = None
 
     def read(self, endpoint, *, query=None, **ids):
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)

@@ -83,6 +83,34 @@ def test_a_list_that_ends_before_its_count_is_not_whole() -> None:
     )
 
 
+@pytest.mark.parametrize("numbers", [False, True], ids=["offsets", "page numbers"])
+@pytest.mark.parametrize("counts", ["its own length", "nothing"])
+@pytest.mark.parametrize("largest", [5, 20, 25, 100, 200])
+@pytest.mark.parametrize("length", [5, 20, 25, 100, 230])
+def test_a_page_that_counts_itself_is_not_taken_for_the_list(
+    length: int, largest: int, counts: str, numbers: bool
+) -> None:
+    def read(skip: int, limit: int) -> Page[int]:
+        page = api(length, largest, numbers=numbers, counts=False)(skip, limit)
+        return Page(items=page.items, total_count=len(page.items) if counts == "its own length" else None)
+
+    known = largest if largest == 5 else None
+    everything = read_every_page(lambda skip, limit: read_page(read, skip, limit, known))
+    assert everything.items == tuple(range(length))
+    first = read_page(read, 0, 20, known)
+    assert first.items == tuple(range(length))[:20]
+    assert first.is_counted == (length <= 20) or not first.listed.is_whole
+
+
+def test_a_whole_list_is_cut_to_the_page_though_it_is_counted() -> None:
+    assert read_page(lambda _skip, _limit: page(35, 35), 10, 10).items == tuple(range(10, 20))
+
+
+def test_a_list_that_ends_with_a_page_is_whole() -> None:
+    assert read_page(lambda skip, limit: page(20 if skip == 0 else 0, 20), 0, 20).count == Count(20)
+    assert read_page(lambda _skip, _limit: page(20, 20), 0, 20).count == Count(20)
+
+
 def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:
     asked: list[int] = []
 
@@ -111,6 +139,5 @@ def test_a_count_below_what_came_is_no_count(largest: int | None):
         return Page(items=tuple(range(5))[skip : skip + limit], total_count=1)
 
     page = read_page(read, 0, 25, largest)
-    came = 5 if largest is None else 2
-    assert page.count == Count(came, is_whole=False)
+    assert page.count == Count(5, is_whole=False)
     assert read_every_page(lambda skip, limit: read_page(read, skip, limit, largest)).count == page.count

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import secrets
+import sqlite3
+from contextlib import closing
 from http.client import HTTPMessage
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,7 +91,7 @@ class InProcess:
             "CLIENT_SECRET": "a-secret-for-tests-a-secret-for-tests",
         }
         self.clock = clock
-        self._audit, self._told = folder / "audit", set[str]()
+        self._audit, self._told, self._store = folder / "audit", set[str](), folder / "store.db"
         self.app = create_app(Settings.from_env({**settings, **environment}), clock=clock)
 
     def audited(self) -> list[dict[str, Any]]:
@@ -100,6 +102,11 @@ class InProcess:
         new = [line for line in lines if line not in self._told]
         self._told.update(new)
         return [json.loads(line) for line in new]
+
+    def forget(self) -> None:
+        """Lose all that is kept: of people, sessions and the clinics' APIs."""
+        with closing(sqlite3.connect(self._store)) as store, store:
+            store.execute("DELETE FROM records WHERE name NOT LIKE 'naming-key%'")
 
     def visitor(
         self, sub: str, *roles: str, clinic: str = "riverside", signed_in_ago: float = 0.0, **claims: Any

@@ -59,6 +59,10 @@ class ClinicObserver:
         if is_due:
             self.members.learn(self.clinic, name, _without(found, lost), _kinds(into))
 
+    def is_not_given(self, member: str) -> bool:
+        """Whether the API is known never to send this member."""
+        return self.members.is_not_given(self.clinic, member)
+
     def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:
         """Count records that couldn't be decoded, by the offending member."""
         self.figures.left_out(self.clinic, _name(endpoint), fields)

@@ -12,7 +12,13 @@ from msgspec import structs
 
 from portal.services import episodes
 from portal.services.client import Care
-from portal.services.consents.forms import CLINIC_ROLES, UNKNOWN_ACCOUNT, ConsentForm, Signer
+from portal.services.consents.forms import (
+    CLINIC_ROLES,
+    MAY_BE_UNTOLD,
+    UNKNOWN_ACCOUNT,
+    ConsentForm,
+    Signer,
+)
 from portal.services.decoding import Page
 from portal.services.gather import attempt, gather_all
 from portal.services.salvage import Lost
@@ -22,13 +28,20 @@ _MOST = 3
 
 
 def with_account(care: Care, form: ConsentForm) -> ConsentForm:
-    """The form with its signers by their accounts."""
-    return _with_accounts(care, (form,))[0] if care.adapter.signers_by else form
+    """The form with its signers by their accounts, and with what the API never says of it."""
+    return _told(care, (form,))[0]
 
 
 def with_accounts(care: Care, page: Page[ConsentForm]) -> Page[ConsentForm]:
     """The same for forms of a list."""
-    return structs.replace(page, items=_with_accounts(care, page.items)) if care.adapter.signers_by else page
+    return structs.replace(page, items=_told(care, page.items))
+
+
+def _told(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
+    named = _with_accounts(care, forms) if care.adapter.signers_by else tuple(forms)
+    observer = care.observer
+    untold = frozenset(member for member in MAY_BE_UNTOLD if observer and observer.is_not_given(member))
+    return tuple(structs.replace(form, untold=untold) for form in named) if untold else named
 
 
 def number_of(account: str, *, care: Care) -> str:

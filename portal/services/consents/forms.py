@@ -6,6 +6,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from portal.services.audited import Audited
@@ -62,6 +63,9 @@ CLINIC_ROLES = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole
 
 UNKNOWN_ACCOUNT = "(record) "
 """What the id of a signer begins with who is named by a number, and whose account isn't known."""
+
+MAY_BE_UNTOLD = ("ConsentForm.signatures", "Patient.userId")
+"""What an API may never say, so that nobody can be said not to have signed, or to have no account."""
 
 _NOT_ENDED = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
 
@@ -232,7 +236,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     `body` and `statements` are None if they weren't sent: lists omit the body. `embryo_storage_ids` are the embryos that
     it is about, `disposition` what it decides about them; both are signed with the text. `language` is the text's
-    (BCP 47). A withdrawal that staff
+    (BCP 47). `untold`, set by the portal, has those of `MAY_BE_UNTOLD` that the API never says. A withdrawal that staff
     recorded names the signer `on_behalf_of`, and when (`told_at`) and how (`told_by`) that signer told them.
     """
 
@@ -279,6 +283,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     supersedes_id: Annotated[Id | None, "form it replaces"] = None
     superseded_by_id: Annotated[Id | None, "form that replaced it"] = None
     procedure_date: Annotated[date | None, "when it is needed; order of lists"] = None
+    untold: frozenset[str] = msgspec.field(default=frozenset(), name="(portal) untold")
 
     def __post_init__(self) -> None:
         """A form that says both, that it is signed or open and when it was withdrawn, is withdrawn: the graver one.
@@ -347,6 +352,16 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return self.is_open or self.is_signed
 
     @property
+    def lacks_signatures(self) -> bool:
+        """Whether its signatures didn't come, so that nobody can be said not to have signed."""
+        if self.signatures:
+            return False
+        is_begun = self.is_signed or self.status == ConsentStatus.PARTIALLY_SIGNED
+        return is_begun or (
+            "ConsentForm.signatures" in self.untold and (self.is_ended or not self.status.known)
+        )
+
+    @property
     def patients_side(self) -> tuple[Signer, ...]:
         """The signers who aren't the clinic's: only they withdraw."""
         return tuple(signer for signer in self.required_signers if signer.role not in CLINIC_ROLES)
@@ -368,7 +383,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     def declined_by(self) -> Signer | None:
         """The signer who declined to sign it; None if it was withdrawn after signing, or isn't revoked."""
         signer = self.ended_by
-        return None if signer is None or self.signature_for(signer) else signer
+        return None if signer is None or self.lacks_signatures or self.signature_for(signer) else signer
 
     @property
     def is_cancelled(self) -> bool:
@@ -377,6 +392,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
             self.is_revoked
             and self.revoked_by_id is not None
             and self.ended_by is None
+            and not self.lacks_signatures
             and not self.is_signed_by_patients_side
         )
 
@@ -446,12 +462,23 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     def signature_of(self, sub: str) -> Signature | None:
         """The signature of `sub`, or None."""
-        return next((s for s in self.signatures if s.person_id == sub), None)
+        own = next((s for s in self.signatures if s.person_id == sub), None)
+        asked = (self.signature_for(signer) for signer in self.required_signers if signer.person_id == sub)
+        return own or next(filter(None, asked), None)
 
     def signature_for(self, signer: Signer) -> Signature | None:
-        """The signature of `signer` in that role, or None; for a signer without a person, anyone's in that role."""
+        """The signature of `signer` in that role, or None.
+
+        For a signer without a person, it is anyone's in that role; one that names nobody is that of the role's only signer.
+        """
+        is_only = sum(other.role == signer.role for other in self.required_signers) == 1
         return next(
-            (s for s in self.signatures if s.role == signer.role and signer.person_id in (None, s.person_id)),
+            (
+                s
+                for s in self.signatures
+                if s.role == signer.role
+                and (signer.person_id in (None, s.person_id) or (s.person_id is None and is_only))
+            ),
             None,
         )
 

@@ -48,13 +48,13 @@ class Ending(StrEnum):
 def ending_of(form: ConsentForm, person: Person) -> Ending | None:
     """How `person` can end the form; None if it isn't theirs to end, whatever its status."""
     if person.is_staff:
-        if not form.is_signed_by_patients_side:
+        if not form.is_signed_by_patients_side and not form.lacks_signatures:
             return Ending.CANCEL
         return Ending.RECORD if any(signer.person_id for signer in form.patients_side) else None
     roles = {signer.role for signer in form.required_signers if signer.person_id == person.sub}
     if roles and roles <= CLINIC_ROLES:
         return None
-    is_asked = form.is_signer(person.sub) and form.signature_of(person.sub) is None
+    is_asked = form.is_signer(person.sub) and not (form.signature_of(person.sub) or form.lacks_signatures)
     return Ending.DECLINE if is_asked else Ending.WITHDRAW
 
 

@@ -74,7 +74,8 @@ def is_awaited(form: ConsentForm, person: Person) -> bool:
 
 def has_signed(form: ConsentForm, person: Person, role: SignerRole | None = None) -> bool:
     """Whether the form shows the person's signature, in that role if one is given."""
-    return any(s.person_id == person.sub and role in (None, s.role) for s in form.signatures)
+    theirs = (form.signature_of(person.sub), *(s for s in form.signatures if s.person_id == person.sub))
+    return any(s is not None and role in (None, s.role) for s in theirs)
 
 
 def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
@@ -94,7 +95,7 @@ def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
         return Obstacle(OTHERS_FIRST, waiting)
     if not is_signer and person.is_staff and (namesakes := _namesakes(form, person)):
         return Obstacle(OTHER_ACCOUNT, namesakes)
-    if not is_signer and form.has_unknown_signers:
+    if not is_signer and (form.has_unknown_signers or not form.required_signers):
         return Obstacle(SIGNERS_UNKNOWN)
     return Obstacle("RoleNotYours" if is_signer else "NotASigner")
 
@@ -115,7 +116,8 @@ def missing_party(form: ConsentForm) -> str | None:
         return None
     if form.required_signers and not any(s.role in PATIENT_ROLES or not s.role.known for s in people):
         return "PatientMustSign"
-    if form.partner_id and form.kind in COUPLE_KINDS and len({s.person_id for s in people}) < 2:
+    named = {s.person_id for s in people}
+    if people and form.partner_id and form.kind in COUPLE_KINDS and None not in named and len(named) < 2:
         return "PartnerMustSign"
     return None
 
@@ -125,7 +127,7 @@ def others_missing(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     no_account = without_account(form, person)
     return tuple(
         signer
-        for signer in (form.missing_signers if form.is_open else ())
+        for signer in (form.missing_signers if form.is_open and not form.lacks_signatures else ())
         if signer.person_id != person.sub and signer not in no_account
     )
 
@@ -138,7 +140,7 @@ def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     """
     records = {form.patient_id, form.partner_id} - {None}
     accounts = {person.sub, *(s.person_id for s in form.signatures if s.is_typed)}
-    if not form.is_open or records & accounts:
+    if not form.is_open or records & accounts or "Patient.userId" in form.untold:
         return ()
     side = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
     return tuple(signer for signer in side if signer.person_id in records)

@@ -27,6 +27,7 @@ from portal.services.patients import Patient
 from portal.services.relationships import RelationshipType
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
+from portal.web.not_given import not_given
 
 LEFT_OUT = "-"
 """The choice for a signature that this form doesn't need."""
@@ -156,7 +157,7 @@ def candidates(
         for patient in (episode.patient, episode.partner):
             if patient:
                 id_ = _signs_as(patient)
-                has_account = shares_ids or patient.user_id is not None
+                has_account = shares_ids or patient.user_id is not None or not_given("Patient.userId")
                 found[id_] = Candidate(id_, patient.full_name, is_staff=False, has_account=has_account)
         for other in episode.relationships:
             if other.related_patient_id and other.type in _TAKES_PART and other.end_date is None:

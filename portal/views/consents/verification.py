@@ -26,20 +26,26 @@ class Check:
     """The result of comparing one signature's hash with the current text.
 
     `matches` is None if the clinic's system computes hashes differently: the portal can't recompute this one, and only
-    knows that the record still contains it. `is_confirmed` says whether a passkey signed this text in this role; None without one.
+    knows that the record still contains it. `is_compared` is False where the text or the hash didn't come. `is_confirmed` says
+    whether a passkey signed this text in this role; None without one.
     """
 
     signature: Signature
     matches: bool | None
     is_confirmed: bool | None
+    is_compared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class SealCheck:
-    """The record's seal over form, signers and times, and the one that the portal computes from the same record."""
+    """The record's seal over form, signers and times, and the one that the portal computes from the same record.
+
+    `is_comparable` is False where a member that it covers didn't come.
+    """
 
     given: str
     own: str
+    is_comparable: bool
 
     @property
     def matches(self) -> bool:
@@ -56,7 +62,12 @@ def register(bp: Blueprint) -> None:
 
 def check_seal(form: ConsentForm) -> SealCheck | None:
     """Compare the seal of a fully signed form; None if it isn't fully signed or has no seal."""
-    return SealCheck(form.seal, seal(form)) if form.is_signed and form.seal else None
+    if not form.is_signed or not form.seal:
+        return None
+    covered = [form.patient_id, form.version, form.content_hash]
+    covered += [part for one in form.signatures for part in (one.person_id, one.name, one.method)]
+    is_comparable = all(covered) and all(one.signed_at for one in form.signatures)
+    return SealCheck(form.seal, seal(form), is_comparable)
 
 
 def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
@@ -65,8 +76,14 @@ def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
     marks = {form.content_hash, *(signature.content_hash for signature in form.signatures)}
     is_ours = now in marks or _marks_as_we_do(care, form)
     return [
-        Check(signature, _matches(signature, form, now, is_ours), is_confirmed(signature, form))
+        Check(
+            signature,
+            _matches(signature, form, now, is_ours) if is_compared else None,
+            is_confirmed(signature, form),
+            is_compared,
+        )
         for signature in in_order(form, person)
+        for is_compared in [_has_text(form) and bool(signature.content_hash)]
     ]
 
 
@@ -84,10 +101,18 @@ def _matches(signature: Signature, form: ConsentForm, now: str, is_ours: bool) -
     return False if is_ours or signature.content_hash != form.content_hash else None
 
 
+def _has_text(form: ConsentForm) -> bool:
+    return form.body is not None and form.statements is not None
+
+
 def is_confirmed(signature: Signature, form: ConsentForm) -> bool | None:
-    """Whether a passkey confirmed this text in the signer's role; None if the record doesn't say that one did."""
+    """Whether a passkey confirmed this text in the signer's role; None if the record doesn't say that one did, or has no text."""
     proof = signature.passkey
-    return None if proof is None else is_about(proof, form, signature) and is_signed(proof)
+    return (
+        None
+        if proof is None or not _has_text(form)
+        else is_about(proof, form, signature) and is_signed(proof)
+    )
 
 
 def _marks_as_we_do(care: Care, form: ConsentForm) -> bool:

@@ -21,6 +21,7 @@ from portal.state.session_records import Person
 from portal.views.waiting_conversations import WaitingConversation
 from portal.web.filters import day as short_day
 from portal.web.filters import in_a_row, isolate, local, today
+from portal.web.not_given import not_given
 from portal.web.plain_text import LONGEST, LONGEST_EXCERPT, plain_text
 from portal.web.plan_changes import is_before_change
 from portal.web.seen_plans import last_change
@@ -181,7 +182,10 @@ def _bubble(
         at=message.sent_at,
         channel=_by_way_of(message.channel),
         mine=mine,
-        unread=not mine and message.read_at is None and conversation.unread_count > 0,
+        unread=not mine
+        and message.read_at is None
+        and conversation.unread_count > 0
+        and not not_given("Message.readAt"),
         message=message,
         older_than=changed_at if not mine and is_before_change(message.sent_at, changed_at) else None,
     )

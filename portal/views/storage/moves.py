@@ -27,6 +27,7 @@ from portal.views.consents.create import address_to_create
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
 from portal.web import labels
+from portal.web.not_given import not_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
         case Gap.TREATMENT_OVER:
             return _("The treatment that the form is for isn’t under way.")
         case Gap.WISH_DIFFERS:
-            if embryo.disposition is Disposition.UNDECIDED:
+            if embryo.disposition is Disposition.UNDECIDED and not not_given("EmbryoStorage.disposition"):
                 return _("The patient hasn’t decided what happens to this embryo.")
             return _(
                 "The wish on record is another: %(wish)s.", wish=labels.disposition_name(embryo.disposition)
