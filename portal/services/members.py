@@ -84,7 +84,7 @@ class Member:
     @property
     def is_id(self) -> bool:
         """Whether it holds an id, or a list of them."""
-        return self.name in ("id", "ids", "onBehalfOf") or self.name.endswith(("Id", "Ids"))
+        return names_id(self.name)
 
     @property
     def use(self) -> Use | None:
@@ -95,6 +95,11 @@ class Member:
     def _given(self) -> tuple[inspect.Type, ...]:
         types = self.type.types if isinstance(self.type, inspect.UnionType) else (self.type,)
         return tuple(one for one in types if not isinstance(one, inspect.NoneType))
+
+
+def names_id(name: str) -> bool:
+    """Whether a member of this name holds an id, or a list of them."""
+    return name in ("id", "ids", "onBehalfOf") or name.endswith(("Id", "Ids"))
 
 
 @cache

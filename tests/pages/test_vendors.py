@@ -11,8 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from portal.http import transport
+from portal.services import decoding
 from tests.pages.test_acts import ACTS, MOST_STEPS, Act, step
-from tests.pages.test_facts import CASES, ROLES, Case
+from tests.pages.test_facts import CASES, ONE_EPISODE, PENDING, ROLES, UNDER_TREATMENT, Case
 from tests.support.clock import Clock
 from tests.support.facts import Answers
 from tests.support.facts import _text as text_of
@@ -73,6 +74,18 @@ def test_pages_state_the_same(
         difflib.unified_diff(OWN[key], shown, "the service's own", api.vendor.name, lineterm="", n=0)
     )
     assert not difference, difference
+
+
+def test_answers_are_read_once(
+    foreign: InProcess, fake_api: FakeApi, api: VendorsApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strictly, although ids come as numbers: the forgiving way takes twice the time."""
+    for row, answer in (UNDER_TREATMENT | ONE_EPISODE | PENDING).items():
+        fake_api.gives(row, answer)
+    monkeypatch.setattr(transport, "send", api.send)
+    monkeypatch.setattr(decoding, "_forgiven", lambda *_: pytest.fail("read the forgiving way"))
+    amelia = foreign.visitor("amelia")
+    assert amelia.http.get(amelia.origin + "/").status_code == 200
 
 
 def said(html: str) -> list[str]:

@@ -18,7 +18,7 @@ from portal.connect.dialects.paths import MISSING, at_path
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
-from portal.services.members import Member, members_of
+from portal.services.members import Member, members_of, names_id
 
 
 class Reading:
@@ -208,7 +208,8 @@ class Reading:
             case inspect.BoolType():
                 return self._truth
             case inspect.StrType():
-                return self._text(names)
+                is_id = names_id(names[0].rpartition(".")[2]) and not self.keeps_unknown
+                return self._text(names) or (forms.id_as_text if is_id else None)
             case inspect.DictType():
                 return self._free_members(self.rules.members.get(names[0], {}))
             case _:
