@@ -90,9 +90,7 @@ class Learned:
         order = ("PatientId", "MaxResultCount", "SkipCount", "Filter", "Sorting")
         for ours in order:
             theirs = self.parameters.get(ours)
-            fitting = [
-                name for name, spell in STYLES.items() if spell(ours) == theirs and name != "UPPER_CASE"
-            ]
+            fitting = [name for name, spell in STYLES.items() if spell(ours) == theirs]
             if len(fitting) == 1:
                 return fitting[0]
         return None
@@ -355,7 +353,7 @@ def _set(learned: Learned, ours: str, theirs: str | None) -> None:
 def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
     """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
     usual = [rules_of(care).parameter(ours), ours]
-    styled = [spell(ours) for name, spell in STYLES.items() if name != "UPPER_CASE"]
+    styled = [spell(ours) for spell in STYLES.values()]
     other = [spell(one) for one in likely for spell in _LIKELY_STYLES]
     return list(dict.fromkeys([*usual, *styled, *other]))
 

@@ -28,13 +28,20 @@ _DELETED = re.compile(r"(is|was)?(soft)?deleted(at|on)?|removed(at|on)?|recordst
 _LENGTH = frozenset({"duration", "length", "days"})
 
 
+_SHORT = "records may be missing from lists, and nobody told that they wait"
+
+
 @dataclass(frozen=True, order=True, slots=True)
 class Doubt:
-    """A member or endpoint whose values can't be meant as they are read, why, and what settles it."""
+    """A member or endpoint whose values can't be meant as they are read, why, and what settles it.
+
+    `duty` is what pages may not keep, if it isn't the member's own (`portal.connect.conform.duties`).
+    """
 
     about: str
     why: str
     settle: str
+    duty: str = ""
 
     @property
     def text(self) -> str:
@@ -52,9 +59,16 @@ def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None
         found |= set(check(kinds, rules))
     found |= set(_lists(good, rules)) | set(_signers(kinds, rules)) | set(_success(good, rules))
     if learned and learned.false_empty:
-        found.add(Doubt("lists.empty", learned.false_empty, "name a code that only empty lists have"))
+        found.add(
+            Doubt(
+                "lists.empty",
+                learned.false_empty,
+                "name a code that only empty lists have",
+                "a failure may look like an empty list",
+            )
+        )
     found |= {
-        Doubt(one.name, "a list that isn't found", "a wrong address, or an empty list? lists.empty")
+        Doubt(one.name, "a list that isn't found", "a wrong address, or an empty list? lists.empty", _SHORT)
         for one in visits
         if one.status == 404 and one.endpoint in LISTS and _has_body(one)
     }
@@ -193,6 +207,7 @@ def _deleted(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]
                     f"{kind}.{theirs}",
                     "tells records apart",
                     f'deleted ones? lists.deleted = {{ path = "{theirs}", … }}',
+                    "deleted records may be shown",
                 )
 
 
@@ -214,7 +229,7 @@ def _lists(visits: Sequence[Visit], rules: Rules) -> Iterator[Doubt]:
             count = len(cast("list[object]", rows)) if isinstance(rows, list) else 0
             if isinstance(total, int) and count < min(total, LIST_SIZE) and not rules.largest_page:
                 why = f"{count} of {total} rows came, and {LIST_SIZE} were asked for"
-                yield Doubt(visit.name, why, f"lists.largest_page = {count}?")
+                yield Doubt(visit.name, why, f"lists.largest_page = {count}?", _SHORT)
         if visit.name == LIST_OF_FORMS:
             listed |= _names_in(_rows(visit))
         elif visit.endpoint is READ_CONSENT:
@@ -245,7 +260,7 @@ def _left_out(visits: Sequence[Visit]) -> Iterator[Doubt]:
     }
     if is_whole and (missing := named - listed):
         why = f"{len(missing)} forms that treatments name aren't in the list"
-        yield Doubt(LIST_OF_FORMS, why, "does it hold the open ones only? fixed_query")
+        yield Doubt(LIST_OF_FORMS, why, "does it hold the open ones only? fixed_query", _SHORT)
 
 
 def _names_in(value: object) -> set[str]:
@@ -278,5 +293,8 @@ def _success(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
             )
             if is_flag and get_origin(visit.into) is Page:
                 yield Doubt(
-                    "answers", f"each says {theirs}", f'is false a failure? errors.success = "{theirs}"'
+                    "answers",
+                    f"each says {theirs}",
+                    f'is false a failure? errors.success = "{theirs}"',
+                    "a refusal may look like success",
                 )

@@ -26,8 +26,6 @@ from portal.services.members import Member, members_of
 from portal.services.uses import use_of
 
 _PASSES = 3
-_STYLES = {name: spell for name, spell in STYLES.items() if name != "UPPER_CASE"}
-"""The naming styles of members."""
 
 
 def propose(
@@ -306,9 +304,9 @@ _NEARLY_ALL = 0.8
 def _style_of(matches: Iterable[Matches]) -> str:
     pairs = [(ours, theirs) for one in matches for ours, theirs in one.names.items() if ours not in one.why]
     telling = [
-        (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in _STYLES.values()}) > 1
+        (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in STYLES.values()}) > 1
     ]
-    counts = {style: sum(spell(o) == t for o, t in telling) for style, spell in _STYLES.items()}
+    counts = {style: sum(spell(o) == t for o, t in telling) for style, spell in STYLES.items()}
     return max(counts, key=lambda style: counts[style])
 
 

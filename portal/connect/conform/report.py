@@ -31,8 +31,13 @@ class Report:
     @property
     def duties(self) -> list[str]:
         """What the clinic owes people on pages and may not be able to keep."""
-        short = [one for verdict in self.verdicts for one in (*verdict.missing, *verdict.other_type)]
-        return list(unkept([*short, *(one.about for one in self.doubts)]))
+        short = [
+            one
+            for verdict in self.verdicts
+            for one in (*verdict.missing, *verdict.other_type, *verdict.values)
+        ]
+        of_lists = dict.fromkeys(f"{one.duty} ({one.about})" for one in self.doubts if one.duty)
+        return [*unkept([*short, *(one.about for one in self.doubts)]), *of_lists]
 
     @property
     def status(self) -> int:

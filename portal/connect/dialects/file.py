@@ -99,9 +99,7 @@ class _Reader(TableReader):
             methods=self._methods(self._table(document, "methods")),
             headers=self._headers(self._table(document, "headers")),
             fixed_query=self._fixed_query(self._table(document, "fixed_query")),
-            member_style=self._one_of(
-                names, "names", "members", "camelCase", [s for s in STYLES if s != "UPPER_CASE"]
-            ),
+            member_style=self._one_of(names, "names", "members", "camelCase", STYLES),
             query_style=self._one_of(names, "names", "query", "PascalCase", STYLES),
             enumeration_style=self._one_of(
                 names, "names", "enumerations", "PascalCase", [*STYLES, "integers"]
@@ -398,9 +396,12 @@ class _Reader(TableReader):
         if value is None:
             return None
         words = cast("list[object]", value) if isinstance(value, list) else []
-        if len(words) == 2 and all(_is_code(word) for word in words) and words[0] != words[1]:
+        is_blank = len(words) == 2 and words[1] == ""
+        if len(words) == 2 and all(map(_is_code, words[: 2 - is_blank])) and words[0] != words[1]:
             return cast("Code", words[0]), cast("Code", words[1])
-        self.fault(("values", "booleans"), 'must be the words for true and false, such as ["Y", "N"]')
+        self.fault(
+            ("values", "booleans"), 'must be the words for true and false, such as ["Y", "N"] or ["X", ""]'
+        )
         return None
 
     def _none(self, table: Table, where: str) -> frozenset[Code]:

@@ -58,14 +58,14 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "names.members",
-        "style of member names: `camelCase`, `PascalCase`, `snake_case`, `kebab-case`",
+        "style of member names: `camelCase`, `PascalCase`, `snake_case`, `kebab-case`, `UPPER_CASE`",
         "`camelCase`",
         '"PascalCase"',
     ),
     Key("names.query", "style of query parameters", "`PascalCase`", '"snake_case"'),
     Key(
         "names.enumerations",
-        "style in which enumeration values are sent: one of these, `UPPER_CASE`, or `integers`; every style is read",
+        "style in which enumeration values are sent: one of these, or `integers`; every style is read",
         "`PascalCase`",
         '"UPPER_CASE"',
     ),
@@ -207,7 +207,7 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "values.booleans",
-        'the values for true and false: `["Y", "N"]`, `[1, 0]`',
+        'the values for true and false: `["Y", "N"]`, `[1, 0]`, `["X", ""]`',
         "true, false",
         '["Y", "N"]',
     ),

@@ -129,6 +129,10 @@ def test_doubts_are_duties_and_count_until_they_are_accepted() -> None:
     assert report.duties[0] == "warnings may not be shown, or for too long (Alert.until)"
     assert "Duties that pages may not keep:" in report.text()
     assert "<li>warnings may not be shown" in report.html()
+    of_lists = Doubt(
+        "GET /x", "5 of 13 rows came", "lists.largest_page = 5?", "records may be missing from lists"
+    )
+    assert replace(report, doubts=(of_lists,)).duties[-1] == "records may be missing from lists (GET /x)"
     known = {f"{name}.{one.name}" for name, shape in records().items() for one in members_of(shape)}
     assert set(DUTIES) <= known
     assert list(unkept(["File.size"])) == []
