@@ -31,35 +31,38 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     stub.stop()
 
 
-def test_the_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
-    upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["fastapi_app", "django_app"])
+def test_an_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
+    upstream: int, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
     monkeypatch.setenv("BENCH_TOKEN", "t" * 900)
-    app: Any = importlib.import_module("tools.bench.fastapi_app").app
+    module: Any = importlib.import_module(f"tools.bench.{name}")
     calls_of(upstream)
     with ThreadPoolExecutor(1) as elsewhere:  # browser tests leave an event loop running in this thread
-        status, text = elsewhere.submit(lambda: asyncio.run(answer_of(app, PAGE))).result()
+        status, text = elsewhere.submit(lambda: asyncio.run(answer_of(module, PAGE))).result()
     assert status == 200
     assert text.count('class="link-row"') == ROWS
     assert "</html>" in text
     assert sorted(calls_of(upstream).values()) == [1, 1]
 
 
-async def answer_of(app: Any, path: str) -> tuple[int, str]:
-    """The response of an ASGI application, run with its lifespan."""
+async def answer_of(module: Any, path: str) -> tuple[int, str]:
+    """The response of a module's ASGI application, run with its lifespan."""
     sent: list[Any] = []
 
+    asked = [{"type": "http.request", "body": b"", "more_body": False}]
+
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return asked.pop() if asked else await asyncio.Event().wait()  # the client stays
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     scope = {"type": "http", "http_version": "1.1", "method": "GET", "path": path, "raw_path": path.encode()}
     more = {"query_string": b"", "headers": [], "scheme": "http", "server": ("bench", 80), "root_path": ""}
-    async with app.router.lifespan_context(app):
-        await app({**scope, **more}, receive, send)
+    async with module.lifespan(module.app):
+        await module.app({**scope, **more}, receive, send)
     return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
 
 

@@ -49,21 +49,27 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
     portal.headers.update(bench.sign_in(portal, "nora"))
     bare, typical = bench.baseline("bare_flask"), bench.baseline("typical_flask")
     fastapi = bench.baseline("fastapi_app", by="uvicorn")
+    alone = bench.baseline("fastapi_app", by="uvicorn", workers=1)
+    django = bench.baseline("django_app", by="uvicorn")
     asked = {
         "page": (portal, PAGE),
         "bare_flask": (bare, PAGE),
         "typical_flask": (typical, PAGE),
         "fastapi": (fastapi, PAGE),
+        "alone": (alone, PAGE),
+        "django": (django, PAGE),
         "bell": (portal, BELL),
     }
     costs = in_turns({name: cost_of(*one, size.pages) for name, one in asked.items()}, size.rounds)
-    for server in (portal, bare, typical, fastapi):
+    for server in (portal, bare, typical, fastapi, alone, django):
         server.stop()
     page = statistics.median(costs["page"])
     return [
-        _ratio("CPU of a page ÷ bare Flask", 0.80, costs["page"], costs["bare_flask"], page),
-        _ratio("CPU of a page ÷ typical Flask", 0.55, costs["page"], costs["typical_flask"], page),
+        _ratio("CPU of a page ÷ bare Flask", 0.44, costs["page"], costs["bare_flask"], page),
+        _ratio("CPU of a page ÷ typical Flask", 0.33, costs["page"], costs["typical_flask"], page),
         _ratio("CPU of a page ÷ FastAPI with aiohttp", 0.62, costs["page"], costs["fastapi"], page),
+        _ratio("CPU of a page ÷ the same, one worker", 0.62, costs["page"], costs["alone"], page),
+        _ratio("CPU of a page ÷ Django with httpx", 0.62, costs["page"], costs["django"], page),
         _ratio(
             "CPU of a badge refresh ÷ a page", 0.35, costs["bell"], costs["page"], statistics.median(costs["bell"])
         ),

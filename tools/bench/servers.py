@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from portal.demo.stack import Plan, portal_environment, tenants_file
-from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port, plan
+from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port, plan, workers_of
 from tests.support.visitor import Visitor
 from tools.bench.answers import EPISODE
-from tools.bench.load import Answer, Connection, workers
+from tools.bench.load import Answer, Connection
 
 PAGE = f"/episodes/{EPISODE}/consents"
 """The measured page: two concurrent calls of 5.7 kB, 40 rows."""
@@ -36,7 +36,7 @@ class Server:
 
     @property
     def workers(self) -> list[int]:
-        return workers(self.process.pid)
+        return workers_of(self.process.pid) or [self.process.pid]
 
     def connect(self) -> Connection:
         return Connection(self.port, self.host, self.headers)
@@ -82,15 +82,17 @@ class Bench:
         host = self.plan.hosts("riverside")[0]
         return self._serve("portal", "wsgi:app", free_port(), {"PORTAL_TENANTS": str(tenants)}, host=host)
 
-    def baseline(self, name: str, *, by: str = "gunicorn") -> Server:
-        """Start a baseline `by` gunicorn or uvicorn with two workers."""
+    def baseline(self, name: str, *, by: str = "gunicorn", workers: int = 2) -> Server:
+        """Start a baseline `by` gunicorn, or by uvicorn with so many workers."""
         sessions = self.folder / f"sessions-{name}"
         environment = {
             "BENCH_UPSTREAM": self.upstream,
             "BENCH_TOKEN": "t" * 900,
             "BENCH_SESSIONS": str(sessions),
         }
-        server = self._serve(name, f"tools.bench.{name}:app", free_port(), environment, by=by)
+        server = self._serve(
+            name, f"tools.bench.{name}:app", free_port(), environment, by=by, workers=workers
+        )
         if name == "typical_flask":
             cookie = server.get("/sign-in").header("Set-Cookie").partition(";")[0]
             server.headers["Cookie"] = cookie
@@ -149,10 +151,12 @@ class Bench:
         environment: dict[str, str],
         host: str | None = None,
         by: str = "gunicorn",
+        workers: int = 2,
     ) -> Server:
         own = {**portal_environment(self.plan, self.tenants), **GENEROUS, "PORTAL_BIND": f"127.0.0.1:{port}"}
         began = time.perf_counter()
-        options = ["--workers", "2", "--port", str(port), "--no-access-log"] if by == "uvicorn" else []
+        best = ("--loop", "uvloop", "--http", "httptools", "--no-access-log")
+        options = ["--workers", str(workers), "--port", str(port), *best] if by == "uvicorn" else []
         process = self._run([sys.executable, "-m", by, app, *options], {**own, **environment})
         host = host or f"riverside.localhost:{port}"
         self._wait_for(port, "/healthz" if name == "portal" else PAGE, host)
