@@ -56,10 +56,6 @@ def when_ready(server):
     supervisor.prepare_reload(server)
 
 
-def pre_fork(server, worker):
-    supervisor.assign_slot(server, worker)
-
-
 def post_fork(server, worker):
     supervisor.prepare_worker(server, worker)
 

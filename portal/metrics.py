@@ -15,7 +15,7 @@ import os
 import resource
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, values
@@ -28,9 +28,15 @@ FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+
+@cache
+def _slot() -> str:
+    return os.environ.get("PORTAL_WORKER_SLOT", str(os.getpid()))
+
+
 if FOLDER:
-    _slot = os.environ.get("PORTAL_WORKER_SLOT", str(os.getpid()))
-    values.ValueClass = values.MultiProcessValue(lambda: _slot)  # pyright: ignore[reportUnknownMemberType]
+    os.register_at_fork(after_in_child=_slot.cache_clear)
+    values.ValueClass = values.MultiProcessValue(_slot)  # pyright: ignore[reportUnknownMemberType]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH"})
 _CLASSES = ("other", "1xx", "2xx", "3xx", "4xx", "5xx")

@@ -21,7 +21,7 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, tenants_file
 from portal.state.session_records import record_name
 from tests.support.faults import Switchboard
-from tests.support.stack import CareService, PortalProcess, PortalThread, free_port
+from tests.support.stack import CareService, PortalProcess, PortalThread, free_port, workers_of
 from tests.support.visitor import Visitor
 
 TOKEN = "a token for the tests of metrics"
@@ -299,7 +299,7 @@ def test_a_worker_without_a_free_descriptor_goes_on(monkeypatch: pytest.MonkeyPa
     metrics.worker(connections=3, waiting=2)
 
 
-def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: Path) -> None:
+def test_metrics_add_up_over_restartedworkers_of(service: CareService, tmp_path: Path) -> None:
     process = PortalProcess(
         Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
         PORTAL_METRICS_TOKEN=TOKEN,
@@ -311,7 +311,7 @@ def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: P
         for _ in range(20):
             assert requests.get(address, timeout=20).status_code == 200
         folder = _folder(process.child.pid)
-        os.kill(_workers(process.child.pid)[0], signal.SIGKILL)
+        os.kill(workers_of(process.child.pid)[0], signal.SIGKILL)
         for _ in range(20):
             requests.get(address, timeout=20)
         count = value(read(process.port), "portal_request_seconds_count", route="/healthz", status="2xx")
@@ -358,15 +358,11 @@ def test_a_recycled_worker_counts_as_stopped(service: CareService, tmp_path: Pat
         process.stop()
 
 
-def _workers(master: int) -> list[int]:
-    return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
-
-
 def _folder(master: int) -> Path:
     """Where the workers of this master write: a worker's environment as it was at its start is the master's."""
     found = [
         Path(line.rpartition(" ")[2]).parent
-        for worker in _workers(master)  # a worker that hasn't served a request has written nothing
+        for worker in workers_of(master)  # a worker that hasn't served a request has written nothing
         for line in Path(f"/proc/{worker}/maps").read_text().splitlines()
         if "portal-metrics-" in line
     ]

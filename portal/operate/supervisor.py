@@ -14,9 +14,11 @@ import logging
 import os
 import resource
 import shutil
+import socket
 import struct
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from mmap import mmap
@@ -25,7 +27,8 @@ from typing import Protocol
 
 from gunicorn.sock import BaseSocket
 
-from portal.operate import lines, scratch, settings_files
+from portal.operate import generation, lines, scratch, settings_files
+from portal.operate.generation import Generation, Heartbeat
 from portal.operate.settings_files import SettingsFiles
 
 LEAST_FILES = 1024
@@ -37,13 +40,26 @@ _M_ARENA_MAX = -8  # mallopt(3)
 _libc = ctypes.CDLL(None)
 
 
+@dataclass(slots=True)
+class Known:
+    """A worker as the master knows it, in place of gunicorn's own object of it.
+
+    `slot` is the lowest number that was free when it started; `age` counts all workers started.
+    """
+
+    pid: int
+    age: int
+    slot: int
+    tmp: Heartbeat
+    aborted: bool = False
+
+
 class Worker(Protocol):
-    """gunicorn's worker. `slot` is the lowest number that was free when it started; `age` counts all workers started.
+    """gunicorn's worker, in its own process.
 
     It calls `on_ready` when it starts serving; once told to stop, it keeps serving until it `may_stop`.
     """
 
-    slot: int
     age: int
     may_stop: Callable[[], bool]
     on_ready: Callable[[], None]
@@ -82,12 +98,18 @@ class Handover:
 class Server(Protocol):
     """The part of gunicorn's master (`Arbiter`) that is used here."""
 
-    WORKERS: dict[int, Worker]
+    WORKERS: dict[int, Known]
     worker_age: int
     num_workers: int
+    pid: int
+    slot: int
+    asked_by: socket.socket
     reload: Callable[[], None]
+    stop: Callable[[bool], None]
+    spawn_worker: Callable[[], int]
     files: SettingsFiles
     handover: Handover
+    generation: Generation | None
 
     @property
     def log(self) -> logging.Logger: ...
@@ -132,36 +154,66 @@ def _leave_alone(_socket: object) -> bool:
 
 
 def prepare_reload(server: Server) -> None:
-    """Create the metrics folder, and from now on ignore a reload (HUP) if the settings are wrong.
+    """Create the metrics folder, let workers be forked from a parent that has imported the portal, and from now on ignore a
+    reload (HUP) if the settings are wrong.
 
     Otherwise gunicorn would stop the old workers, find that no new one can start, and exit.
     """
     os.environ[_METRICS] = str(scratch.new_folder("portal-metrics-"))
     server.handover = Handover()
-    reload = server.reload
+    server.generation = None
+    server.spawn_worker = partial(spawn_worker, server)
+    reload, stop = server.reload, server.stop
+
+    def end_generation() -> None:
+        if server.generation:
+            server.generation.end()
+        server.generation = None
+
+    def stop_all(graceful: bool = True) -> None:
+        end_generation()  # first: nobody would accept what its copy of the listening sockets still lets in
+        stop(graceful)
 
     def reload_if_good() -> None:
         if not server.files.read():
             server.log.error("Not reloaded: the settings are wrong, the workers go on with those they have.")
             return
         # New workers run the current code; the hooks that start them should too.
-        for module in (scratch, settings_files, sys.modules[__name__]):
+        for module in (scratch, settings_files, generation, sys.modules[__name__]):
             importlib.reload(module)
+        end_generation()
+        server.spawn_worker = partial(sys.modules[__name__].spawn_worker, server)
         server.handover.begin(server.worker_age, server.num_workers)
         reload()
 
-    server.reload = reload_if_good
+    server.reload, server.stop = reload_if_good, stop_all
 
 
-def assign_slot(server: Server, worker: Worker) -> None:
-    """Give the worker the lowest free slot: its metrics continue where the slot's last worker ended."""
+def spawn_worker(server: Server) -> int:
+    """Start a worker in place of gunicorn's `spawn_worker`: forked from this generation's parent, not from the master.
+
+    It has the lowest free slot: its metrics continue where the slot's last worker ended.
+    """
     taken = {other.slot for other in server.WORKERS.values()}
-    worker.slot = next(slot for slot in count() if slot not in taken)
+    slot = next(slot for slot in count() if slot not in taken)
+    server.worker_age += 1
+    try:
+        server.generation = server.generation or Generation(server)
+        pid, heartbeat = server.generation.fork(server.worker_age, slot)
+    except OSError as error:  # its parent was killed
+        server.log.error("No worker could be started: %s", error)
+        if server.generation:
+            server.generation.end()
+        server.generation = None
+        return 0
+    server.WORKERS[pid] = Known(pid, server.worker_age, slot, heartbeat)
+    return pid
 
 
 def prepare_worker(server: Server, worker: Worker) -> None:
-    """Give the worker its slot and handover functions, and limit malloc to two arenas, not one per thread."""
-    os.environ[_SLOT] = str(worker.slot)
+    """In the worker: give it its slot and handover functions, and limit malloc to two arenas, not one per thread."""
+    generation.leave(server)
+    os.environ[_SLOT] = str(server.slot)
     worker.may_stop = partial(server.handover.may_stop, worker.age)
     worker.on_ready = partial(server.handover.mark_ready, worker.age)
     if hasattr(_libc, "mallopt"):
@@ -176,7 +228,7 @@ def settle(worker: Worker) -> None:
         _libc.malloc_trim(0)
 
 
-def forget_worker(worker: Worker) -> None:
+def forget_worker(worker: Known) -> None:
     """Remove the metrics that only apply to a live worker, such as open circuit breakers."""
     for file in Path(os.environ[_METRICS]).glob(f"gauge_live*_{worker.slot}.db"):
         file.unlink(missing_ok=True)

@@ -6,14 +6,13 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
 
 from tests.support.acts import ACTS, People, Ready, over_the_line
 from tests.support.hostile import CountingProxy
-from tests.support.stack import CareService, PortalProcess
+from tests.support.stack import CareService, PortalProcess, workers_of
 
 FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
@@ -52,9 +51,8 @@ def send_and_kill(process: PortalProcess, line: CountingProxy, ready: Ready, *, 
     sending = threading.Thread(target=send)
     sending.start()
     line.wait()
-    children = Path(f"/proc/{process.child.pid}/task/{process.child.pid}/children").read_text().split()
-    for worker in children:
-        os.kill(int(worker), signal.SIGKILL)
+    for worker in workers_of(process.child.pid):
+        os.kill(worker, signal.SIGKILL)
     sending.join(30)
     line.drop()
     assert len(lost) == 1, "the browser must get no response"

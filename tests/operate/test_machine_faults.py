@@ -18,7 +18,7 @@ from portal.demo.stack import Plan
 from portal.printing import pdf
 from tests.printing.test_sealing import PAGE, signature
 from tests.support.seals import TRUSTED, VALID, Clinic, judged
-from tests.support.stack import PASSWORD, CareService, PortalProcess, PortalThread
+from tests.support.stack import PASSWORD, CareService, PortalProcess, PortalThread, workers_of
 from tests.support.visitor import Visitor
 
 CRASHES = 12
@@ -26,8 +26,21 @@ WAIT = 30
 
 
 def workers(portal: PortalProcess) -> set[int]:
-    pid = portal.child.pid
-    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    return set(workers_of(portal.child.pid))
+
+
+def parent(portal: PortalProcess) -> int:
+    """The process that workers are forked from."""
+    master = portal.child.pid
+    children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    (found,) = {int(child) for child in children} - workers(portal)
+    return found
+
+
+def shared_megabytes(pid: int) -> float:
+    """What a process has written and shares with another: all of it was written before it was forked."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(rollup.partition("Shared_Dirty:")[2].split()[0]) / 1024
 
 
 def with_a_new_one(portal: PortalProcess, before: set[int]) -> set[int]:
@@ -52,10 +65,13 @@ def test_the_portal_answers_after_twelve_worker_crashes_and_logs_each(
     try:
         amelia = Visitor(portal.origin(), PASSWORD)
         amelia.sign_in("amelia")
-        for _ in range(CRASHES):
+        for crash in range(CRASHES):
             before = workers(portal)
+            if crash == CRASHES // 2:
+                os.kill(parent(portal), signal.SIGKILL)
             os.kill(max(before), signal.SIGKILL)
             with_a_new_one(portal, before)
+        assert max(map(shared_megabytes, workers(portal))) > 20, "it shares what its parent has loaded"
         assert amelia.get("/consents").status == 200, "nobody is signed out"
         address = f"http://127.0.0.1:{portal.port}/readyz"
         assert requests.get(address, timeout=WAIT).status_code == 200

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from portal.demo.stack import tenants_file
-from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
+from tests.support.stack import PASSWORD, CareService, PortalProcess, plan, workers_of
 from tests.support.traffic import Ask, Traffic
 from tests.support.visitor import Visitor
 
@@ -49,8 +49,7 @@ class Running:
         )
 
     def workers(self) -> set[int]:
-        master = self.portal.child.pid
-        return {int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()}
+        return set(workers_of(self.portal.child.pid))
 
 
 @pytest.fixture

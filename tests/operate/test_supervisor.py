@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +21,15 @@ class Server:
     def __init__(self, *, is_good: bool) -> None:
         self.WORKERS: dict[int, SimpleNamespace] = {}
         self.worker_age = 7
+        self.pid, self.slot = os.getppid(), 0
+        self.asked_by = SimpleNamespace(close=lambda: None)
         self.num_workers = 2
         self.log = logging.getLogger("gunicorn.error")
         self.files = SimpleNamespace(read=lambda: is_good)
         self.reloads = 0
+
+    def stop(self, graceful: bool) -> None:
+        """End the workers."""
 
     def reload(self) -> None:
         self.reloads += 1
@@ -39,12 +45,12 @@ def metrics_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 
 
 def test_a_reload_takes_the_hooks_of_the_current_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "assign_slot", None)  # as in an older version
+    monkeypatch.setattr(supervisor, "forget_worker", None)  # as in an older version
     server = Server(is_good=True)
     supervisor.prepare_reload(server)
     server.reload()
     assert server.reloads == 1
-    assert supervisor.assign_slot is not None
+    assert supervisor.forget_worker is not None
 
 
 def test_workers_that_a_reload_replaces_stay_until_all_new_ones_serve() -> None:
@@ -83,6 +89,17 @@ def test_a_workers_loaded_objects_are_frozen_for_the_garbage_collector() -> None
 def test_a_worker_takes_the_lowest_free_slot() -> None:
     server = Server(is_good=True)
     server.WORKERS = {1: SimpleNamespace(slot=0), 2: SimpleNamespace(slot=2)}
-    worker = SimpleNamespace(slot=None)
-    supervisor.assign_slot(server, worker)
-    assert worker.slot == 1
+    asked: list[tuple[int, int]] = []
+    server.generation = SimpleNamespace(fork=lambda age, slot: asked.append((age, slot)) or (4711, None))
+    assert supervisor.spawn_worker(server) == 4711
+    assert asked == [(8, 1)] and server.WORKERS[4711].slot == 1
+
+
+def test_a_worker_that_cannot_be_forked_is_tried_again_by_a_new_parent() -> None:
+    def fork(_age: int, _slot: int) -> None:
+        raise BrokenPipeError
+
+    server, ended = Server(is_good=True), []
+    server.generation = SimpleNamespace(fork=fork, end=lambda: ended.append(True))
+    assert supervisor.spawn_worker(server) == 0
+    assert server.generation is None and ended and not server.WORKERS

@@ -25,7 +25,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.hostile import CountingProxy
 from tests.support.redis_server import RedisServer
-from tests.support.stack import PASSWORD, SECRETS, CareService, PortalProcess, plan
+from tests.support.stack import PASSWORD, SECRETS, CareService, PortalProcess, plan, workers_of
 from tests.support.visitor import Visitor
 
 TOKEN = "/connect/token"
@@ -195,7 +195,7 @@ def test_a_worker_killed_during_a_refresh_delays_others_only_briefly(
         lost = threading.Thread(target=lambda: _ignored(lambda: two.get(cookie)))
         lost.start()
         two.proxy.wait()
-        for worker in _workers(two.portal.child.pid):
+        for worker in workers_of(two.portal.child.pid):
             os.kill(worker, signal.SIGKILL)
         killed_at = time.monotonic()
         two.proxy.drop()
@@ -231,10 +231,6 @@ def test_a_store_outage_is_explained_and_the_portal_recovers(upstream: Upstream,
         assert two.get(cookie)[0] == 200
         assert _comes(lambda: two.get(cookie, "/readyz")[0] == 200)
     redis.stop()
-
-
-def _workers(master: int) -> list[int]:
-    return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
 
 
 def _comes(is_so: Callable[[], bool], seconds: float = 30) -> bool:

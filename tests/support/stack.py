@@ -260,6 +260,16 @@ class PortalThread:
         self.context.audit.close()
 
 
+def workers_of(master: int) -> list[int]:
+    """The worker processes of a gunicorn master, without the one that they are forked from."""
+    found: list[int] = []
+    for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split():
+        with suppress(FileNotFoundError):  # it has ended
+            if Path(f"/proc/{pid}/comm").read_text() != "portal-parent\n":
+                found.append(int(pid))
+    return found
+
+
 class PortalProcess(Process):
     """The portal as it is deployed: gunicorn with its own defaults."""
 

@@ -27,9 +27,9 @@ from pathlib import Path
 
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE, tenants_file
-from tests.support.stack import PASSWORD, CareService, PortalProcess, Process, free_port, plan
+from tests.support.stack import PASSWORD, CareService, PortalProcess, Process, free_port, plan, workers_of
 from tests.support.visitor import Visitor
-from tools.bench.load import Connection, memory, workers
+from tools.bench.load import Connection, memory
 
 EVERYONE = [(clinic, name) for clinic, people in PEOPLE.items() for name in dict(people)]
 PAGES = (
@@ -103,7 +103,7 @@ def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: f
             thread.start()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            seen.memory.append(max(memory(pid)[0] for pid in workers(portal.child.pid)))
+            seen.memory.append(max(memory(pid)[0] for pid in workers_of(portal.child.pid)))
             stop.wait(seconds / 20)
         stop.set()
         for thread in threads:

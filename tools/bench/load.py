@@ -120,11 +120,6 @@ def at_once(connect: Callable[[], Connection], path: str, *, count: int, by: int
     return took
 
 
-def workers(master: int) -> list[int]:
-    """The worker processes of a gunicorn master."""
-    return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
-
-
 def cpu_seconds(pids: list[int]) -> float:
     """The processes' CPU time in user and kernel mode, as counted by the scheduler."""
     return sum(_cpu(pid) for pid in pids)

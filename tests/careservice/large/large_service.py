@@ -18,9 +18,9 @@ from portal.careservice.sample.people import SECRET_VARIABLES
 from portal.careservice.settings import Settings
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, Api, patient
 from tests.careservice.api.clinic import Clinic, clinic_of
-from tests.support.stack import PASSWORD, SECRETS, CareService, plan
+from tests.support.stack import PASSWORD, SECRETS, CareService, plan, workers_of
 from tests.support.tokens import TokenMaker
-from tools.bench.load import cpu_seconds, workers
+from tools.bench.load import cpu_seconds
 
 PROTOCOLS = "/api/care/fertility-protocols"
 CONVERSATIONS = "/api/messaging/getconversations"
@@ -58,7 +58,7 @@ class Large:
 
         An earlier one has filled the caches.
         """
-        processes = [*workers(self.running.pid), *self._backends()]
+        processes = [*workers_of(self.running.pid), *self._backends()]
         self.api.get(who, path, **query)
         taken: list[float] = []
         for _ in range(asked):
