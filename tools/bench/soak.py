@@ -30,9 +30,9 @@ from redis import Redis, RedisError
 
 from portal.demo.stack import tenants_file
 from tests.support.redis_server import RedisServer
-from tests.support.stack import CareService, PortalProcess, Process, free_port, plan
+from tests.support.stack import CareService, PortalProcess, Process, free_port, plan, workers_of
 from tools.bench.concurrent_users import EVERYONE, Seen, browse, sign_in
-from tools.bench.load import memory, workers
+from tools.bench.load import memory
 
 _EVERY = 5.0
 _GROWTH = 1.1
@@ -53,7 +53,7 @@ class Sample:
 def look(portal: PortalProcess, redis: RedisServer) -> Sample | None:
     """Look once; None while a worker comes or goes, or Redis hangs."""
     try:
-        pids = workers(portal.child.pid)
+        pids = workers_of(portal.child.pid)
         with Redis.from_url(redis.url, socket_timeout=1) as client:
             keys = client.dbsize()
         return Sample(
@@ -134,7 +134,7 @@ def _watch(
             match next(kinds):
                 case "worker":
                     with suppress(ProcessLookupError, IndexError):
-                        os.kill(workers(portal.child.pid)[0], signal.SIGKILL)
+                        os.kill(workers_of(portal.child.pid)[0], signal.SIGKILL)
                 case "redis":
                     redis.send_signal(signal.SIGSTOP)
                     time.sleep(3)
