@@ -25,6 +25,9 @@ class Severity(Choice):
     URGENT = "Urgent"
 
 
+_REMINDERS = ("AppointmentReminder", "StorageReminder")
+
+
 class Notification(Timed, frozen=True, kw_only=True):
     """A notification, and the record that it is about (`entity_type`, `entity_id`)."""
 
@@ -43,6 +46,11 @@ class Notification(Timed, frozen=True, kw_only=True):
         msgspec.field(default_factory=dict[str, object])
     )
     creation_time: datetime | None = None
+
+    @property
+    def weight(self) -> Severity:
+        """Its severity; a reminder's says nothing of how near its day is, which is told where the date stands."""
+        return Severity.INFO if self.type in _REMINDERS else self.severity
 
     def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
         """Whether it is about a record of that type (ignoring case), and with that id if given."""

@@ -25,11 +25,18 @@ from portal.web.explanations import is_staff
 from portal.web.not_given import not_given
 from portal.web.said import foreign, said
 
+_SOON = 2
+
 
 def spaced(text: str) -> str:
     """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
     return words[:1].upper() + words[1:].lower() if words else ""
+
+
+def tone_of_days(days: int) -> str:
+    """Return the tone of a date in so many days: urgent today and once it has passed, attention for two days before."""
+    return "urgent" if days <= 0 else "attention" if days <= _SOON else "neutral"
 
 
 def role_name(role: str) -> str:

@@ -68,8 +68,9 @@ def test_today_is_the_clinics(day: date) -> None:
     [
         (-1, "This date has passed", "urgent"),
         (0, "Today", "urgent"),
-        (14, "In 14 days", "urgent"),
-        (15, "In 15 days", "attention"),
+        (1, "In 1 day", "attention"),
+        (2, "In 2 days", "attention"),
+        (3, "In 3 days", "neutral"),
     ],
 )
 def test_how_near_a_date_is(day: date, days: int, words: str, tone: str) -> None:

@@ -18,6 +18,7 @@ from portal.state.session_records import Person
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
 from portal.web.filters import day, in_a_row, today
+from portal.web.labels import tone_of_days
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
 
@@ -35,13 +36,12 @@ LISTING = Listing(
     usual="-sent",
     fixed={"list": "all"},
 )
-_SOON = 2
 _MOST_READ = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """When a form is needed by, in words, with its tone: urgent only today or late, attention for two days before."""
+    """When a form is needed by, in words, with its tone."""
 
     word: str
     tone: str
@@ -104,14 +104,9 @@ def due(form: ConsentForm) -> Due | None:
     if form.procedure_date is None or not form.is_open:
         return None
     days = (form.procedure_date - today()).days
-    if days < 0:
-        return Due(_("Date has passed"), "urgent")
-    if days == 0:
-        return Due(_("Needed today"), "urgent")
-    if days == 1:
-        return Due(_("Needed tomorrow"), "attention")
-    word = ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
-    return Due(word, "attention" if days <= _SOON else "neutral")
+    near = {0: _("Needed today"), 1: _("Needed tomorrow")}
+    word = near.get(days) or ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
+    return Due(word if days >= 0 else _("Date has passed"), tone_of_days(days))
 
 
 def _item(form: ConsentForm, person: Person) -> Item:

@@ -14,7 +14,7 @@ from portal.views.storage import cryo_room, decide, inventory, second_person
 from portal.views.storage.cryo_room import show_room
 from portal.views.storage.decide import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
-from portal.views.storage.view import EmbryoView, find_embryo, next_date
+from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -29,7 +29,7 @@ for part in (cryo_room.bp, decide.bp, inventory.bp, second_person.bp):
 class StoragePage(Page, template="storage/index.html"):
     """The embryos in storage, those no longer stored, and whether an episode couldn't be read or none is available.
 
-    `next_date` is the patient's next date in words; empty if none is known.
+    `dates` are those of all in storage; `next_date` is the patient's next date in words, empty if none is known.
     """
 
     stored: list[EmbryoView]
@@ -37,6 +37,7 @@ class StoragePage(Page, template="storage/index.html"):
     gone: list[EmbryoView]
     is_incomplete: bool
     is_none_left: bool
+    dates: list[list[SharedDate]]
     next_date: str
 
 
@@ -64,6 +65,7 @@ def index(care: Care, person: Person) -> Response:
         gone=[view for view in views if not view.is_stored],
         is_incomplete=found.is_incomplete,
         is_none_left=found.is_none_left,
+        dates=shared_dates(stored),
         next_date=next_date(stored),
     )
     return render(page, fragment="results")

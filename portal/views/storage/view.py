@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -20,13 +20,12 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today
-from portal.web.labels import place_line, with_record
+from portal.web.labels import place_line, tone_of_days, with_record
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
 
 _NEAR_DAYS = 90
-_URGENT_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +136,27 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
     return EmbryoView(embryo, episode)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedDate:
+    """A date, and the codes of the embryos that have it."""
+
+    date: StorageDate
+    codes: tuple[str, ...]
+
+
+def shared_dates(views: Sequence[EmbryoView]) -> list[list[SharedDate]]:
+    """Return each of the three dates of these embryos: once where they share it, else each one, the soonest first."""
+    return [_grouped(views, which) for which in range(3)]
+
+
+def _grouped(views: Sequence[EmbryoView], which: int) -> list[SharedDate]:
+    dates = [(view.dates[which], view.embryo.embryo_code) for view in views]
+    codes: dict[StorageDate, list[str]] = {}
+    for one, code in sorted(dates, key=lambda pair: (pair[0].day or date.max, pair[1])):
+        codes.setdefault(one, []).append(code)
+    return [SharedDate(one, tuple(named)) for one, named in codes.items()]
+
+
 def next_date(views: Iterable[EmbryoView]) -> str:
     """Say which of these embryos' dates is next, and which embryo it concerns; empty if there is none."""
     ahead = [
@@ -166,9 +186,9 @@ def paid_until(embryo: EmbryoStorage) -> date | None:
 def nearness(days: int) -> tuple[str, str]:
     """Return how near a date in so many days is, in words and as a tone."""
     if days < 0:
-        return _("This date has passed"), "urgent"
+        return _("This date has passed"), tone_of_days(days)
     words = ngettext("In %(num)s day", "In %(num)s days", days) if days else _("Today")
-    return words, "urgent" if days <= _URGENT_DAYS else "attention"
+    return words, tone_of_days(days)
 
 
 def renewal_window(usual: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sqlite3
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
@@ -29,17 +30,16 @@ from tests.views.storage.embryos import (
 
 def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Visitor) -> None:
     page = grace.get("/storage")
-    cards = page.select("article.card")
-    assert [card.select("h2")[0].get_text() for card in cards] == [
+    rows = page.select(".stored .link-row")
+    assert [row.select(".link-title")[0].get_text() for row in rows] == [
         f"Embryo {code}" for code in ("GO-3", "GO-1", "GO-2", "GO-4", "GO-6")
     ]
-    first = cards[0].get_text(" ", strip=True)
-    for words in ("Agreed until", "Paid until", "Legal limit"):
-        assert words in first
-    assert "In 18 days" in first
+    agreed, paid, limit = (" ".join(shown.get_text(" ").split()) for shown in page.select(".stored dd"))
+    assert [term.get_text() for term in page.select(".stored dt")] == ["Agreed until", "Paid until", "Legal limit"]
+    assert "GO-" not in agreed + limit, "which all of them share"
+    assert re.fullmatch(r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6", paid)
     assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
-    assert "In 18 days" not in cards[1].get_text()
-    assert "On hold" in cards[-1].get_text()
+    assert "On hold" in rows[-1].get_text()
     assert "Embryo GO-5" in page.words.partition("No longer in storage")[2]
 
 
