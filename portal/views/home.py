@@ -124,8 +124,15 @@ class Treatment:
 
     @property
     def is_pressing(self) -> bool:
-        """Whether something comes before all else: doses, a plan that may change, or a withdrawn consent."""
-        return bool(self.tonight or self.plan_notice or any(view.episode.withdrawn for view in self.views))
+        """Whether something comes before all else: doses, a plan that may change, a withdrawn consent, a warning, a visit."""
+        return bool(
+            self.tonight
+            or self.plan_notice
+            or any(
+                view.episode.withdrawn or view.upcoming or any(one.is_pressing for one in view.alerts)
+                for view in self.views
+            )
+        )
 
     def tonight_of(self, view: EpisodeView) -> Tonight | None:
         """The doses around now of this episode."""
@@ -243,7 +250,7 @@ def notable(news: decoding.Page[Notification]) -> Listed[Notification]:
 @bp.app_template_filter("is_pressing")
 def is_pressing(one: Notification) -> bool:
     """Whether it comes first: it is urgent, somebody withdrew a consent, or a couple shares no more."""
-    return one.severity == Severity.URGENT or one.type in ("ConsentRevoked", "SharingEnded")
+    return one.weight == Severity.URGENT or one.type in ("ConsentRevoked", "SharingEnded")
 
 
 def _treatment(found: Found, person: Person) -> Treatment:

@@ -20,6 +20,11 @@ class ClinicAlert:
     text: str
     dates: str
 
+    @property
+    def is_pressing(self) -> bool:
+        """Whether it is more than information."""
+        return self.tone in ("attention", "urgent")
+
 
 def alerts_of(episode: Episode) -> list[ClinicAlert]:
     """Return the warnings that apply now, gravest first."""

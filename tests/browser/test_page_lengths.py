@@ -112,7 +112,7 @@ def test_a_heading_is_closer_to_its_own_text_than_to_the_text_above(visit: SignI
     page = visit("grace", width=1280, height=900).go("/storage").page
     cards, heading, rows = (
         page.locator(place).bounding_box()
-        for place in (".stored", "#results > section h2", "#results > section .links")
+        for place in (".stored > .card", "#results > section h2", "#results > section .links")
     )
     assert cards and heading and rows
     above = heading["y"] - cards["y"] - cards["height"]
@@ -120,10 +120,10 @@ def test_a_heading_is_closer_to_its_own_text_than_to_the_text_above(visit: SignI
     assert above > rows["y"] - heading["y"] - heading["height"]
 
 
-def test_five_embryos_fit_in_two_windows(visit: SignIn) -> None:
+def test_five_embryos_are_five_rows_and_the_dates_that_they_share(visit: SignIn) -> None:
     page = visit("grace", **PHONE).go("/storage").page
-    assert page.locator(".stored > article").count() == 5
-    assert page.evaluate(_HEIGHT) <= 1600
+    assert page.locator(".stored .link-row").count() == 5
+    assert page.evaluate(_HEIGHT) <= 1550
 
 
 def test_a_treatments_embryos_are_rows_that_expand_to_their_details(visit: SignIn) -> None:
@@ -151,3 +151,23 @@ def test_the_treatment_page_puts_the_next_visit_beside_the_doses_on_a_desktop(vi
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
     assert today and beside
     assert beside["y"] < today["y"], "on a phone the next visit comes above"
+
+
+@at_both_hours
+def test_home_begins_with_the_dose_and_the_next_visit_is_one_tap_away(visit: SignIn) -> None:
+    page = visit("amelia", **PHONE).page
+    assert page.evaluate(_HEIGHT) <= 4 * PHONE["height"]
+    expect(page.locator(".dose-first").first).to_be_in_viewport()
+    expect(page.locator("#tonight details[open]").first).to_be_in_viewport()
+    coming = page.locator(".next-visit:visible")
+    expect(coming).to_have_count(1)
+    place = coming.get_by_role("link", name="See it on a map")
+    expect(place).to_be_hidden()
+    coming.locator("summary").click()
+    expect(place).to_be_visible()
+    for told in ("1 Quayside", "Arrive 10 minutes early.", "empty bladder", "To change it, call"):
+        expect(coming.get_by_text(told)).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("() => scrollTo(0, 0)")
+    expect(coming).to_have_count(0)
+    expect(page.get_by_role("link", name="See it on a map")).to_be_in_viewport()

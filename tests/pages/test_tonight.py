@@ -109,7 +109,7 @@ def test_it_stands_before_what_needs_her(
     at("25 18:00")
     shows(fake_api, episode())
     main = visitor("amelia").get("/").select("main")[0].get_text(" ")
-    assert main.index("Tonight") < main.index("Welcome to your portal") < main.index("What needs you")
+    assert main.index("Tonight") < main.index("What needs you") < main.index("Welcome to your portal")
 
 
 def test_a_missed_dose_has_the_clinics_rule_or_says_whom_to_call(
