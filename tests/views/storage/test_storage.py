@@ -35,7 +35,11 @@ def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Vi
         f"Embryo {code}" for code in ("GO-3", "GO-1", "GO-2", "GO-4", "GO-6")
     ]
     agreed, paid, limit = (" ".join(shown.get_text(" ").split()) for shown in page.select(".stored dd"))
-    assert [term.get_text() for term in page.select(".stored dt")] == ["Agreed until", "Paid until", "Legal limit"]
+    assert [term.get_text() for term in page.select(".stored dt")] == [
+        "Agreed until",
+        "Paid until",
+        "Legal limit",
+    ]
     assert "GO-" not in agreed + limit, "which all of them share"
     assert re.fullmatch(r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6", paid)
     assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
