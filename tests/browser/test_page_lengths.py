@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -171,3 +172,22 @@ def test_home_begins_with_the_dose_and_the_next_visit_is_one_tap_away(visit: Sig
     page.evaluate("() => scrollTo(0, 0)")
     expect(coming).to_have_count(0)
     expect(page.get_by_role("link", name="See it on a map")).to_be_in_viewport()
+
+
+def test_numbers_to_call_are_rows_for_a_thumb(visit: SignIn) -> None:
+    page = visit("amelia", **PHONE).go("/help").page
+    for link in page.locator(".contact a").all():
+        place = link.bounding_box()
+        assert place and place["height"] >= 48, link.inner_text()
+
+
+def test_a_treatment_prints_on_few_sheets_with_when_to_call(visit: SignIn) -> None:
+    home = visit("amelia", width=1280, height=900)
+    page = home.page
+    for part, sheets in (("monitoring", 2), ("appointments", 2), ("medication", 3)):
+        home.go(f"/episodes/{sample_id('episode', 'amelia-1')}/{part}")
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= sheets, part
+        page.emulate_media(media="print")
+        expect(page.get_by_role("heading", name="Call now if you have")).to_be_visible()
+        expect(page.get_by_role("heading", name="Also in this treatment")).to_be_hidden()
+        page.emulate_media(media="screen")
