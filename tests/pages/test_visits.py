@@ -64,3 +64,22 @@ def test_the_calendar_file_has_them_too_and_a_newer_one_counts(visitor: SignIn, 
     assert "DESCRIPTION" not in elsewhere
     assert int(scan["SEQUENCE"]) > 3_000_000
     assert str(scan["UID"]).startswith("a-1@")
+
+
+def test_a_visit_that_changed_since_it_was_added_says_so(visitor: SignIn, fake_api: FakeApi) -> None:
+    scan = replace(SCAN, id="added")
+    shows(fake_api, scan)
+    amelia = visitor("amelia")
+    changed, removed = "changed since you added it", "Take it out of my calendar"
+    assert changed not in amelia.get("/episodes/e-1/appointments").words
+    events(amelia)
+    assert changed not in amelia.get("/episodes/e-1/appointments").words
+    shows(fake_api, replace(scan, start=SOON + timedelta(hours=1)))
+    for path in ("/", "/episodes/e-1", "/episodes/e-1/appointments"):
+        assert changed in amelia.get(path).words
+    assert changed not in visitor("daniel").get("/episodes/e-1/appointments").words, "who has no file"
+    events(amelia)
+    assert changed not in amelia.get("/episodes/e-1/appointments").words
+    shows(fake_api, replace(scan, status="Cancelled"))
+    words = amelia.get("/episodes/e-1/appointments").words
+    assert "Appointment cancelled" in words and removed in words and "earlier appointment" not in words

@@ -271,9 +271,15 @@ class EpisodeView:
         return [a for a in self.upcoming if local(a.start).date() > today()]
 
     @property
+    def cancelled_ahead(self) -> list[Appointment]:
+        """Visits that would still come but were cancelled, the next one first."""
+        visits = (a for a in self.episode.appointments if a.is_cancelled and a.start > now())
+        return sorted(map(named, visits), key=lambda appointment: appointment.start)
+
+    @property
     def past_visits(self) -> list[Appointment]:
-        """Past and cancelled visits, latest first."""
-        ahead = {appointment.id for appointment in self.upcoming}
+        """Past visits, latest first."""
+        ahead = {appointment.id for appointment in (*self.upcoming, *self.cancelled_ahead)}
         gone = (named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
 
