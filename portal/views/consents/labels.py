@@ -22,6 +22,7 @@ from portal.services.decoding import Choice
 from portal.web.explanations import is_staff
 from portal.web.filters import in_a_row
 from portal.web.labels import spaced
+from portal.web.opened_forms import first_opened
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
@@ -39,6 +40,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(listed, "listed")
     bp.add_app_template_filter(text_direction, "text_direction")
     bp.add_app_template_filter(text_gap_words, "text_gap")
+    bp.add_app_template_filter(first_opened, "first_opened")
 
 
 def status_word(status: ConsentStatus) -> str:

@@ -11,6 +11,7 @@ from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import episode_of, names_in
 from portal.views.consents.worklist import Place
 from portal.views.recent import name_opened
+from portal.web import opened_forms
 from portal.web.htmx import render
 from portal.web.pages import Page
 
@@ -39,6 +40,7 @@ def _page(
     care: Care, form: ConsentForm, person: Person, refusal: str | None, place: Place | None = None
 ) -> ShowPage:
     name_opened(form.patient_name, form.title)
+    opened_forms.note(person, form)
     episode = episode_of(care, form)
     return ShowPage(
         form=form,

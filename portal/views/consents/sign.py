@@ -24,7 +24,7 @@ from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
 from portal.views.consents.signature import is_proven, open_signing, sign_once
 from portal.views.consents.signing import Signing, Step, is_begun
-from portal.web import audit, unsent
+from portal.web import audit, opened_forms, unsent
 from portal.web.guard import signed_in, to_sign_in
 from portal.web.htmx import redirect_to, toast
 
@@ -41,6 +41,7 @@ def show(care: Care, person: Person, consent_id: str, step: str = "") -> Respons
     """Show the next step, or an earlier one to review."""
     signing = open_signing(care, person, consent_id, None)
     audit.shown("consent.read", "consent", signing.form.id)
+    opened_forms.note(person, signing.form)
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
     shown = min(wanted, signing.step, key=list(Step).index)

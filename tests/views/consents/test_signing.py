@@ -61,6 +61,7 @@ def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any)
     receipt = sign(amelia, form, "Amelia Hart")
     assert "Daniel Hart and Victor Castellanos haven’t signed yet" in receipt.words
     assert "Next: Daniel Hart." in receipt.words
+    assert "You first opened it" in receipt.words
     assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
 
 
