@@ -52,6 +52,11 @@ class Notification(Timed, frozen=True, kw_only=True):
         """Its severity; a reminder's says nothing of how near its day is, which is told where the date stands."""
         return Severity.INFO if self.type in _REMINDERS else self.severity
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it is marked as urgent."""
+        return self.weight == Severity.URGENT
+
     def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
         """Whether it is about a record of that type (ignoring case), and with that id if given."""
         same_type = (self.entity_type or "").casefold() == entity_type.casefold()

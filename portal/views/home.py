@@ -23,7 +23,7 @@ from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
-from portal.services.notifications import Notification, Severity, list_notifications, unread_among
+from portal.services.notifications import Notification, list_notifications, unread_among
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.views import day_sheet, help
@@ -250,7 +250,7 @@ def notable(news: decoding.Page[Notification]) -> Listed[Notification]:
 @bp.app_template_filter("is_pressing")
 def is_pressing(one: Notification) -> bool:
     """Whether it comes first: it is urgent, somebody withdrew a consent, or a couple shares no more."""
-    return one.weight == Severity.URGENT or one.type in ("ConsentRevoked", "SharingEnded")
+    return one.is_urgent or one.type in ("ConsentRevoked", "SharingEnded")
 
 
 def _treatment(found: Found, person: Person) -> Treatment:

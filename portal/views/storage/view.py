@@ -63,6 +63,11 @@ class EmbryoView:
         )
 
     @property
+    def has_more_to_say(self) -> bool:
+        """Whether its status says more than that it is stored."""
+        return self.embryo.status != EmbryoStatus.STORED
+
+    @property
     def code(self) -> str:
         """Its code, for staff with its patient's record number."""
         return with_record(self.embryo.embryo_code, self.episode.patient)
