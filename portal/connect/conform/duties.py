@@ -23,8 +23,6 @@ DUTIES: Mapping[str, str] = {
     "Protocol.patientId": "a patient's plan may not be known as theirs",
     "Episode.embryos": "stored embryos aren't shown",
     "EmbryoStorage.disposition": "what is to be done with an embryo isn't shown",
-    "EmbryoStorage.storageExpiresAt": "until when storage is paid isn't shown",
-    "EmbryoStorage.storageConsentedUntil": "until when storage is agreed isn't shown",
     "Relationship.isPortalShared": "nobody can be told who sees a treatment",
     "Conversation.messages": "messages aren't shown",
     "Medication.startDay": "medicines may be shown on wrong days",
