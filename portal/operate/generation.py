@@ -20,6 +20,7 @@ import socket
 import struct
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -95,7 +96,10 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
     master.WORKERS, master.asked_by = {}, asked_by
     with suppress(Exception):  # a worker, which does the same again, says what is wrong
         settings: Any = importlib.import_module("portal.config.settings")
-        importlib.import_module("portal.app").create_app(settings.Settings.from_env())
+        # Without traces, which are sent by a thread.
+        importlib.import_module("portal.app").create_app(
+            replace(settings.Settings.from_env(), traces_url=None)
+        )
     for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"*_{os.getpid()}.db"):
         file.unlink()
     gc.collect()

@@ -61,10 +61,14 @@ def test_the_portal_answers_after_twelve_worker_crashes_and_logs_each(
         Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
         PORTAL_STORE_URL=store,
         PORTAL_LOG="json",
+        PORTAL_TRACES_URL="http://127.0.0.1:9/v1/traces",
     )
     try:
         amelia = Visitor(portal.origin(), PASSWORD)
         amelia.sign_in("amelia")
+        assert "Threads:\t1\n" in Path(f"/proc/{parent(portal)}/status").read_text(), (
+            "no thread is forked away"
+        )
         for crash in range(CRASHES):
             before = workers(portal)
             if crash == CRASHES // 2:

@@ -54,6 +54,8 @@ def make_app(name: str) -> Flask:
     app = Flask(name, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config["SECRET_KEY"] = "bench"
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "i18n" / "translations")
+    # gunicorn.conf.py asks the application for its clinics.
+    app.extensions["portal"] = SimpleNamespace(settings=SimpleNamespace(tenants=SimpleNamespace(by_key={})))
     Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
     prepare(app.jinja_env, nonce=_nonce, gettext=gettext, format_date=format_date)
     app.context_processor(_flask_frame)
