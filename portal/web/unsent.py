@@ -6,7 +6,9 @@ the store, for an hour: under the person, the clinic and the form's address, so 
 that person is signed in and opens the form's page, the page holds what was typed and says that nothing has been sent.
 It goes when the form is sent, and when the person signs out.
 
-A form's handler names the fields (`typed_text`); the handler of its page asks for them (`restored_form`).
+A form's handler names the fields (`typed_text`); the handler of its page asks for them (`restored_form`). Where the
+form's address doesn't say whose record it makes, the form does (`TYPED_FOR`), so that what was typed for one patient is never
+shown in the form of another.
 """
 
 from __future__ import annotations
@@ -35,18 +37,22 @@ _NAMES, _PAGE = "typed_text", "typed_text_page"
 _WAITING = "unsent"
 _LIFETIME = 3600
 _LARGEST = 128 * 1024
+_LONGEST_PURPOSE = 300
 _MOST = 5
 """Forms that wait for one person at a time."""
 
 ONLY_KEEP = "only-keep"
 """A field that says: keep what was typed, and do nothing else with the form (scripts/unsent.js)."""
 
+TYPED_FOR = "typed-for"
+"""A field that says what the text is for, where the form's address doesn't."""
+
 _LEAVE = "as-saved"
 """In a page's address: show the record as it is, not what was typed."""
 
 
 class Unsent(msgspec.Struct, frozen=True):
-    """The text of one form: its address, and what its fields held."""
+    """The text of one form: its address, with what the text is for, and what its fields held."""
 
     action: str
     fields: list[tuple[str, str]]
@@ -102,7 +108,7 @@ def keep() -> bool:
         owner = csrf.owner_of_form() if who is None else _owner(who) if csrf.is_issued_for(*who) else None
         if owner is None or (who is None and context().vault.get(_left(owner), Unsent)):
             return False
-        g.is_unsent = _write(owner, Unsent(request.path, fields))
+        g.is_unsent = _write(owner, Unsent(_sent_form(), fields))
         if g.is_unsent and session().person:
             _mark_waiting(owner)
     except StoreDown as error:
@@ -123,16 +129,20 @@ def await_return(person: Person) -> None:
     _mark_waiting(owner)
 
 
-def restored_form(*actions: str) -> MultiDict[str, str] | None:
+def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, str] | None:
     """Return what the person had typed into the form that posts to one of these addresses; None for nothing.
 
-    Only for a page that is opened (GET), which then says so at its top.
+    Only for a page that is opened (GET), which then says so at its top. `typed_for` is the form's own `TYPED_FOR`, None
+    where the page takes over whom the text is for.
     """
     waiting = _waiting()
     if request.method != "GET" or not waiting or _LEAVE in request.args:
         return None
     who = session().whose()
-    for action in (_path(action) for action in actions):
+    wanted = [_form_of(_path(action), typed_for or "") for action in actions]
+    if typed_for is None:
+        wanted += [one for one in waiting if one.partition("#")[0] in wanted]
+    for action in wanted:
         if who and action in waiting and (held := context().vault.get(_name(_owner(who), action), Unsent)):
             g.is_given_back = True
             return MultiDict(held.value.fields)
@@ -176,8 +186,8 @@ def _forget_sent(response: Response) -> Response:
     if request.method != "POST" or "person" not in g or response.status_code >= 500 or g.get("is_unsent"):
         return response
     try:
-        if request.path in _waiting() and (who := session().whose()):
-            _forget_one(_owner(who), request.path)
+        if _sent_form() in _waiting() and (who := session().whose()):
+            _forget_one(_owner(who), _sent_form())
     except StoreDown as error:  # the form was accepted all the same
         log.warning("typed text not forgotten: %s", error)
     return response
@@ -211,6 +221,14 @@ def _actions(owner: bytes) -> list[str]:
 def _waiting() -> list[str]:
     """The addresses of the forms whose text waits for who is signed in here."""
     return cast("list[str]", session().get(_WAITING, [])) if g.get("person") else []
+
+
+def _sent_form() -> str:
+    return _form_of(request.path, request.form.get(TYPED_FOR, ""))
+
+
+def _form_of(path: str, typed_for: str) -> str:
+    return f"{path}#{typed_for[:_LONGEST_PURPOSE]}" if typed_for else path
 
 
 def _path(address: str) -> str:

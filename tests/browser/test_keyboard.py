@@ -7,7 +7,7 @@ from itertools import pairwise
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
@@ -279,9 +279,19 @@ def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
             beside.locator(f"[href^='{urlsplit(str(rows.nth(row).get_attribute('href'))).path}/sign']").first
         ).to_be_visible()
         expect(rows.nth(row)).to_be_focused()
+    held: list[Route] = []
+    page.route("**/consents/*list=mine", lambda route: held.append(route))
+    keys.press("j")
+    expect(beside).to_have_attribute("aria-busy", "true")
+    expect(beside.locator("*")).to_have_count(
+        0
+    )  # nothing of the row before, which somebody could take for this one's
+    held[0].continue_()
+    page.unroute("**/consents/*list=mine")
+    expect(beside.locator(".patient-banner-who")).to_contain_text(rows.nth(2).inner_text())
     keys.press("Escape")
     expect(beside).to_have_count(0)
-    expect(rows.nth(1)).to_be_focused()
+    expect(rows.nth(2)).to_be_focused()
     assert page.url == first, "nor was another row's form signed"
     page.set_viewport_size({"width": 1280, "height": 900})
     keys.press("Enter")

@@ -335,3 +335,24 @@ def test_the_text_is_stored_encrypted_for_an_hour(portal: PortalThread) -> None:
         everything = b"".join(row[0] for row in store.execute("SELECT value FROM records"))
         assert SECRET.encode() not in everything
     visitor.sign_out()
+
+
+@pytest.mark.parametrize(
+    ("page", "action", "field"),
+    [
+        ("/consents/new?template=disposition&episode=", "/consents/new/fill", "title"),
+        ("/protocols/new?episode=", "/protocols/new", "name"),
+    ],
+    ids=["a consent", "a protocol"],
+)
+def test_text_typed_for_one_patient_is_not_in_the_form_of_another(
+    portal: PortalThread, page: str, action: str, field: str
+) -> None:
+    visitor = portal.sign_in("nora")
+    form_of(visitor.get(page + EPISODE), action).submit(**{field: SECRET, unsent.ONLY_KEEP: "1"})
+    others = visitor.get(page + GRACES)
+    assert NOTICE not in others.words
+    assert held(form_of(others, action), field) != [SECRET]
+    again = visitor.get(page + EPISODE)
+    assert NOTICE in again.words
+    assert held(form_of(again, action), field) == [SECRET]

@@ -387,7 +387,7 @@ def _fill(
     draft: Draft[NewForm], faults: list[tuple[str, str]] | None = None, *, status: int = 200
 ) -> Response:
     """The form; when it is opened, with unsent input from a session that ended."""
-    given = unsent.restored_form(url_for(".fill"))
+    given = unsent.restored_form(url_for(".fill"), typed_for=draft.content.typed_for)
     new_form = draft.content.posted(given) if given else draft.content
     page = FillPage(
         operation=draft.operation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
@@ -129,6 +130,12 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     def patient_ref(self) -> PatientRef:
         """The patient whom it is about."""
         return PatientRef(self.about.patient_id, self.about.patient_name, self.about.episode_id)
+
+    @property
+    def typed_for(self) -> str:
+        """What tells it from a form for another patient or treatment, or with another text."""
+        fixed = msgspec.json.encode((self.about.patient_id, self.about.episode_id, self.kind, self.body))
+        return hashlib.sha256(fixed).hexdigest()
 
     def posted(self, fields: MultiDict[str, str]) -> NewForm:
         """A copy with the submitted values; fixed values can't be changed."""
@@ -259,6 +266,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             language=self.language,
             patient_id=draft.patient_id,
             partner_id=draft.partner_id,
+            episode_id=draft.episode_id,
             patient_name=self.about.patient_name,
             embryo_storage_ids=self.embryo_ids or None,
             disposition=draft.disposition or None,

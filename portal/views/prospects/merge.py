@@ -269,7 +269,7 @@ def _compare(care: Care, person: Person, prospect_id: str, merge_id: str, operat
     }
     if is_complete and said != operation.data.get("said"):
         context().operations.keep(person.sub, operation.id, {**operation.data, "said": said})
-    given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id))
+    given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id), typed_for=merge_id)
     choices = _chosen(given) if given else _choices(operation)
     fields = [(name, words) for name, words in merge_fields() if name in kept.values or name in merged.values]
     others = {choices.get(name, "") for name in FIELDS if name not in dict(fields)}

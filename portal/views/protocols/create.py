@@ -263,8 +263,8 @@ def _unconfirmed(draft: Draft[NewProtocol], error: Unconfirmed) -> Response:
 
 
 def _given_back(plan: Plan) -> Plan:
-    """A copy with unsent input from a session that ended."""
-    given = unsent.restored_form(url_for(".fill"))
+    """The plan with what was typed and not sent: for this treatment or, if none is named, for the one typed with it."""
+    given = unsent.restored_form(url_for(".fill"), typed_for=plan.episode or None)
     return Plan.posted(given) if given else plan
 
 

@@ -14,12 +14,14 @@ const mark = (row) => {
   $("#results [aria-current=true]")?.removeAttribute("aria-current");
   row?.setAttribute("aria-current", "true");
 };
-// An answer that comes late is of a row that was left, so it is dropped; one of no session or another's is a page of its own.
+// The record shown before goes at once, so that nobody acts on it as this row's. An answer that comes late is of a row that was
+// left, so it is dropped; one of no session or another's is a page of its own.
 function open(row) {
   shown = row.href;
   mark(row);
   beside.setAttribute("aria-label", row.textContent);
   beside.setAttribute("aria-busy", "true");
+  beside.replaceChildren();
   page.append(beside);
   request?.abort();
   request = Object.assign(new XMLHttpRequest(), { responseType: "document" });
