@@ -103,7 +103,12 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     if len(failures) == len(answers):
         raise failures[0]
     forms, talks, protocols, news = answers
-    found = group_people(_items(forms), _items(talks), _items(protocols), _items(news))
+    found = group_people(
+        _items(forms),
+        _items(talks),
+        _items(protocols),
+        [one for one in _items(news) if _begins_a_word_of(one, text)],
+    )
     if not found and not failures and not is_found:
         return _alike(care, text)
     ranked = sorted(found, key=lambda one: (rank_of(one.name, text), -happened_at(one.latest).timestamp()))
@@ -124,6 +129,11 @@ def _alike(care: Care, text: str) -> People:
     alike = [one for one in everyone if rank_of(one.name, text) < NO_MATCH or is_near(one.name, text)][:_MOST]
     _read_episodes(care, alike)
     return People(tuple(alike), is_partial=True, among=len(known_forms) + len(known_protocols))
+
+
+def _begins_a_word_of(one: Notification, text: str) -> bool:
+    """Whether `text` begins words of a notification: a part of one (“came”) would find every enquiry."""
+    return rank_of(" ".join((one.title, one.body, *map(str, one.data.values()))), text) == 0
 
 
 def is_near(name: str, text: str) -> bool:
@@ -183,6 +193,9 @@ def group_people(
         is_enquiry = one.is_about("Prospect")
         if person := of(one.datum("patientId"), one.entity_id if is_enquiry else None):
             person.news.append(one)
+            if is_enquiry:
+                told = (one.datum("firstName"), one.datum("lastName"))
+                person.name = person.name or " ".join(part for part in told if part)
     for person in found.values():
         mentions = sorted((*person.forms, *person.talks, *person.protocols), key=happened_at, reverse=True)
         person.episode_id = next((one.episode_id for one in mentions if one.episode_id), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from urllib.parse import urlencode
 
 from flask import url_for
 
@@ -35,13 +36,15 @@ class Beside:
 class Hit:
     """One line: a name and distinguishing facts; `icon` unless it is a person.
 
-    `beside` are the records in which the words stand, for a person whose name isn't like them.
+    `treatment` leads to a person's treatment. `beside` are the records in which the words stand, for a person whose name isn't
+    like them.
     """
 
     name: str
     href: str
     facts: str = ""
     icon: str = ""
+    treatment: Beside | None = None
     beside: tuple[Beside, ...] = ()
 
 
@@ -80,17 +83,15 @@ class Hits:
 def hit_of(one: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     """A person whom the API found; `known` is what the session has read about them."""
     others = _beside(one)
-    address = (
-        address_of("episode", one.episode_id)
-        or address_of("patient", one.patient_id)
-        or address_of("prospect", one.prospect_id)
-    )
+    address = _patient_page(one.patient_id, one.episode_id) or address_of("prospect", one.prospect_id)
     href = address or (others[0].href if others else url_for("open_by_id.show"))
     is_named = bool(one.name) and rank_of(one.name, text) < NO_MATCH
+    name = one.episode.type if one.episode else known.treatment if known else ""
     return Hit(
         name=one.name or (_("Enquiry") if one.prospect_id else _("Patient without a known name")),
         href=href,
         facts=in_a_row(_facts(one, known), " · "),
+        treatment=_treatment(one.episode_id, name),
         beside=() if is_named else tuple(other for other in others if other.href != href)[:_MOST_BESIDE],
     )
 
@@ -99,12 +100,12 @@ def known_hit(found: Known) -> Hit:
     """A person or an embryo that the session has read about."""
     one, embryo = found.person, found.embryo
     if embryo is None:
-        treatment = treatment_name(one.treatment, plain=False) if one.treatment else ""
-        facts = in_a_row(_who(one.mrn, one.born, treatment), " · ")
-        return Hit(one.name, address_of("episode", one.episode_id) or "/open", facts)
+        facts = in_a_row(_who(one.mrn, one.born), " · ")
+        href = _patient_page(one.patient_id, one.episode_id) or "/open"
+        return Hit(one.name, href, facts, treatment=_treatment(one.episode_id, one.treatment))
     href = address_of("embryo", embryo.id, data={"episodeId": one.episode_id}) or "/open"
     place = " ".join(part for part in embryo.place[1:] if part)
-    facts = [fact for fact in (place, one.name, *_who(one.mrn, None, "")) if fact]
+    facts = [fact for fact in (place, one.name, *_who(one.mrn, None)) if fact]
     return Hit(embryo.code, href, in_a_row(facts, " · "), "storage")
 
 
@@ -119,21 +120,34 @@ def action_hit(one: Action) -> Hit:
 
 
 def _facts(one: FoundPerson, known: KnownPerson | None) -> list[str]:
-    """Facts that distinguish a person: record number, date of birth, treatment."""
-    treatment = one.episode.type if one.episode else known.treatment if known else ""
+    """Facts that distinguish a person: date of birth, record number."""
     mrn = one.record.mrn if one.record else known.mrn if known else ""
     born = one.record.date_of_birth if one.record else known.born if known else None
     is_enquiry = [_("Enquiry")] if one.prospect_id and one.name else []
-    return [*is_enquiry, *_who(mrn, born, treatment_name(treatment, plain=False) if treatment else "")]
+    return [*is_enquiry, *_who(mrn, born)]
 
 
-def _who(mrn: str, born: date | None, treatment: str) -> list[str]:
+def _who(mrn: str, born: date | None) -> list[str]:
     facts = [
         _("born %(date)s", date=long_date(born)) if born else "",
         _("MRN %(mrn)s", mrn=mrn) if mrn else "",
-        treatment,
     ]
     return [fact for fact in facts if fact]
+
+
+def _patient_page(patient_id: str | None, episode_id: str | None) -> str | None:
+    """The page of a patient: by their id and, where it is known, a treatment, which comes with the rest of the record."""
+    page = address_of("patient", patient_id)
+    return f"{page}?{urlencode({'episode': episode_id})}" if page and episode_id else page
+
+
+def _treatment(episode_id: str | None, kind: str) -> Beside | None:
+    href = address_of("episode", episode_id)
+    return (
+        Beside(treatment_name(kind, plain=False) if kind else _("Treatment"), href, "treatment")
+        if href
+        else None
+    )
 
 
 def _beside(one: FoundPerson) -> list[Beside]:
