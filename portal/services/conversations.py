@@ -130,6 +130,12 @@ class Conversation(Timed, frozen=True, kw_only=True):
             return PatientRef(self.patient_id, names[0], self.episode_id)
         return PatientRef(self.patient_id, "", self.episode_id, one_of=names if all(names) else ())
 
+    def names(self, person_id: str) -> bool:
+        """Whether this person takes part or has written in it."""
+        return any(one.id == person_id for one in self.participants) or any(
+            one.sender_id == person_id for one in self.messages
+        )
+
     @property
     def in_order(self) -> tuple[Message, ...]:
         """The messages, oldest first; those without a time come first."""

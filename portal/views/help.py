@@ -1,4 +1,4 @@
-"""Help for patients: contact details, how the portal works, a glossary, and the welcome on a first visit."""
+"""Help: for patients contact details and how the portal works, for staff how work is found and done; a glossary; the welcome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from flask import Blueprint, Response, g, request
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.state.session_records import Person
+from portal.views import day_sheet
 from portal.web.glossary import Word, glossary
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
@@ -22,6 +23,12 @@ class HelpPage(Page, template="help/show.html"):
     """How the portal works."""
 
 
+class StaffHelpPage(Page, template="help/staff.html"):
+    """How staff work with the portal."""
+
+    has_day_sheet: bool
+
+
 class WordsPage(Page, template="help/words.html"):
     """The glossary."""
 
@@ -29,14 +36,16 @@ class WordsPage(Page, template="help/words.html"):
 
 
 @bp.get("")
-@signed_in(Side.PATIENT)
+@signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show how to reach the clinic and how the portal works."""
+    """Show how to reach the clinic and how the portal works; to staff how they work with it."""
+    if person.is_staff:
+        return render(StaffHelpPage(has_day_sheet=bool(person.roles & day_sheet.ROLES)))
     return render(HelpPage())
 
 
 @bp.get("/words")
-@signed_in(Side.PATIENT)
+@signed_in(Side.PATIENT, Side.STAFF)
 def words(care: Care, person: Person) -> Response:
     """Show the glossary of treatment terms."""
     return render(WordsPage(words=glossary()))

@@ -5,7 +5,7 @@ Its regions are read concurrently and fail independently; each can be reloaded s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TypeVar
@@ -34,6 +34,7 @@ from portal.views.episodes.lookup import Found, mentioned, read_episodes, rememb
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.first_page import Duty, duties_of, regions_of
+from portal.views.notifications import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
 from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.storage.view import nearness, paid_until, renewal_window
@@ -319,7 +320,8 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
 class WorklistPage(Page, template="home/worklist.html"):
     """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None.
 
-    `regions` is their order; `duties` are what is this person's, counted.
+    `regions` is their order; `duties` are what is this person's, counted;
+    `whose` are the names of those whom notifications are about, by notification.
     """
 
     withdrawn: Listed[ConsentForm] | CareError | None = None
@@ -328,6 +330,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     messages: Waiting | CareError | None = None
     news: Listed[Notification] | CareError | None = None
     opened: list[Opened] = field(default_factory=list[Opened])
+    whose: Mapping[str, str] = field(default_factory=dict[str, str])
     waiting_rows: list[Row] = field(default_factory=list[Row])
     first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
     regions: tuple[str, ...] = ("consents", "messages", "news")
@@ -350,7 +353,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         lambda: _withdrawn(care),
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
-        lambda: read_waiting(care),
+        lambda: read_waiting(care, person),
         lambda: _news(care),
     )
     if not isinstance(news, CareError):
@@ -373,9 +376,16 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         duties=duties_of(person, work, talks, noted),
         has_day_sheet=bool(person.roles & day_sheet.ROLES),
         news=noted,
+        whose=_whose(noted, work),
         opened=show_recent(_MOST_OPENED),
         first_steps=first_steps(person),
     )
+
+
+def _whose(news: Listed[Notification] | CareError, work: Work | CareError | None = None) -> dict[str, str]:
+    """The names of those whom notifications are about, by notification."""
+    names = names_by_record(work.forms if isinstance(work, Work) else ())
+    return {} if isinstance(news, CareError) else {one.id: name_of(one, names, one.body) for one in news}
 
 
 def _withdrawn(care: Care) -> Listed[ConsentForm]:
@@ -390,7 +400,7 @@ def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
 
 
 def _waiting_alone(care: Care, person: Person) -> WorklistPage:
-    waiting = attempt(lambda: read_waiting(care))
+    waiting = attempt(lambda: read_waiting(care, person))
     return WorklistPage(messages=waiting, waiting_rows=_waiting_rows(waiting, person))
 
 
@@ -405,6 +415,11 @@ def _work_alone(care: Care, person: Person) -> WorklistPage:
     return WorklistPage(consents=work, home_rows=_first_rows(work))
 
 
+def _news_alone(care: Care) -> WorklistPage:
+    news = attempt(lambda: notable(_news(care)))
+    return WorklistPage(news=news, whose=_whose(news))
+
+
 def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
     """The first rows of this person's work list."""
     return () if isinstance(work, CareError) else work.rows_of(work.usual(), 0, _MOST_FORMS)
@@ -414,5 +429,5 @@ _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
     "withdrawn": lambda care, _person: WorklistPage(withdrawn=attempt(lambda: _withdrawn(care))),
     "consents": _work_alone,
     "messages": _waiting_alone,
-    "news": lambda care, person: WorklistPage(news=attempt(lambda: notable(_news(care)))),
+    "news": lambda care, _person: _news_alone(care),
 }

@@ -38,6 +38,7 @@ from portal.web.filters import day as long_day
 from portal.web.filters import in_a_row, local, today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
+from portal.web.known_people import known_people
 from portal.web.pages import Page
 from portal.web.record_links import address_of
 from portal.web.said import said
@@ -91,12 +92,13 @@ _ENQUIRERS = (("firstName", "lastName"), ("mergeFirstName", "mergeLastName"))
 class ListPage(Page, template="notifications/index.html"):
     """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
-    `days` are the notifications by day, with the date's label; `about` says what one is about: its form's title, its
-    conversation's subject, or its own text if that says more than to open the portal.
+    `days` are the notifications by day, with the date's label; `whose` says whom one is about, `about` what: its form's
+    title, its conversation's subject, or its own text if that says more than to open the portal.
     """
 
     days: list[tuple[str, list[Notification]]]
     about: Callable[[Notification], str]
+    whose: Callable[[Notification], str]
     page: decoding.Page[Notification]
     number: int
     pages: int
@@ -228,11 +230,13 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         **{form.id: _form_words(form, person) for form in getattr(forms, "items", ())},
         **{talk.id: _talk_words(talk, person) for talk in getattr(talks, "items", ())},
     }
+    names = names_by_record(getattr(forms, "items", ())) if person.is_staff else {}
     said = Counter(one.body for one in page.items)
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
         days=_by_day(page.items),
         about=lambda one: _about(one, subjects, repeated),
+        whose=lambda one: name_of(one, names, _about(one, subjects, repeated)),
         page=page,
         number=number,
         pages=max(1, -(-page.total // _PAGE)),
@@ -287,15 +291,31 @@ def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -
     waiting = one.data.get("consentFormIds")
     if one.type == "SharingEnded" and isinstance(waiting, list) and waiting:
         return _waiting_forms([str(id_) for id_ in cast("list[object]", waiting)], subjects)
-    own = "" if one.type in _NEUTRAL or one.body in repeated else one.body
-    return _line(_enquirers(one), own or subjects.get(one.entity_id or "", ""))
+    subject = subjects.get(one.entity_id or "", "")
+    is_neutral = one.type in _NEUTRAL and (subject or not g.person.is_staff)
+    own = "" if is_neutral or one.body in repeated else one.body
+    return own or subject
+
+
+def names_by_record(forms: Iterable[ConsentForm]) -> dict[str, str]:
+    """The patients' names by patient and by treatment, from these forms and what the session has read."""
+    known = known_people()
+    read = [(id_, one.name) for one in known for id_ in (one.patient_id, one.episode_id)]
+    told = [(id_, form.patient_name) for form in forms for id_ in (form.patient_id, form.episode_id)]
+    return {id_: name for id_, name in (*told, *read) if id_ and name}
+
+
+def name_of(one: Notification, names: Mapping[str, str], told: str) -> str:
+    """Whom a notification is about, unless it or what is `told` of it says so; empty where that isn't known."""
+    ids = (one.datum("patientId"), one.datum("episodeId"), one.entity_id if one.is_about("Episode") else None)
+    name = _enquirers(one) or next((names[id_] for id_ in ids if id_ and id_ in names), "")
+    return "" if name in f"{one.title} {told}" else name
 
 
 def _enquirers(one: Notification) -> str:
     """Who is enquiring, and who may be the same person, as far as those who may see it are told."""
     names = [f"{one.datum(first) or ''} {one.datum(last) or ''}".strip() for first, last in _ENQUIRERS]
-    told = in_a_row(dict.fromkeys(filter(None, names)))
-    return f"\u2068{told}\u2069" if told else ""  # of a direction of its own (UAX #9)
+    return in_a_row(dict.fromkeys(filter(None, names)))
 
 
 def _waiting_forms(ids: list[str], subjects: Mapping[str, str]) -> str:

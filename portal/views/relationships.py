@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, Response, g, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
@@ -19,6 +19,7 @@ from portal.services.read_back import read_back
 from portal.services.relationships import Relationship, delete_relationship
 from portal.state.operations import Operation
 from portal.state.session_records import Person
+from portal.views.consents.eligibility import may_create
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
@@ -44,6 +45,7 @@ class RemovePage(Page, template="relationships/remove.html", about="episode"):
     relationship: Relationship
     forms: list[ConsentForm] | None
     stored: list[str]
+    may_create: bool
     operation: Operation
     note: str
 
@@ -158,6 +160,7 @@ def _ask(
         relationship=relationship,
         forms=_forms_of_both(care, episode, relationship),
         stored=_embryos_of_both(episode, relationship),
+        may_create=may_create(g.person),
         operation=operation,
         note=note,
     )

@@ -10,7 +10,10 @@ from markupsafe import Markup
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
+from portal.state.session_records import Person
 from portal.views.danger_words import danger_words, marked
+from portal.web import section_counts
+from portal.web.permissions import may
 from portal.web.plain_text import plain_text
 
 MOST = 200
@@ -55,10 +58,13 @@ class Waiting:
         return None if self.conversations.is_whole else len(self.newest)
 
 
-def read_waiting(care: Care) -> Waiting:
+def read_waiting(care: Care, person: Person) -> Waiting:
     """Search the newest conversations for waiting ones. Raises CareError."""
     page = list_conversations(care, limit=MOST).listed
-    return Waiting(page.through(_in_order), page.items)
+    waiting = Waiting(page.through(_in_order), page.items)
+    if may(person, "message.answer"):
+        section_counts.learn(person, "/conversations", waiting.conversations.count)
+    return waiting
 
 
 def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversation]:

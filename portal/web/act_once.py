@@ -43,7 +43,7 @@ from portal.services.errors import (
 )
 from portal.state.operations import Operation, State
 from portal.store import StoreDown
-from portal.web import audit
+from portal.web import audit, section_counts
 from portal.web.extensions import limiter, person_or_address
 
 T = TypeVar("T")
@@ -309,6 +309,7 @@ class _Act(Generic[T]):
         receipt = self.receipt(result)
         self._settle(context().operations.finish, outcome=receipt)
         self._note("done", self.id_ or receipt or None)
+        section_counts.forget(self.kind)
         return Done(result, receipt, is_first=True)
 
     def reopen(self, outcome: str | None = None) -> None:

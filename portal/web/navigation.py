@@ -9,10 +9,12 @@ from flask import g, request
 from portal.context import context
 from portal.i18n.gettext import _, for_each_language
 from portal.services.endpoints import ALL
+from portal.services.listed import Count
 from portal.state.session_records import Person
 from portal.web import modules
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
+from portal.web.section_counts import counts
 
 _NEEDS = {endpoint.page: endpoint.template for endpoint in ALL if endpoint.page}
 # The endpoint that each section needs.
@@ -20,14 +22,18 @@ _NEEDS = {endpoint.page: endpoint.template for endpoint in ALL if endpoint.page}
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
-    """One section in the frame: where it is, its word, its icon, and the key after `g` that goes there."""
+    """One section in the frame: where it is, its word, its icon, and the key after `g` that goes there.
+
+    `count` is how much waits there for the person, as last read; `counts` says of what.
+    """
 
     href: str
     label: str
     icon: str
     key: str
     current: bool
-    count: int = 0
+    count: Count | None = None
+    counts: str = ""
 
 
 def navigation(person: Person) -> list[NavItem]:
@@ -39,8 +45,18 @@ def navigation(person: Person) -> list[NavItem]:
         sections.append(("/clinic-system", _("Clinic’s system"), "endpoint", "y"))
     missing = context().capabilities.missing(g.tenant.key)
     path = request.path
+    known = counts(person) if person.is_staff else {}
+    words = {"/consents": _("for you to sign"), "/conversations": _("without an answer")}
     return [
-        NavItem(href, label, icon, key, current=_is_current(href, path))
+        NavItem(
+            href,
+            label,
+            icon,
+            key,
+            current=_is_current(href, path),
+            count=known.get(href),
+            counts=words.get(href, ""),
+        )
         for href, label, icon, key in sections
         if _NEEDS.get(href) not in missing and not (modules.off() and endpoint_at(href) is None)
     ]
@@ -72,7 +88,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
         ("/conversations", _("Messages"), "message", "m"),
         ("/find", _("Find"), "search", "f"),
         ("/notifications", _("Notifications"), "bell", "n"),
-        ("/notifications/settings", _("Notification settings"), "settings", "s"),
+        ("/help", _("Help"), "help", "i"),
     ]
 
 

@@ -72,7 +72,8 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
     pattern, known_id = _PAGES.get(_squeezed(kind)), record_id(id_)
     if pattern is None or known_id is None:
         return None
-    if "/prospects/" in pattern and data.get("mergeId"):
+    merge_id = data.get("mergeId") if "/prospects/" in pattern else None
+    if merge_id:
         pattern = "/prospects/{id}/merge"
     address = pattern.format(id=quote(known_id, safe=""))
     if modules.off() and endpoint_at(pattern.format(id="id")) is None:
@@ -80,6 +81,8 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
     episode_id = data.get("episodeId")
     if "/storage/" in pattern and isinstance(episode_id, str) and record_id(episode_id):
         return f"{address}?episode={quote(episode_id, safe='')}"
+    if isinstance(merge_id, str) and record_id(merge_id):
+        return f"{address}?merge={quote(merge_id, safe='')}"
     return address
 
 

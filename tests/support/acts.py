@@ -151,7 +151,7 @@ def _book(people: People, plan: Plan) -> Ready:
         "colin",
         page.form(f"/prospects/{prospect}/book"),
         call=f"POST /api/prospect/records/{prospect}/book-window",
-        end="The window is booked",
+        end="The visit is booked",
         unsure="The booking isn’t confirmed",
         values={"window": _first_window(page)},
         is_found=False,

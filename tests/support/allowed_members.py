@@ -130,8 +130,8 @@ PATIENTS: dict[str, str] = {
 STAFF: dict[str, str] = {
     "/": (
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Message: body senderName; "
-        "Notification: body title; Participant: name; PgtResult: embryoCode; Protocol: name; Signer: name; "
-        "patient: firstName lastName"
+        "Notification: body title data.firstName data.lastName data.mergeFirstName data.mergeLastName; "
+        "Participant: name; PgtResult: embryoCode; Protocol: name; Signer: name; patient: firstName lastName"
     ),
     "/care-team": "Physician: locationName name specialty title",
     "/cases/<record:case_id>/edit": (
@@ -239,7 +239,7 @@ STAFF: dict[str, str] = {
     ),
     "/notifications": (
         "ConsentForm: patientName title; Conversation: subject; Participant: name; Notification: body title "
-        "data.firstName data.lastName data.mergeFirstName data.mergeLastName"
+        "data.firstName data.lastName data.mergeFirstName data.mergeLastName; patient: firstName lastName"
     ),
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/patients/<record:patient_id>": (
@@ -264,7 +264,8 @@ STAFF: dict[str, str] = {
         "emergencyContact.relation firstName lastName mrn phoneNumber preferredName"
     ),
     "/prospects/<record:prospect_id>/book": (
-        "Notification: data.firstName data.lastName; Physician: locationName name specialty title"
+        "Conversation: subject; Notification: data.email data.firstName data.interest data.lastName data.phoneNumber "
+        "data.source; Physician: locationName name specialty title"
     ),
     "/prospects/<record:prospect_id>/merge": (
         "Conversation: subject; Message: senderName; "

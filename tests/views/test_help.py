@@ -26,11 +26,15 @@ def test_help_begins_with_the_clinics_contacts_and_its_links_work(amelia: Visito
         amelia.get(str(link["href"]))
 
 
-def test_only_patients_have_help_in_their_menu(portal: PortalThread, amelia: Visitor) -> None:
+def test_staff_have_a_help_of_their_own(portal: PortalThread, amelia: Visitor) -> None:
     assert amelia.get("/help").select("nav a[href='/help'][aria-current=page]")
     nora = portal.sign_in("nora")
-    assert not nora.get("/").select("nav a[href='/help']")
-    nora.get("/help", status=403)
+    page = nora.get("/").follow("Help")
+    assert page.select("nav a[href='/help'][aria-current=page]")
+    assert "Ctrl K on every page" in page.words
+    assert "Ctrl K" not in amelia.get("/help").words
+    for link in page.select("main a[href^='/']"):
+        nora.get(str(link["href"]))
 
 
 def test_each_term_is_explained_in_every_language() -> None:

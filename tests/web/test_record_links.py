@@ -44,7 +44,7 @@ def test_an_embryo_is_shown_in_the_episode_that_holds_it() -> None:
 
 
 def test_a_possible_duplicate_enquiry_leads_to_merging() -> None:
-    assert address_of("Prospect", "7", data={"mergeId": "8"}) == "/prospects/7/merge"
+    assert address_of("Prospect", "7", data={"mergeId": "8"}) == "/prospects/7/merge?merge=8"
 
 
 def test_a_path_is_matched_only_to_its_own_kind() -> None:

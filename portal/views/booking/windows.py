@@ -98,6 +98,11 @@ class Week:
         return not any(day.windows for day in self.days)
 
     @property
+    def soonest(self) -> datetime | None:
+        """When the first of its windows begins."""
+        return next((window.start for day in self.days for window in day.windows), None)
+
+    @property
     def shown(self) -> Day | None:
         """The requested day, else the first with a window; None if nothing is free."""
         if self.is_full:
@@ -165,7 +170,7 @@ def appointment_types() -> list[tuple[str, str]]:
 
 
 def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) -> Week:
-    """Read the current week. With `anybody`, an empty `physician_id` shows each time with any physician who is free.
+    """Read the current week; without a `physician_id`, that of who is free first or, with `anybody`, of whoever is free.
 
     GET /api/calendar/resources/physicians (care API specification §4), never from the cache: a copy a few minutes old
     might offer times that have been taken.
@@ -176,19 +181,23 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     live = replace(care, references=None)
     found = list_physicians(live, start=begins, end=ends).value.items
     physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: sort_key(p.name, language())))
+
+    def week(chosen: Physician | None) -> Week:
+        return Week(
+            first_day=first_day,
+            physicians=physicians,
+            physician=chosen,
+            days=tuple(
+                _day(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
+                for offset in range(_DAYS)
+            ),
+            asked=calendar_date(request.values.get("day")),
+        )
+
     chosen = next((p for p in physicians if p.id == physician_id), None)
-    if chosen is None and not anybody and physicians:
-        chosen = physicians[0]
-    return Week(
-        first_day=first_day,
-        physicians=physicians,
-        physician=chosen,
-        days=tuple(
-            _day(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
-            for offset in range(_DAYS)
-        ),
-        asked=calendar_date(request.values.get("day")),
-    )
+    if chosen or anybody or not physicians:
+        return week(chosen)
+    return min(map(week, physicians), key=lambda one: one.soonest or datetime.max.replace(tzinfo=UTC))
 
 
 def chosen_day() -> date:

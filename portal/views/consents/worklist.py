@@ -37,6 +37,7 @@ from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
 from portal.views.consents.labels import kind_word
 from portal.views.consents.list import Due, due, with_text_in_doubt
 from portal.views.consents.narrowing import EVERYTHING, Narrowing
+from portal.web import section_counts
 from portal.web.filters import in_a_row, today
 from portal.web.listing import Chip
 
@@ -204,7 +205,9 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person
     if WorkList.OPEN in whole:
         total = Count(len(listed))
     mine = frozenset(form.id for form in listed if listed_role(form, person))
-    return Work(listed, whole, total, person, mine)
+    work = Work(listed, whole, total, person, mine)
+    section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))
+    return work
 
 
 def _rest(

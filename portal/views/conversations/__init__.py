@@ -85,10 +85,12 @@ def inbox(care: Care, person: Person) -> Response:
 
 
 def _show_waiting(care: Care, person: Person, number: int) -> Response:
-    waiting = read_waiting(care)
+    waiting = read_waiting(care, person)
     newest = waiting.newest[:PAGE]
-    found, start = waiting.conversations.count, (number - 1) * PAGE
-    shown = waiting.conversations.items[start : start + PAGE]
+    mine = request.args.get("mine") == "1"
+    listed = waiting.conversations.where(lambda one: not mine or one.conversation.names(person.sub))
+    found, start = listed.count, (number - 1) * PAGE
+    shown = listed.items[start : start + PAGE]
     if number == 1:
         new_messages.learn(person, newest)
     audit.shown("conversation.list", "conversation", [one.conversation.id for one in shown])
@@ -103,6 +105,7 @@ def _show_waiting(care: Care, person: Person, number: int) -> Response:
             newest=new_messages.newest_of(newest) if number == 1 else None,
             has_news=False,
             is_waiting=True,
+            mine=mine,
             covers=waiting.covers,
         ),
         fragment="inbox",

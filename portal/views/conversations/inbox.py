@@ -18,7 +18,7 @@ class InboxPage(Page, template="conversations/inbox.html"):
     """One page of the inbox or archive; for staff also the waiting ones (`is_waiting`).
 
     `newest` is its newest message, after which the page polls for more. `covers` is how many conversations were searched
-    for waiting ones, None if all were.
+    for waiting ones, None if all were; `mine` leaves out those without this person.
     """
 
     rows: list[Row]
@@ -30,6 +30,7 @@ class InboxPage(Page, template="conversations/inbox.html"):
     newest: str | None
     has_news: bool
     is_waiting: bool = False
+    mine: bool = False
     covers: int | None = None
 
 

@@ -12,7 +12,7 @@ from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, Window, appointment_types, chosen_day, read_week
-from portal.views.prospects.known import read_known
+from portal.views.prospects.known import Known, read_known
 from portal.views.prospects.link import LinkCard
 from portal.views.recent import name_opened
 from portal.web import audit, unsent
@@ -42,7 +42,7 @@ class BookPage(Page, template="prospects/book.html"):
     """
 
     prospect_id: str
-    name: str
+    enquiry: Known
     operation: Operation
     address: str
     week: Week
@@ -60,7 +60,7 @@ class BookedPage(Page, template="prospects/booked.html"):
     """The receipt; `types` has the words of the kinds of appointment."""
 
     prospect_id: str
-    name: str
+    enquiry: Known
     visit: Visit
     types: dict[str, str]
 
@@ -134,7 +134,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     return render(
         BookedPage(
             prospect_id=prospect_id,
-            name=_name(care, prospect_id),
+            enquiry=_enquiry(care, prospect_id),
             visit=visit,
             types=dict(appointment_types()),
         )
@@ -155,13 +155,13 @@ def _choose(
     address = url_for(".show", prospect_id=prospect_id)
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
-    name = "" if wants("week") else _name(care, prospect_id)
+    enquiry = Known(prospect_id) if wants("week") else _enquiry(care, prospect_id)
     week = week or _week(care)
     if note:
         week = week.without(form.get("window", ""))
     page = BookPage(
         prospect_id=prospect_id,
-        name=name,
+        enquiry=enquiry,
         operation=operation,
         address=address,
         week=week,
@@ -191,11 +191,11 @@ def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: 
     return render(page, status=status)
 
 
-def _name(care: Care, prospect_id: str) -> str:
-    """The enquirer's name, as far as known."""
+def _enquiry(care: Care, prospect_id: str) -> Known:
+    """What is known of the enquirer."""
     ((enquiry,), _is_complete) = read_known(care, prospect_id)
     name_opened(enquiry.name)
-    return enquiry.name
+    return enquiry
 
 
 def _week(care: Care) -> Week:

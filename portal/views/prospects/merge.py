@@ -48,10 +48,11 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """The content of a receipt; `name` is the surviving record's, if the API returned it."""
+    """The content of a receipt; `name` is the surviving record's, if the API returned it, `values` are those known of it."""
 
     merge_id: str
     choices: dict[str, str]
+    values: dict[str, str] = {}
     name: str = ""
     status: str = ""
     merged_name: str = ""
@@ -317,7 +318,9 @@ def _unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, statu
 def _receipt(merge_id: str, operation: Operation, survivor: Prospect | None) -> str:
     name = (survivor.full_name if survivor else "") or _said(operation, "kept").name
     status = str(survivor.status or "") if survivor else ""
-    merged = Merged(merge_id, _choices(operation), name, status, _said(operation, "merged").name)
+    values = {field: value for field, value in _outcome(operation).items() if value}
+    merged_name = _said(operation, "merged").name
+    merged = Merged(merge_id, _choices(operation), values, name, status, merged_name)
     return msgspec.json.encode(merged).decode()
 
 

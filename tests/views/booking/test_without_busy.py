@@ -15,7 +15,7 @@ from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page
 
 TOMASZ, NOOR = sample_id("prospect", "tomasz"), sample_id("prospect", "noor")
-FOR_STAFF = "a window is certain once it is booked"
+FOR_STAFF = "a time is certain once it is booked"
 FOR_ENQUIRERS = "A time is confirmed when you book it"
 
 
