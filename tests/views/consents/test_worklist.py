@@ -214,7 +214,7 @@ class Clinic:
         self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
         self.narrows, self.strict = narrows, strict
         self.largest_page: int | None = None
-        self.adapter = PLAIN
+        self.adapter, self.observer = PLAIN, None
 
     def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> Records[ConsentForm]:
         found = [form for form in self.forms if str(form.status) == query.status]
