@@ -160,6 +160,8 @@ def _unmarked(shape: inspect.Type, where: str) -> Iterator[str]:
                 yield from _unmarked(one, where)
         case inspect.StructType():
             for field in shape.fields:
+                if field.encode_name.startswith("(portal)"):  # no API sends it
+                    continue
                 yield from _unmarked(field.type, member_name(shape, where, field.encode_name))
         case inspect.VarTupleType(item_type=item):
             yield from _unmarked(item, where)
