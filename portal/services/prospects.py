@@ -45,7 +45,7 @@ class Prospect(Audited, frozen=True, kw_only=True):
     phone_number: Annotated[str | None, "contact details"] = None
     source: Annotated[str, "how they found the clinic"] = ""
     status: Annotated[ProspectStatus | None, "state of the enquiry"] = None
-    interest: str | None = None
+    interest: Annotated[str | None, "what they are interested in"] = None
     patient_id: Annotated[Id | None, "the patient they became"] = None
     merged_into_id: Id | None = None
 

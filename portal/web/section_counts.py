@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 from flask import g, has_request_context
+from msgspec import structs
 
 from portal.clock import age
 from portal.context import context
@@ -48,9 +49,16 @@ def counts(person: Person) -> dict[str, Count]:
 
 
 def learn(person: Person, section: str, count: Count) -> None:
-    """Keep what was just read."""
+    """Keep what was just read, unless the same was kept a short while ago."""
     read = Read(count.number, count.is_whole, context().clock())
-    KNOWN.update(person, lambda known: SectionCounts({**known.read, section: read}))
+
+    def with_this(known: SectionCounts) -> SectionCounts | None:
+        before = known.read.get(section)
+        if before and age(before.at, read.at) < _SECONDS / 2 and structs.replace(before, at=read.at) == read:
+            return None
+        return SectionCounts({**known.read, section: read})
+
+    KNOWN.update(person, with_this)
 
 
 def forget(kind: str) -> None:

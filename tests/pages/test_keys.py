@@ -38,9 +38,10 @@ OF_A_SESSION = {"session", "tokens", "copy", "shown", "known", "ended"}
 OF_A_PERSON = {
     *("sub", "sign-out", "bell", "messages", "plans", "results", "taken"),
     *("operation", "operations", "purpose", "unsent", "unsent-of", "printing", "limit"),
+    *("visits", "forms", "section-counts"),
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
-OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints"}
+OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints", "read-only"}
 NOT_TAKEN = {"browser", "jti", "sid", "signature-proof", "left", "passkey-user", "signing-passkeys"}
 """A browser's cookie and an identity server's ids, random themselves; tests/signin has them.
 What proved a signature is only kept where a clinic asks for it (tests/pages/test_signature_proofs.py), passkeys where it offers
@@ -152,7 +153,7 @@ def test_there_are_no_other_kinds() -> None:
                         named.add(kind)
                     case _:
                         pass
-    assert named <= OF_A_SESSION | OF_A_PERSON | OF_A_CLINIC | NOT_TAKEN
+    assert named <= OF_A_SESSION | OF_A_PERSON | OF_A_CLINIC | OF_THE_PORTAL | NOT_TAKEN
 
 
 @pytest.mark.parametrize("again", ["riverside", "harbour"])
@@ -177,7 +178,7 @@ def test_a_logout_token_counts_once_at_each_clinic(
 
     def told(clinic: str) -> int:
         tenant: Any = SimpleNamespace(
-            key=clinic, auth_url="", identity_origins=(), client=SimpleNamespace(client_id="portal")
+            key=clinic, auth_url="", identity_origins=(), profile="", client=SimpleNamespace(client_id="portal")
         )
         return ends.end(tenant, "token")
 

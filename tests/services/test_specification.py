@@ -14,6 +14,8 @@ MAY_CONNECT = {
     "portal/server/connection.py",  # serves accepted connections, opens none
     "portal/server/worker.py",  # accepts connections, opens none
     "portal/server/socket_buffers.py",  # sets options of accepted connections
+    "portal/operate/generation.py",  # a pair of sockets between two processes
+    "portal/operate/supervisor.py",  # the type of one of them
     "portal/http/transport.py",  # the only module that opens connections
     "portal/http/transfer.py",  # the libcurl handle of one call, for the transport module
     "portal/http/requests_adapter.py",  # carries libraries' `requests` calls

@@ -94,7 +94,7 @@ def test_a_form_without_text_cannot_be_signed_at_any_step(
 def test_a_form_kept_on_file_is_not_listed_to_sign(amelia: Any, service: CareService) -> None:
     form = fresh_form(service.plan)
     id_ = form.rpartition("/")[2]
-    link = f'.task a[href="{form}/sign"]'
+    link = f'a[href="{form}/sign"]'
     assert amelia.get("/").select(link) and amelia.get("/consents").select(link)
     with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
         database.execute(
