@@ -178,7 +178,11 @@ def test_a_logout_token_counts_once_at_each_clinic(
 
     def told(clinic: str) -> int:
         tenant: Any = SimpleNamespace(
-            key=clinic, auth_url="", identity_origins=(), profile="", client=SimpleNamespace(client_id="portal")
+            key=clinic,
+            auth_url="",
+            identity_origins=(),
+            profile="",
+            client=SimpleNamespace(client_id="portal"),
         )
         return ends.end(tenant, "token")
 
