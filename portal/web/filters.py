@@ -26,6 +26,7 @@ from portal.services.listed import Count
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LONG_WORD = re.compile(r"([^\s]{25,}|[^\s@]+@[^\s]+)")
 _HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
@@ -146,13 +147,15 @@ def zone_name(value: datetime | None = None) -> str:
 def in_a_row(things: Iterable[str], between: str = "") -> str:
     """Join texts: `Gonal-f, 225 IU`, with the language's comma unless `between` is given.
 
-    In Arabic each text is isolated, because two Latin ones would otherwise be shown from left to right. The right-to-left mark
-    in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
+    Each text of the other direction is isolated: two Latin ones in Arabic would otherwise be shown from left to right. The
+    mark in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
     """
     parts = [isolate(thing) for thing in things]
     comma = between or _comma()
     joined = escape(comma).join(parts) if any(isinstance(one, Markup) for one in parts) else comma.join(parts)
-    return "\u200f" + joined if joined and is_rtl() else joined
+    if is_rtl():
+        return "\u200f" + joined if joined else joined
+    return "\u200e" + joined if len(parts) > 1 and _RIGHT_TO_LEFT.search(joined) else joined
 
 
 def breakable(text: str) -> Markup:
@@ -184,8 +187,8 @@ def unbroken(text: str) -> Markup:
 
 
 def isolate(text: str) -> str:
-    """Return a name or other foreign text, isolated from right-to-left text around it (UAX #9, FSI and PDI)."""
-    return "\u2068" + text + "\u2069" if is_rtl() else text
+    """Return a name or other foreign text, isolated from the text around it if one of them runs right to left (UAX #9, FSI and PDI)."""
+    return "\u2068" + text + "\u2069" if is_rtl() or _RIGHT_TO_LEFT.search(text) else text
 
 
 def number(value: float) -> str:

@@ -28,6 +28,13 @@ def test_an_inline_list_can_have_its_own_separator() -> None:
     assert in_a_row(["PDF", "787 bytes"], " · ") == "PDF · 787 bytes"
 
 
+def test_a_name_that_runs_right_to_left_turns_no_line_around() -> None:
+    with Flask(__name__).app_context():
+        g.language = "en"
+        assert in_a_row(["نور", "3 forms"], " · ") == "\u200e\u2068نور\u2069 · 3 forms"
+        assert in_a_row(["نور"]) == "\u2068نور\u2069", "by itself it runs as it is written"
+
+
 @pytest.mark.parametrize(
     ("language", "line"),
     [
