@@ -23,8 +23,8 @@ from tests.support.visitor import Visitor
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two for each core: tests wait for their servers and browsers nearly half of the time."""
-    return 2 * (os.cpu_count() or 1)
+    """One and a half for each core: tests wait for their servers and browsers, but some measure how long they wait."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -264,7 +264,7 @@ def workers_of(master: int) -> list[int]:
     """The worker processes of a gunicorn master, without the one that they are forked from."""
     found: list[int] = []
     for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split():
-        with suppress(FileNotFoundError):  # it has ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
             if Path(f"/proc/{pid}/comm").read_text() != "portal-parent\n":
                 found.append(int(pid))
     return found
