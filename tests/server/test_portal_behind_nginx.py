@@ -171,7 +171,7 @@ def test_an_audit_line_has_time_place_person_and_event(site: Site, amelia: Visit
     logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]
     of_it = [line for line in logged if line.get("request") == read["request"]]
     assert {line.get("route") for line in of_it} == {"/consents/<record:consent_id>"}
-    (proxied,) = [line for line in site.nginx.requests() if line["request"] == read["request"]]
+    proxied = site.nginx.logged(read["request"])
     assert (proxied["status"], proxied["upstream_status"]) == (200, "200")
 
 

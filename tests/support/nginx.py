@@ -85,10 +85,16 @@ class Nginx(Process):
     def trust(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.authority))
 
-    def requests(self) -> list[dict[str, Any]]:
-        """What it logged, a line for each request."""
-        lines = (self.folder / "portal.log").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+    def logged(self, id_: str) -> dict[str, Any]:
+        """What it logged of the request with this id, which it does once it has answered."""
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            log = (self.folder / "portal.log").read_text(encoding="utf-8")
+            if found := [line for line in map(json.loads, log.splitlines()) if line["request"] == id_]:
+                (line,) = found
+                return line
+            time.sleep(0.02)
+        raise AssertionError(f"nginx's log has no request {id_}")
 
     def files_held(self) -> list[Path]:
         """Whatever lies in its folders of temporary files."""
