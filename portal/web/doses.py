@@ -179,7 +179,7 @@ def is_same_unit(one: str, other: str) -> bool:
 
 def dose_number(value: float) -> str:
     """Return a number without thousands separator: `5000`, `0.25`, in Spanish `0,25`."""
-    return _dose_number(value, language())
+    return _dose_number(value + 0, language())  # -0.0 becomes 0: as keys of a cache they are one
 
 
 @lru_cache(maxsize=512)  # Babel is slow, and a plan repeats its doses

@@ -193,7 +193,7 @@ def isolate(text: str) -> str:
 
 def number(value: float) -> str:
     """Return `3,910.5`, in the page's language."""
-    return _number(value, language())
+    return _number(value + 0, language())  # -0.0 becomes 0: as keys of a cache they are one
 
 
 def counted(count: Count | int) -> str:

@@ -1,4 +1,4 @@
-"""Inline lists, in the order and with the separators of the language."""
+"""Inline lists, in the order and with the separators of the language, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from flask import Flask, g
 
 from portal.views.consents.labels import listed
-from portal.web.filters import in_a_row
+from portal.web.doses import dose_number
+from portal.web.filters import in_a_row, number
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,13 @@ def test_inline_lists_use_the_separator_of_the_language(language: str, line: str
 
 def test_an_inline_list_can_have_its_own_separator() -> None:
     assert in_a_row(["PDF", "787 bytes"], " · ") == "PDF · 787 bytes"
+
+
+def test_a_zero_reads_the_same_whatever_zero_came_before() -> None:
+    with Flask(__name__).app_context():
+        g.language = "en"
+        assert [number(zero) for zero in (-0.0, 0.0, 0)] == ["0"] * 3
+        assert [dose_number(zero) for zero in (-0.0, 0.0, 0)] == ["0"] * 3
 
 
 def test_a_name_that_runs_right_to_left_turns_no_line_around() -> None:
