@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
+from portal.careservice.migrations.__main__ import write_first
 from portal.config.table import settings_of
 from portal.config.tenants import Tenant
 from portal.config.variables import DECLARED
@@ -71,7 +72,8 @@ def _bare(schema: object) -> object:
 
 
 def main() -> int:
-    """Write the file of the version in pyproject.toml."""
+    """Write the file of the version in pyproject.toml, and the care service's first tables unless they are."""
+    write_first()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     parts = [
         f"{json.dumps(part)}: {{\n{_lines(told)}\n}}"

@@ -1,8 +1,8 @@
 """The database's migrations (Alembic); every start runs `upgrade`.
 
-The first one is written out rather than created from the models, since these go on changing: a released database must
-stay what its migrations made it. Until the first release it is the only one, and written anew when a model changes;
-from then on each change adds one. `python -m portal.careservice.migrations "what changes"` writes both.
+Until the first release there is one, which creates the tables as the models have them. `make released` writes it out,
+since a released database must stay what its migrations made it; from then on each change adds one, written by
+`python -m portal.careservice.migrations "what changes"`.
 """
 
 from __future__ import annotations

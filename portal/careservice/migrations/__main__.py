@@ -1,9 +1,14 @@
-"""`python -m portal.careservice.migrations "the room of a physician"`: write a migration for changed models."""
+"""`python -m portal.careservice.migrations "the room of a physician"`: write a migration for changed models.
+
+Until the first release the tables follow the models, and there is nothing to write; `write_first` ends that.
+"""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -11,6 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
 
 from portal.careservice import database
 from portal.careservice.migrations import FOLDER, upgrade
@@ -25,21 +31,39 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
+    with _migrated() as connection:
+        if not compare_metadata(MigrationContext.configure(connection), database.Base.metadata):
+            print("The migrations already match the models: change a model first.", file=sys.stderr)
+            return 2
+        print(_write(connection, what))
+    return 0
+
+
+def write_first() -> Path | None:
+    """Write out the first migration if it still follows the models; return its file, else None."""
+    first = next(FOLDER.glob("versions/v0001_*.py"))
+    if "metadata.create_all" not in first.read_text(encoding="utf-8"):
+        return None
+    first.unlink()
+    with _migrated() as connection:
+        return _write(connection, "The first tables")
+
+
+@contextmanager
+def _migrated() -> Iterator[Connection]:
+    """A temporary database with the result of the migrations so far."""
     with tempfile.TemporaryDirectory() as folder:
         engine = database.connect(f"sqlite:///{folder}/care.db")
         try:
             upgrade(engine)
             with engine.begin() as connection:
-                if not compare_metadata(MigrationContext.configure(connection), database.Base.metadata):
-                    print("The migrations already match the models: change a model first.", file=sys.stderr)
-                    return 2
-                print(_write(Config(FOLDER / "alembic.ini", attributes={"connection": connection}), what))
+                yield connection
         finally:
             engine.dispose()
-    return 0
 
 
-def _write(config: Config, what: str) -> Path:
+def _write(connection: Connection, what: str) -> Path:
+    config = Config(FOLDER / "alembic.ini", attributes={"connection": connection})
     count = len(list(ScriptDirectory.from_config(config).walk_revisions()))
     made = command.revision(config, what, autogenerate=True, rev_id=f"v{count + 1:04}")
     assert made is not None
