@@ -118,6 +118,7 @@ image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 	@$(RUN) -m tools.image_pin
 
 release: $(VENV)/.dev  ## write a release of this commit to dist/: sources, SBOM, licences, provenance, checksums
+	@$(RUN) -m tools.documents --check
 	@$(RUN) -m tools.release
 
 .PHONY: drills drill

@@ -247,7 +247,7 @@ def written() -> str:
         "",
         "## Endpoints, pages and tests",
         "",
-        "Generated from the code by `make documents`. A",
+        "Generated from the code by `make documents`, for each release. A",
         "page is listed if its handler calls the function, directly or not; pages of the same resource come first. A test",
         "is listed if it has the name or folder of one of the pages and contains its address; all of these tests run the",
         "portal against the real care service.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def write_first() -> Path | None:
 
 
 @contextmanager
-def _migrated() -> Iterator[Connection]:
+def _migrated() -> Generator[Connection]:
     """A temporary database with the result of the migrations so far."""
     with tempfile.TemporaryDirectory() as folder:
         engine = database.connect(f"sqlite:///{folder}/care.db")
