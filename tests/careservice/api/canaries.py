@@ -15,8 +15,12 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.database import Base
 from portal.careservice.domain.columns import Structs
-from tests.careservice.api.calls import CONSENTS, EPISODES
+from portal.connect.dialects.shapes import record_of
+from portal.services.api import AnyEndpoint
+from portal.services.endpoints import ALL
+from portal.services.members import members_of
 from tests.careservice.api.clinic import Clinic
+from tests.careservice.api.seen_members import name_of
 
 NEEDED = {
     ("signing_keys", "private_pem"),
@@ -125,20 +129,11 @@ class Seen:
     places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
-LISTS = {
-    "forms": CONSENTS,
-    "protocols": "/api/care/fertility-protocols",
-    "physicians": "/api/calendar/resources/physicians",
-    "conversations": "/api/messaging/getconversations?IncludeArchived=true",
-    "notifications": "/api/app/notification",
-}
-SETTINGS = "/api/app/notification/settings"
-ITEMS = {
-    "form": ("consent_forms", CONSENTS + "/{}"),
-    "protocol": ("protocols", "/api/care/fertility-protocols/{}"),
-    "result": ("pgt_results", "/api/care/pgt-results/{}"),
-    "episode": ("episodes", EPISODES + "/{}"),
-    "file": ("files", "/api/file-management/file-descriptor/content?id={}"),
+READS = tuple(row for row in ALL if row.is_safe)
+BY_ID = {
+    row: row.template if row.ids else f"{row.template}?id={{id}}"
+    for row in READS
+    if row.ids or row.answer is bytes
 }
 
 
@@ -147,21 +142,24 @@ def read_all(clinic: Clinic, who: str, planted: Planted, ids: dict[str, list[str
     seen = Seen()
     token = clinic.token(who)
 
-    def read(name: str, path: str) -> None:
+    def read(row: AnyEndpoint, path: str) -> None:
         answer = clinic.call(token, "GET", path)
         assert answer.status_code in (200, 404, 501), (path, answer.text)
         seen.places.update(planted.found_in(unquote(str(answer.headers))))
         if answer.is_json:
             seen.places.update(planted.found_in(json.dumps(answer.json, ensure_ascii=False)))
         if answer.is_json and answer.status_code == 200:
-            seen.members.update(_members(answer.json, name))
+            record = record_of(row.answer)
+            assert record
+            for one in answer.json["items"] if record is not row.answer else [answer.json]:
+                seen.members.update(_members(one, record, record.__name__))
 
-    for name, path in LISTS.items():
-        read(name, f"{path}{'&' if '?' in path else '?'}MaxResultCount=1000")
-    read("settings", SETTINGS)
-    for name, (table, path) in ITEMS.items():
-        for record_id in ids[table]:
-            read(name, path.format(record_id))
+    for row in READS:
+        if row not in BY_ID:
+            read(row, f"{row.template}?MaxResultCount=1000&IncludeArchived=true")
+        else:
+            for record_id in ids[_table_of(row)]:
+                read(row, re.sub(r"{\w+}", record_id, BY_ID[row]))
     return seen
 
 
@@ -170,15 +168,25 @@ def ids_of(session: Session) -> dict[str, list[str]]:
     tables = Base.metadata.tables
     return {
         table: list(session.scalars(select(tables[table].c.id).order_by(tables[table].c.id)))
-        for table, _ in ITEMS.values()
+        for table in map(_table_of, BY_ID)
     }
 
 
-def _members(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, inner in cast("dict[str, Any]", value).items():
-            yield f"{path}.{name}"
-            yield from _members(inner, f"{path}.{name}")
-    elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
-            yield from _members(inner, path)
+def _table_of(row: AnyEndpoint) -> str:
+    """The table of the records that an endpoint reads by id: its class has the name of the portal's record, or a longer one."""
+    name = "File" if row.answer is bytes else row.answer.__name__
+    return next(
+        mapper.class_.__tablename__
+        for mapper in Base.registry.mappers
+        if mapper.class_.__name__.endswith(name)
+    )
+
+
+def _members(value: dict[str, Any], record: type, where: str) -> Iterator[str]:
+    """The members of an answer, by record, those among them that the portal's record doesn't declare."""
+    declared = {one.name: one.nested for one in members_of(record)}
+    for name, inner in value.items():
+        yield f"{where}.{name}"
+        if nested := declared.get(name):
+            for one in inner if isinstance(inner, list) else [inner] if inner else []:
+                yield from _members(cast("dict[str, Any]", one), nested, name_of(where, name, nested))

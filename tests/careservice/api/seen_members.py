@@ -1,216 +1,134 @@
 """The members that each kind of person may get, and the columns whose text may be in them.
 
-`FOR_ALL` and `PLACES_FOR_ALL` are what staff, patients and partners all get, though each of their own records alone;
-`FURTHER` and `PLACES_FURTHER` what a kind of person gets besides. Former partners get of `FOR_ALL` only `FORMER`.
+Everybody may get what the portal's records declare (`portal.services`), each of their own records alone, but what only some
+get: what is marked NOT_SENT (`portal.services.uses`) and the persons' own details. `FURTHER` says who gets which of these.
+A column may be in a member of its name. Those of an episode's two people are named by whose they are: `partner.email`.
 """
 
 from __future__ import annotations
 
-FOR_ALL: dict[str, str] = {
-    "conversations": "items totalCount",
-    "conversations.items": (
-        "channel episodeId id isArchived lastMessageAt messages participants patientId "
-        "prospectId replyAddress subject unreadCount"
-    ),
-    "conversations.items.messages": (
-        "attachments body channel conversationId id isArchived readAt senderId senderName senderVerified sentAt side"
-    ),
-    "conversations.items.messages.attachments": "fileId mediaType name size",
-    "conversations.items.participants": "id name role",
-    "conversations.items.replyAddress": "email sms",
-    "episode": (
-        "alerts appointments careTeam case consentForms conversationIds documents embryos "
-        "endDate id monitoring number outcome partner patient pgtResults protocol "
-        "relationships stage startDate status timeline type"
-    ),
-    "episode.alerts": "creationTime severity text until",
-    "episode.appointments": "end id kind location physicianId start status timeZone",
-    "episode.careTeam": "name physicianId role",
-    "episode.case": (
-        "caseNumber closedAt closedReason concurrencyStamp coordinatorId creationTime "
-        "creatorId id lastModificationTime lastModifierId openedAt partnerId patientId "
-        "physicianId status title treatmentType"
-    ),
-    "episode.consentForms": "id kind status title",
-    "episode.documents": "directories files",
-    "episode.documents.directories": "concurrencyStamp id name parentId",
-    "episode.documents.files": "creationTime directoryId id mediaType name size",
-    "episode.embryos": (
-        "concurrencyStamp consentFormId creationTime creatorId cryopreservedAt day "
-        "disposition embryoCode episodeId grade gradingSystem holdReason id "
-        "lastModificationTime lastModifierId location method patientId pgtResultId status "
-        "statutoryLimit storageConsentedUntil storageExpiresAt"
-    ),
-    "episode.monitoring": "cycleDay date e2 endometriumMm endometriumPattern follicles lh p4 unit units verified",
-    "episode.monitoring.follicles": "left right",
-    "episode.monitoring.units": "e2 lh p4",
-    "episode.partner": "firstName id lastName preferredName",
-    "episode.patient": "firstName id lastName preferredName",
-    "episode.pgtResults": "call embryoCode id status",
-    "episode.protocol": (
-        "concurrencyStamp creationTime creatorId description episodeId id "
-        "lastModificationTime lastModifierId medications monitoring name patientId "
-        "patientName physicianId startDate status type"
-    ),
-    "episode.protocol.medications": (
-        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
-        "times unit"
-    ),
-    "episode.protocol.monitoring": "day kind note",
-    "episode.relationships": (
-        "endDate id isPortalShared patientId relatedName relatedPatientId startDate type"
-    ),
-    "episode.timeline": "id kind note occurredAt stage title verified",
-    "form": (
-        "body caseId concurrencyStamp contentHash creationTime creatorId disposition "
-        "effectiveAt embryoStorageIds episodeId expiresAt fileId id kind language lastModificationTime "
-        "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
-        "revokedAt revokedById revokedByName seal sentAt signatures signingOrder statements "
-        "status supersededById supersedesId title version"
-    ),
-    "form.body": "heading id summary text",
-    "form.requiredSigners": "name order personId role",
-    "form.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
-    "form.signatures.passkey": "authenticatorData clientDataJson credentialId publicKey signature statement",
-    "form.statements": "id text",
-    "forms": "items totalCount",
-    "forms.items": (
-        "caseId concurrencyStamp contentHash creationTime creatorId disposition effectiveAt "
-        "embryoStorageIds episodeId expiresAt fileId id kind language lastModificationTime "
-        "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
-        "revokedAt revokedById revokedByName seal sentAt signatures signingOrder statements "
-        "status supersededById supersedesId title version"
-    ),
-    "forms.items.requiredSigners": "name order personId role",
-    "forms.items.signatures": "acr amr contentHash language method name passkey personId readingMode role screenLanguage signedAt",
-    "forms.items.signatures.passkey": "authenticatorData clientDataJson credentialId publicKey signature statement",
-    "forms.items.statements": "id text",
-    "notifications": "items totalCount unreadCount",
-    "notifications.items": "body creationTime data entityId entityType id isRead readAt severity title type",
-    "notifications.items.data": "canary",
-    "physicians": "items totalCount",
-    "physicians.items": (
-        "busy color id isActive locationId locationName name specialty timeZone title workingHours"
-    ),
-    "physicians.items.busy": "end start",
-    "physicians.items.workingHours": "dayOfWeek end start",
-    "protocol": (
-        "concurrencyStamp creationTime creatorId description episodeId id "
-        "lastModificationTime lastModifierId medications monitoring name patientId "
-        "patientName physicianId startDate status type"
-    ),
-    "protocol.medications": (
-        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
-        "times unit"
-    ),
-    "protocol.monitoring": "day kind note",
-    "protocols": "items totalCount",
-    "protocols.items": (
-        "concurrencyStamp creationTime creatorId description episodeId id "
-        "lastModificationTime lastModifierId medications monitoring name patientId "
-        "patientName physicianId startDate status type"
-    ),
-    "protocols.items.medications": (
-        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
-        "times unit"
-    ),
-    "protocols.items.monitoring": "day kind note",
-    "result": (
-        "abnormalities biopsiedAt call embryoCode embryoStorageId episodeId id laboratory "
-        "mosaicPercent releasedAt reportFileId reportedAt sex sexDisclosed status testType "
-        "thresholds"
-    ),
-    "result.abnormalities": "change chromosome",
-    "result.thresholds": "aneuploidAbove euploidBelow",
-    "settings": (
-        "concurrencyStamp creationTime creatorId items language lastModificationTime "
-        "lastModifierId quietHours"
-    ),
-    "settings.items": "email inApp locked push sms type",
-}
+from collections.abc import Iterator
+from functools import cache
 
-FORMER = {
-    *("form", "forms", "consent_forms", "consent_signatures", "consent_signers", "files"),
-    *("conversations", "conversation_participants", "messages", "notifications", "settings"),
-    *("physicians", "protocols"),
-}
-"""The first words of members and places that a former partner may get: forms that name him, and his own."""
+from portal.connect.dialects.shapes import all_marked, record_of
+from portal.services.api import AnyEndpoint
+from portal.services.endpoints import ALL
+from portal.services.episodes import READ_EPISODE
+from portal.services.members import members_of
+from portal.services.pgt_results import READ_PGT_RESULT
+from portal.services.uses import Mark
 
-FURTHER: dict[str, dict[str, str]] = {
+NOT_DECLARED = {
+    f"NotificationSettings.{name}"
+    for name in ("creationTime", "creatorId", "lastModificationTime", "lastModifierId")
+}
+"""What the service sends and the portal doesn't know of."""
+
+NOT_IN_SAMPLES = {
+    *("PgtResult.comment", "PgtResult.condition"),
+    *("PossibleSender.id", "PossibleSender.name"),
+    *("QuietHours.end", "QuietHours.start", "QuietHours.timeZone"),
+}
+"""What the service sends only with records that the samples don't have."""
+
+_NULL_FOR_PATIENTS = {"EmbryoStorage.location", "EmbryoStorage.pgtResultId"}
+_DETAILS = [
+    "address",
+    "concurrencyStamp",
+    "creationTime",
+    "creatorId",
+    "dateOfBirth",
+    "email",
+    "emailVerified",
+    "emergencyContact",
+    "isActive",
+    "language",
+    "lastModificationTime",
+    "lastModifierId",
+    "mrn",
+    "phoneNumber",
+    "phoneNumberVerified",
+    "preferredChannel",
+    "userId",
+    "address.city",
+    "address.country",
+    "address.line1",
+    "address.line2",
+    "address.postalCode",
+    "address.region",
+    "emergencyContact.name",
+    "emergencyContact.phoneNumber",
+    "emergencyContact.relation",
+]
+PATIENTS, PARTNERS = ({f"{whose}.{name}" for name in _DETAILS} for whose in ("patient", "partner"))
+
+FURTHER: dict[str, set[str]] = {
     "staff": {
-        "conversations.items": "possibleSenders",
-        "episode.case": "diagnosis notes",
-        "form": "onBehalfOf revokeReason toldAt toldBy",
-        "forms.items": "onBehalfOf revokeReason toldAt toldBy",
-        "episode.embryos.location": "cane canister facility position tank",
-        "episode.embryos": "notes",
-        "episode.partner": (
-            "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber phoneNumberVerified preferredChannel userId"
-        ),
-        "episode.partner.address": "city country line1 line2 postalCode region",
-        "episode.partner.emergencyContact": "name phoneNumber relation",
-        "episode.patient": (
-            "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber phoneNumberVerified preferredChannel userId"
-        ),
-        "episode.patient.address": "city country line1 line2 postalCode region",
-        "episode.patient.emergencyContact": "name phoneNumber relation",
+        *("Case.diagnosis", "Case.notes", "Conversation.possibleSenders", "EmbryoStorage.notes"),
+        *("PossibleSender.id", "PossibleSender.name"),
+        *(f"ConsentForm.{name}" for name in ("onBehalfOf", "revokeReason", "toldAt", "toldBy")),
+        *(f"StorageLocation.{name}" for name in ("cane", "canister", "facility", "position", "tank")),
+        *PATIENTS,
+        *PARTNERS,
     },
-    "patient": {
-        "form": "revokeReason",
-        "forms.items": "revokeReason",
-        "episode.patient": (
-            "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber phoneNumberVerified preferredChannel userId"
-        ),
-        "episode.patient.address": "city country line1 line2 postalCode region",
-        "episode.patient.emergencyContact": "name phoneNumber relation",
-    },
-    "partner": {
-        "episode.partner": (
-            "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber phoneNumberVerified preferredChannel userId"
-        ),
-        "episode.partner.address": "city country line1 line2 postalCode region",
-        "episode.partner.emergencyContact": "name phoneNumber relation",
-    },
-    "former signer": {},
-    "former": {},
+    "patient": {"ConsentForm.revokeReason", *PATIENTS},
+    "partner": PARTNERS,
+    "former signer": set(),
+    "former": set(),
 }
 
-PLACES_FOR_ALL = (
-    "alerts.text appointments.kind appointments.location appointments.status "
-    "appointments.time_zone attachments.media_type attachments.name care_team_members.name "
-    "care_team_members.role cases.case_number cases.closed_reason cases.title "
-    "consent_forms.body.heading consent_forms.body.id consent_forms.body.summary "
-    "consent_forms.body.text consent_forms.content_hash consent_forms.embryo_storage_ids consent_forms.kind consent_forms.language "
-    "consent_forms.revoked_by_name consent_forms.statements.id consent_forms.statements.text "
-    "consent_forms.title consent_forms.version consent_signatures.acr consent_signatures.amr consent_signatures.content_hash "
-    "consent_signatures.language consent_signatures.name consent_signatures.screen_language consent_signers.name "
-    "consent_signatures.passkey.authenticator_data consent_signatures.passkey.client_data_json "
-    "consent_signatures.passkey.credential_id consent_signatures.passkey.public_key "
-    "consent_signatures.passkey.signature consent_signatures.passkey.statement "
-    "conversation_participants.name conversation_participants.role conversations.reply_email "
-    "conversations.reply_sms conversations.subject directories.name embryo_storage.embryo_code "
-    "embryo_storage.grade embryo_storage.grading_system embryo_storage.hold_reason "
-    "embryo_storage.method episodes.number files.media_type files.name files.sha256 "
-    "messages.body messages.sender_name monitoring.endometrium_pattern monitoring.unit "
-    "monitoring.units.e2 monitoring.units.lh monitoring.units.p4 "
-    "notifications.body notifications.data notifications.entity_type notifications.title "
-    "notifications.type pgt_results.embryo_code pgt_results.laboratory physicians.color "
-    "physicians.location_name physicians.name physicians.specialty physicians.title "
-    "physicians.working_hours.end physicians.working_hours.start protocols.description "
-    "protocols.medications.drug protocols.medications.drug_class protocols.medications.id "
-    "protocols.medications.instructions protocols.medications.route "
-    "protocols.medications.stop_rule protocols.medications.unit protocols.monitoring.kind "
-    "protocols.monitoring.note protocols.name relationships.related_name timeline_events.kind "
-    "timeline_events.note timeline_events.title"
-)
+_NOT_FORMERS = {READ_EPISODE, READ_PGT_RESULT}
+FORMER_TABLES = {
+    *("consent_forms", "consent_signatures", "consent_signers", "files", "conversations"),
+    *("conversation_participants", "messages", "notifications", "settings", "physicians", "protocols"),
+}
+"""Of which tables a former partner may get rows: forms that name him, and his own."""
+
+
+@cache
+def listed_members(kind: str) -> frozenset[str]:
+    """What a kind of person may get, by record."""
+    rows = [row for row in ALL if row.is_safe and not (kind.startswith("former") and row in _NOT_FORMERS)]
+    closed = set[str]().union(all_marked(Mark.NOT_SENT) - _NULL_FOR_PATIENTS, *FURTHER.values())
+    declared = {member for row in rows for member in _declared(row)} | NOT_DECLARED
+    return frozenset((declared - closed) | FURTHER[kind])
+
+
+def _declared(row: AnyEndpoint) -> Iterator[str]:
+    record = record_of(row.answer)
+    return _within(record, record.__name__) if record else iter(())
+
+
+def _within(record: type, where: str) -> Iterator[str]:
+    for member in members_of(record):
+        yield f"{where}.{member.name}"
+        if member.nested:
+            yield from _within(member.nested, name_of(where, member.name, member.nested))
+
+
+def name_of(where: str, name: str, record: type) -> str:
+    """What a record within another is called: by its kind; a person of an episode and all below by whose they are."""
+    if where == "Episode" and name in ("patient", "partner"):
+        return name
+    return f"{where}.{name}" if where.partition(".")[0] in ("patient", "partner") else record.__name__
+
+
+def may_be_in(kind: str, place: str) -> bool:
+    """Whether a column's text may be in what a kind of person gets."""
+    if place in PLACES_FURTHER[kind].split("; "):
+        return True
+    table, _, column = place.partition(".")
+    if kind.startswith("former") and table not in FORMER_TABLES:
+        return False
+    if any(place in places.split("; ") for places in PLACES_FURTHER.values()):
+        return False
+    first, *rest = column.rpartition(".")[2].split("_")
+    name = first + "".join(word.title() for word in rest)
+    return place in OTHERWISE_NAMED or name in {one.rpartition(".")[2] for one in listed_members(kind)}
+
+
+OTHERWISE_NAMED = {"conversations.reply_email", "conversations.reply_sms", "files.sha256"}
+"""Columns that are in a member, or a header, of another name."""
 
 PLACES_FURTHER: dict[str, str] = {
     "staff": (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -17,15 +16,23 @@ from portal.careservice.domain.enumerations import Disposition, RelationshipType
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Relationship
 from portal.careservice.ids import new_id, sample_id
-from portal.careservice.openapi.operations import OPERATIONS
 from tests.careservice.api.calls import GRACE_EPISODE, patient, person
-from tests.careservice.api.canaries import ITEMS, LISTS, SETTINGS, Seen, ids_of, plant, read_all
+from tests.careservice.api.canaries import Seen, ids_of, plant, read_all
 from tests.careservice.api.clinic import Clinic, new_clinic
-from tests.careservice.api.seen_members import FOR_ALL, FORMER, FURTHER, PLACES_FOR_ALL, PLACES_FURTHER
+from tests.careservice.api.seen_members import (
+    FURTHER,
+    NOT_IN_SAMPLES,
+    PLACES_FURTHER,
+    listed_members,
+    may_be_in,
+)
 
 STAFF = ("nora", "victor", "elif", "colin", "ada")
 SHARED = sample_id("relationship", "amelia-daniel")
-LISTED = "tests/careservice/api/seen_members.py lists what each kind of person gets"
+LISTED = (
+    "everybody gets what the records of portal/services declare, unmarked; "
+    "tests/careservice/api/seen_members.py says who gets what besides"
+)
 Look = Callable[..., Seen]
 
 
@@ -105,37 +112,10 @@ def shared(one: Seen, other: Seen) -> set[str]:
     return {place.partition(".")[0] for place, key in both if key != patient("daniel")}
 
 
-def listed_members(kind: str) -> set[str]:
-    return {
-        f"{parent}.{name}"
-        for members in (_of_kind(kind, FOR_ALL), FURTHER[kind])
-        for parent, names in members.items()
-        for name in names.split()
-    }
-
-
-def listed_places(kind: str) -> set[str]:
-    for_all = _of_kind(kind, dict.fromkeys(PLACES_FOR_ALL.split(), ""))
-    return {*for_all, *PLACES_FURTHER[kind].split("; ")} - {""}
-
-
-def _of_kind(kind: str, for_all: dict[str, str]) -> dict[str, str]:
-    if not kind.startswith("former"):
-        return for_all
-    return {name: value for name, value in for_all.items() if name.partition(".")[0] in FORMER}
-
-
 def assert_listed(seen: Seen, who: str, kind: str) -> None:
     assert seen.members - listed_members(kind) == set(), f"may {kind} get these? {LISTED}"
-    assert places(seen, who) - listed_places(kind) == set(), f"may {kind} get these? {LISTED}"
-
-
-def test_every_endpoint_that_reads_is_looked_at() -> None:
-    reads = {re.sub(r"{\w+}", "{}", path) for method, path in OPERATIONS if method == "GET"}
-    looked_at = {*LISTS.values(), SETTINGS, *(path for _, path in ITEMS.values())}
-    assert reads - {path.partition("?")[0] for path in looked_at} == set(), (
-        "add it to LISTS or ITEMS in tests/careservice/api/canaries.py"
-    )
+    unlisted = {place for place in places(seen, who) if not may_be_in(kind, place)}
+    assert not unlisted, f"may {kind} get these? {LISTED}"
 
 
 @pytest.mark.parametrize("who", STAFF)
@@ -178,8 +158,10 @@ def test_the_lists_have_no_member_that_nobody_gets(look: Look) -> None:
         "former signer": [("daniel", look("daniel", ended=True))],
         "former": [("daniel", look("daniel", ended=True, unnamed=True))],
     }.items():
-        if not kind.startswith("former"):
-            assert listed_members(kind) <= set[str]().union(*(one.members for _, one in seen)), kind
+        got = set[str]().union(*(one.members for _, one in seen))
+        assert FURTHER[kind] - NOT_IN_SAMPLES <= got, kind
+        if kind == "staff":
+            assert listed_members(kind) - got == NOT_IN_SAMPLES, "fill these in a sample"
         marked = set[str]().union(*(places(one, who) for who, one in seen))
         assert {place for place in PLACES_FURTHER[kind].split("; ") if place} <= marked, kind
 
