@@ -23,8 +23,8 @@ from portal.careservice.webhooks.payloads import EventKind, PaymentEvent, Paymen
 _NAMED_BY_OTHERS = frozenset(
     {Clause, Statement, Medication, webhooks.Receipt, PaymentEvent, PaymentObject, EventKind}
 )
-_PARTS_OF_FORMS = frozenset({"acknowledgedStatementIds"})
-"""Types and members whose ids the authors of forms, plans and payments choose freely, so that they aren't UUIDs."""
+_NAMED_BY_OTHERS_IN = frozenset({"acknowledgedStatementIds", "credentialId"})
+"""Types and members whose ids others choose freely, so that they aren't UUIDs: authors of forms, plans and payments, and passkeys."""
 
 REF = "#/components/schemas/{name}"
 """The reference to a schema within the document."""
@@ -89,7 +89,7 @@ def _format(struct: inspect.StructType, field: inspect.Field) -> str | None:
         return "date-time"
     is_id = field.encode_name == "id" or field.encode_name.endswith(("Id", "Ids"))
     is_text = any(isinstance(kind, inspect.StrType) for kind in kinds)
-    is_ours = struct.cls not in _NAMED_BY_OTHERS and field.encode_name not in _PARTS_OF_FORMS
+    is_ours = struct.cls not in _NAMED_BY_OTHERS and field.encode_name not in _NAMED_BY_OTHERS_IN
     return "uuid" if is_id and is_text and is_ours else None
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+import jsonschema_rs
 import requests
 
 from portal.careservice.ids import new_id, sample_id
@@ -70,6 +72,47 @@ class Api:
     def close(self) -> None:
         """Let go of the connections."""
         self._session.close()
+
+
+class CheckedApi(Api):
+    """The same, and each answer of an endpoint is held against the service's OpenAPI document."""
+
+    _documents: ClassVar[dict[str, Any]] = {}
+    _validators: ClassVar[dict[tuple[str, str, int], Any]] = {}
+
+    def __call__(self, who: str | None, method: str, path: str, *args: Any, **more: Any) -> requests.Response:
+        answer = super().__call__(who, method, path, *args, **more)
+        operation = self._operation(method, path.partition("?")[0])
+        if operation is not None and operation["security"] != [{"webhookSignature": []}]:
+            self._check(answer, operation)
+        return answer
+
+    def _check(self, answer: requests.Response, operation: dict[str, Any]) -> None:
+        told = operation["responses"].get(str(answer.status_code))
+        assert told, f"{operation['operationId']} doesn't document {answer.status_code}"
+        media_type = answer.headers.get("Content-Type", "").partition(";")[0]
+        if media_type == "application/json" and "application/json" in told.get("content", {}):
+            schema = told["content"]["application/json"]["schema"]
+            key = (self.base_url, operation["operationId"], answer.status_code)
+            if key not in self._validators:
+                whole = {**schema, "components": self.document["components"]}
+                self._validators[key] = jsonschema_rs.validator_for(whole, validate_formats=True)
+            self._validators[key].validate(answer.json())
+        elif "content" in told:
+            assert answer.content == b"" or "*/*" in told["content"]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The service's OpenAPI document."""
+        if self.base_url not in self._documents:
+            self._documents[self.base_url] = super().__call__(None, "GET", "/openapi.json").json()
+        return self._documents[self.base_url]
+
+    def _operation(self, method: str, path: str) -> dict[str, Any] | None:
+        for known, item in self.document["paths"].items():
+            if re.fullmatch(re.sub(r"{\w+}", "[^/]+", known), path) and method.lower() in item:
+                return item[method.lower()]
+        return None
 
 
 CONSENTS = "/api/care/consent-forms"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from portal.careservice import database
-from tests.careservice.api.calls import Api
+from tests.careservice.api.calls import CheckedApi
 from tests.careservice.api.clinic import Clinic, new_clinic
 
 
 @pytest.fixture
-def api(care_service: Any) -> Iterator[Api]:
-    calls = Api(care_service)
+def api(care_service: Any) -> Iterator[CheckedApi]:
+    calls = CheckedApi(care_service)
     yield calls
     calls.close()
 

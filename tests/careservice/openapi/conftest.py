@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.careservice.api.calls import Api
+from tests.careservice.api.calls import CheckedApi
 from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
 from tests.support.tokens import TokenMaker
@@ -21,7 +21,7 @@ def care_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenMake
 
 
 @pytest.fixture
-def api(care_service: TokenMaker) -> Iterator[Api]:
-    calls = Api(care_service)
+def api(care_service: TokenMaker) -> Iterator[CheckedApi]:
+    calls = CheckedApi(care_service)
     yield calls
     calls.close()

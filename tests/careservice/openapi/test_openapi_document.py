@@ -13,18 +13,9 @@ import pytest
 from portal.careservice.api.endpoint import declared
 from portal.careservice.app import create_app
 from portal.careservice.domain.rules import Rule
-from portal.careservice.ids import sample_id
 from portal.careservice.openapi.operations import OPERATIONS
 from portal.careservice.settings import Settings
-from tests.careservice.api.calls import (
-    AMELIA_EPISODE,
-    CONSENTS,
-    GRACE_EPISODE,
-    Api,
-    created,
-    revoke,
-    signature,
-)
+from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, GRACE_EPISODE, Api, CheckedApi
 
 Json = dict[str, Any]
 G1 = {"200", "400", "401", "403", "404", "500", "501"}
@@ -231,84 +222,36 @@ def test_members_that_may_be_missing_are_documented(document: Json) -> None:
     assert missing["SeenAbnormality"] == {"change"}
 
 
-class Checked:
-    """Calls whose answers are held against the document."""
-
-    def __init__(self, api: Api, document: Json) -> None:
-        self.api, self.document = api, document
-        self.seen: set[str] = set()
-
-    def __call__(self, who: str, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        answer = self.api(who, method, path, body, **query)
-        operation = self._operation(method, path)
-        self.seen.add(operation["operationId"])
-        response = operation["responses"][str(answer.status_code)]
-        media_type = answer.headers.get("Content-Type", "").partition(";")[0]
-        if media_type == "application/json" and "application/json" in response.get("content", {}):
-            schema = response["content"]["application/json"]["schema"]
-            whole = {**schema, "components": self.document["components"]}
-            jsonschema_rs.validate(whole, answer.json(), validate_formats=True)
-            return answer.json()
-        assert answer.content == b"" or "*/*" in response["content"]
-        return answer
-
-    def _operation(self, method: str, path: str) -> Json:
-        for known, item in self.document["paths"].items():
-            if re.fullmatch(ITEM.sub("[^/]+", known), path) and method.lower() in item:
-                return item[method.lower()]
-        raise AssertionError(f"{method} {path} is not in the document")
-
-
-def test_every_response_matches_the_document(api: Api, document: Json) -> None:
-    call = Checked(api, document)
+def test_every_record_that_anybody_reads_matches_the_document(api: CheckedApi) -> None:
+    """As all answers in tests/careservice/api do, of acts too."""
     for who in ("nora", "victor", "elif", "colin", "ada", "amelia", "daniel", "grace", "maya", "omar"):
-        for form in call(who, "GET", CONSENTS, MaxResultCount=1000)["items"]:
-            call(who, "GET", f"{CONSENTS}/{form['id']}")
-        for protocol in call(who, "GET", "/api/care/fertility-protocols")["items"]:
-            call(who, "GET", f"/api/care/fertility-protocols/{protocol['id']}")
-        call(who, "GET", "/api/calendar/resources/physicians")
-        call(who, "GET", "/api/messaging/getconversations", IncludeArchived="true")
-        call(who, "GET", "/api/app/notification", MaxResultCount=1000)
-        settings = call(who, "GET", "/api/app/notification/settings")
-        call(who, "PUT", "/api/app/notification/settings", settings)
+
+        def read(path: str, who: str = who, **query: Any) -> Any:
+            answer = api(who, "GET", path, **query)
+            return answer.json() if answer.status_code == 200 else {"items": []}
+
+        for form in read(CONSENTS, MaxResultCount=1000)["items"]:
+            read(f"{CONSENTS}/{form['id']}")
+        for protocol in read("/api/care/fertility-protocols")["items"]:
+            read(f"/api/care/fertility-protocols/{protocol['id']}")
+        read("/api/calendar/resources/physicians")
+        read("/api/messaging/getconversations", IncludeArchived="true")
+        read("/api/app/notification", MaxResultCount=1000)
+        read("/api/app/notification/settings")
         for episode_id in (AMELIA_EPISODE, GRACE_EPISODE):
-            episode = call(who, "GET", f"/api/patient-portal/episodes/{episode_id}")
+            episode = read(f"/api/patient-portal/episodes/{episode_id}")
             for result in episode.get("pgtResults", []):
-                call(who, "GET", f"/api/care/pgt-results/{result['id']}")
+                read(f"/api/care/pgt-results/{result['id']}")
             for file in episode.get("documents", {"files": []})["files"]:
-                call(who, "GET", "/api/file-management/file-descriptor/content", id=file["id"])
-    episode = call("nora", "GET", f"/api/patient-portal/episodes/{AMELIA_EPISODE}")
-    call("nora", "PUT", f"/api/care/patients/{episode['patient']['id']}", episode["patient"])
-    call("nora", "PUT", f"/api/care/cases/{episode['case']['id']}", episode["case"])
-    call("nora", "PUT", f"/api/care/fertility-protocols/{episode['protocol']['id']}", episode["protocol"])
-    call("nora", "POST", "/api/care/fertility-protocols", {**episode["protocol"], "status": 0})
-    embryo = call("nora", "GET", f"/api/patient-portal/episodes/{GRACE_EPISODE}")["embryos"][0]
-    change = {"notes": "Seen", "concurrencyStamp": embryo["concurrencyStamp"]}
-    call("elif", "PUT", f"/api/care/embryo-storage/{embryo['id']}", change)
-    folder = episode["documents"]["directories"][0]
-    move = {"id": folder["id"], "newParentId": None, "concurrencyStamp": folder["concurrencyStamp"]}
-    call("nora", "POST", "/api/document-management/directory-descriptor/move", move)
-    thread = call("nora", "GET", "/api/messaging/getconversations")["items"][0]
-    call("nora", "POST", "/api/messaging/archive", {"conversationIds": [thread["id"]]})
-    message_id = thread["messages"][0]["id"]
-    call("nora", "POST", f"/api/app/messaging/archive-message/{message_id}")
-    call("nora", "POST", f"/api/app/messaging/restore-message/{message_id}")
-    notice = call("nora", "GET", "/api/app/notification")["items"][0]
-    call("nora", "PUT", "/api/app/notification", {"ids": [notice["id"]], "isRead": True})
-    prospects = "/api/prospect/records"
-    inês, again = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
-    call("colin", "POST", f"{prospects}/{inês}/merge/{again}")
-    call("colin", "POST", f"{prospects}/{inês}/book-window", {})
-    endpoint = sample_id("emr-endpoint", "riverside-legacy")
-    call("nora", "DELETE", f"/api/emr-integration/endpoints/{endpoint}")
-    call("ada", "DELETE", f"/api/emr-integration/endpoints/{endpoint}")
-    call("nora", "DELETE", f"/api/care/relationships/{sample_id('relationship', 'amelia-contact')}")
-    form = created(api)
-    call("amelia", "POST", f"{CONSENTS}/{form['id']}/sign", signature(form))
-    form = call("nora", "GET", f"{CONSENTS}/{form['id']}")
-    assert revoke(api, "amelia", form).status_code == 200
-    call("amelia", "POST", f"{CONSENTS}/{form['id']}/sign", {})
-    call("amelia", "POST", f"{CONSENTS}/{form['id']}/revoke", {"reason": "x", "concurrencyStamp": "y"})
-    call("amelia", "POST", CONSENTS, {})
-    called = {operation["operationId"] for _, _, operation in operations(document)}
-    assert called - call.seen == {"receive_sms", "receive_email", "receive_payment"}, "call the others here"
+                answer = api(who, "GET", "/api/file-management/file-descriptor/content", id=file["id"])
+                assert answer.status_code in (200, 404, 501)
+
+
+def test_an_answer_that_the_document_does_not_allow_is_seen(
+    api: CheckedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CheckedApi, "_validators", {})
+    members = api.document["components"]["schemas"]["PhysicianRecord"]["properties"]
+    monkeypatch.setitem(members, "name", {"type": "integer"})
+    with pytest.raises(jsonschema_rs.ValidationError):
+        api("nora", "GET", "/api/calendar/resources/physicians")
