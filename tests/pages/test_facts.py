@@ -212,6 +212,7 @@ CASES = [
         for who, what in (("amelia", ""), ("elif", ""), ("amelia", "/keep"), ("amelia", "/end-storage"))
     ),
     Case("papers", "amelia", "/papers", UNDER_TREATMENT | ONE_EPISODE | IN_FORCE),
+    Case("questions", "amelia", "/questions"),
     Case("me", "amelia", "/me", HERS | ONE_EPISODE),
     Case("care_team", "amelia", "/care-team"),
     Case("protocols", "victor", "/protocols"),

@@ -51,6 +51,7 @@ PATIENTS: dict[str, str] = {
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement"
     ),
+    "/questions": PATIENTS_FRAME,
     "/papers": (
         "Attachment; ConsentForm: language title; Directory: name; File; Message: senderName; me: "
         "preferredName"

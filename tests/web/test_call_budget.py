@@ -104,6 +104,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
         ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
     ],
+    "/questions": [("amelia", "/questions", 0)],
     "/papers": [("amelia", "/papers", 3), ("grace", "/papers", 4)],
     "/help": [("amelia", "/help", 0)],
     "/help/words": [("amelia", "/help/words", 0)],
