@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
+from portal.parse import line
 from portal.services.client import Care
 from portal.state.session_records import Person
 from portal.views import day_sheet
@@ -30,9 +31,10 @@ class StaffHelpPage(Page, template="help/staff.html"):
 
 
 class WordsPage(Page, template="help/words.html"):
-    """The glossary."""
+    """The glossary, or its words that match what is searched for."""
 
     words: tuple[Word, ...]
+    searched: str
 
 
 @bp.get("")
@@ -47,8 +49,9 @@ def show(care: Care, person: Person) -> Response:
 @bp.get("/words")
 @signed_in(Side.PATIENT, Side.STAFF)
 def words(care: Care, person: Person) -> Response:
-    """Show the glossary of treatment terms."""
-    return render(WordsPage(words=glossary()))
+    """Show the glossary of treatment terms, or search it."""
+    searched = line(request.args.get("q"), longest=100)
+    return render(WordsPage(words=glossary(searched), searched=searched), fragment="words")
 
 
 @bp.post("/welcome")

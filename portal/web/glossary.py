@@ -16,6 +16,7 @@ from pathlib import Path
 from flask import g
 from markupsafe import Markup, escape
 
+from portal.folding import folded
 from portal.i18n.locale import language
 
 _FILE = Path(__file__).with_name("glossary.toml")
@@ -31,9 +32,14 @@ class Word:
     forms: tuple[str, ...] = ()
 
 
-def glossary() -> tuple[Word, ...]:
-    """Return all terms, in the order in which they occur in a treatment."""
-    return tuple(by_language()[language()].values())
+def glossary(searched: str = "") -> tuple[Word, ...]:
+    """Return the terms in the order in which they occur in a treatment: all, or those that have all words of a search.
+
+    A search looks at term and meaning, without regard to case and accents.
+    """
+    wanted = folded(searched).split()
+    texts = ((one, folded(f"{one.term} {one.meaning}")) for one in by_language()[language()].values())
+    return tuple(one for one, text in texts if all(each in text for each in wanted))
 
 
 def word(id_: str) -> Word:

@@ -27,4 +27,5 @@ def told(page: Seen, words: str | re.Pattern[str]) -> None:
 
 
 def summary(page: Seen, words: str) -> Locator:
-    return page.page.locator("summary", has_text=words)
+    """The fold with these words that is seen: a page that waited has its bars twice, the first ones hidden."""
+    return page.page.locator("summary", has_text=words).locator("visible=true")

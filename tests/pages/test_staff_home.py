@@ -9,8 +9,10 @@ import pytest
 
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide, Participant
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
 from tests.support.fake_api import ZONE, FakeApi
+from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
@@ -73,7 +75,7 @@ def duties(page: Page) -> dict[str, tuple[str, str]]:
     """Each of the first page's counted links: its count and address, by its words."""
     return {
         link.select("span")[-1].get_text(): (
-            link.select(".duty-count")[0].get_text(strip=True),
+            "".join(count.get_text(strip=True) for count in link.select(".duty-count")),
             str(link["href"]),
         )
         for link in page.select(".duties a")
@@ -126,3 +128,50 @@ def test_enquiries_are_counted_and_lead_to_them(visitor: SignIn, fake_api: FakeA
     fake_api.gives(LIST_NOTIFICATIONS, [*about, Notification(id="m", type="Other", title="Something else")])
     count, href = duties(visitor("colin", "coordinator").get("/"))["Enquiries"]
     assert (count, href) == ("2", "/notifications?unread=1&type=ProspectReceived")
+
+
+# ── what is counted beside the sections ─────────────────────────────────────────────────────────────────
+
+
+def talk(number: int, *people: str) -> Conversation:
+    """A conversation of these people, whose last message waits for an answer."""
+    message = Message(
+        id=f"m-{number}", side=MessageSide.INBOUND, body="May I ask?", sent_at=datetime.now(ZONE)
+    )
+    return Conversation(
+        id=f"t-{number}",
+        subject=f"Question {number}",
+        participants=tuple(Participant(id=person, name=person.title()) for person in people),
+        messages=(message,),
+    )
+
+
+def beside(page: Page, href: str) -> str:
+    """What stands beside a section of the frame."""
+    (link,) = page.select(f"nav.rail a[href='{href}']")
+    return " ".join(badge.get_text(" ", strip=True) for badge in link.select(".badge"))
+
+
+def test_what_was_read_is_counted_beside_its_section_until_it_is_old(
+    visitor: SignIn, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    fake_api.gives(LIST_CONVERSATIONS, [talk(1), talk(2)])
+    nora, colin = visitor("nora", "nurse"), visitor("colin", "coordinator")
+    nora.get("/")
+    calls = len(fake_api.calls)
+    assert beside(nora.get("/help"), "/conversations") == "2 without an answer"
+    assert len(fake_api.calls) == calls
+    assert beside(colin.get("/help"), "/conversations") == ""
+    in_process.clock.advance(301)
+    assert beside(nora.get("/help"), "/conversations") == ""
+
+
+def test_their_own_of_the_messages_that_wait_are_those_in_which_they_are_named(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.gives(LIST_CONVERSATIONS, [talk(1, "amelia"), talk(2, "grace", "nora")])
+    nora = visitor("nora", "nurse")
+    everybodys = nora.get("/conversations")
+    assert "Question 1" in everybodys.words and "Question 2" in everybodys.words
+    own = everybodys.follow("Mine")
+    assert "Question 2" in own.words and "Question 1" not in own.words
