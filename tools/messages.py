@@ -67,7 +67,9 @@ def main() -> int:
     template = words()
     for language in LANGUAGES:
         merged = catalog(language)
+        created = merged.creation_date
         merged.update(template, no_fuzzy_matching=True)
+        merged.creation_date = created  # else two changes of other texts conflict in this line
         merged.obsolete.clear()
         keep(language, merged)
         missing = [message.id for message in merged if message.id and not message.string]
