@@ -5,7 +5,7 @@ named after the worker's slot, not its process id: a new worker continues where 
 the number of files nor the time to add them up grows over the months (`supervisor` assigns the slots).
 
 All label values come from short lists: routes, groups of the care API, the portal's own words; never from what a visitor
-sends. Children are cached in plain dictionaries, which is faster than prometheus-client's own lookup.
+sends.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, values
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+
+MetricT = TypeVar("MetricT", Counter, Histogram)
 
 FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
 """Where gunicorn's workers keep their counts; None if this is the only process."""
@@ -248,11 +251,6 @@ _at_fault: dict[str, str] = {}
 _fingerprints: dict[str, str] = {}
 _SIGN_INS: Mapping[str, str] = {"done": "done", "fresh": "done", "refused": "refused"}
 _FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
-_requests_by: dict[tuple[str, str, str], Histogram] = {}
-_upstream_by: dict[tuple[str, str], Histogram] = {}
-_events_by: dict[tuple[str, str], Counter] = {}
-_store_by: dict[tuple[str, str], Histogram] = {}
-_tenant_pages_by: dict[tuple[str, str], Counter] = {}
 _sampled: dict[str, tuple[str, Callable[[], float | None]]] = {}
 _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((_refreshes, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
@@ -271,20 +269,17 @@ _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
     *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),
 )
-_members_by: dict[tuple[Counter, str, str], Counter] = {}
 _MOST_MEMBERS = 500
-_few_by: dict[tuple[Counter, str], Counter] = {}
+_known: dict[tuple[object, ...], Any] = {}
 
 
 def request(route: str | None, method: str, status: int, seconds: float) -> None:
     """Count a response; `route` is the template of its route, or None."""
     route, method = route or "-", method if method in _METHODS else "other"
     class_ = _status_class(status)
-    child = _requests_by.get((route, method, class_))
-    if child is None:
-        child = _requests_by.setdefault((route, method, class_), _requests.labels(route, method, class_))
-        _requests.labels(route, method, "5xx")  # from 0, for its first failure to be seen
-    child.observe(seconds)
+    if (_requests, route, method, class_) not in _known:
+        _series(_requests, route, method, "5xx")  # from 0, for its first failure to be seen
+    _series(_requests, route, method, class_).observe(seconds)
 
 
 def waited(seconds: float) -> None:
@@ -314,10 +309,7 @@ def worker(connections: int, waiting: int) -> None:
 
 def upstream(group: str, outcome: str, seconds: float) -> None:
     """Count a call; `outcome` is a status class, or a word that says why there was no response."""
-    child = _upstream_by.get((group, outcome))
-    if child is None:
-        child = _upstream_by.setdefault((group, outcome), _upstream.labels(group, outcome))
-    child.observe(seconds)
+    _series(_upstream, group, outcome).observe(seconds)
 
 
 def answered(group: str, status: int, seconds: float) -> None:
@@ -327,7 +319,7 @@ def answered(group: str, status: int, seconds: float) -> None:
 
 def retried(group: str) -> None:
     """Count a retried call."""
-    _few(_retries, group).inc()
+    _series(_retries, group).inc()
 
 
 def opened(upstream: str, group: str) -> None:
@@ -343,17 +335,17 @@ def closed(upstream: str, group: str) -> None:
 
 def circuit_open(group: str) -> None:
     """Count a call not sent because the circuit breaker is open."""
-    _few(_held_back, group).inc()
+    _series(_held_back, group).inc()
 
 
 def reference(outcome: str) -> None:
     """Count a lookup of reference data: hit, miss or stale."""
-    _few(_references, outcome).inc()
+    _series(_references, outcome).inc()
 
 
 def refreshed(outcome: str) -> None:
     """Count a token refresh: renewed, postponed, client-refused or ended."""
-    _few(_refreshes, outcome).inc()
+    _series(_refreshes, outcome).inc()
 
 
 def sign_in_begun(tenant: str) -> None:
@@ -370,25 +362,17 @@ def sign_in(tenant: str, outcome: str) -> None:
 def tenant_page(tenant: str, status: int) -> None:
     """Count a response to somebody at a clinic."""
     outcome = "failed" if _status_class(status) == "5xx" else "served"
-    child = _tenant_pages_by.get((tenant, outcome))
-    if child is None:
-        child = _tenant_pages_by.setdefault((tenant, outcome), _tenant_pages.labels(tenant, outcome))
-    child.inc()
+    _series(_tenant_pages, tenant, outcome).inc()
 
 
 def session(event: str) -> None:
     """Count a session: begun or ended."""
-    _few(_sessions, event).inc()
+    _series(_sessions, event).inc()
 
 
 def event(name: str, outcome: str) -> None:
     """Count an event of the audit trail. The number of label pairs is capped; further ones count as `other`."""
-    child = _events_by.get((name, outcome))
-    if child is None:
-        if len(_events_by) >= _MOST_EVENTS:
-            name, outcome = "other", "other"
-        child = _events_by.setdefault((name, outcome), _events.labels(name, outcome))
-    child.inc()
+    _at_most(_MOST_EVENTS, _events, name, outcome).inc()
 
 
 def audit_lost() -> None:
@@ -413,25 +397,22 @@ def store_emptied() -> None:
 
 def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
     """Count values that are in no enumeration; both labels are the portal's own names."""
-    _of_member(_unknown_values, endpoint, member).inc(times)
+    _at_most(_MOST_MEMBERS, _unknown_values, endpoint, member).inc(times)
 
 
 def unreadable_value(endpoint: str, member: str, times: int = 1) -> None:
     """Count values that were left out of their records."""
-    _of_member(_unreadable_values, endpoint, member).inc(times)
+    _at_most(_MOST_MEMBERS, _unreadable_values, endpoint, member).inc(times)
 
 
 def left_out(endpoint: str, member: str) -> None:
     """Count a record that couldn't be decoded."""
-    _of_member(_left_out, endpoint, member).inc()
+    _at_most(_MOST_MEMBERS, _left_out, endpoint, member).inc()
 
 
 def store(operation: str, outcome: str, seconds: float) -> None:
     """Count a store operation: read or write; done, full or failed."""
-    child = _store_by.get((operation, outcome))
-    if child is None:
-        child = _store_by.setdefault((operation, outcome), _store.labels(operation, outcome))
-    child.observe(seconds)
+    _series(_store, operation, outcome).observe(seconds)
 
 
 def threads(count: int) -> None:
@@ -566,15 +547,14 @@ def _role_of(roles: Collection[str]) -> str:
     return "several" if len(known) > 1 else known[0] if known else "other"
 
 
-def _of_member(metric: Counter, endpoint: str, member: str) -> Counter:
-    child = _members_by.get((metric, endpoint, member))
-    if child is None:
-        if len(_members_by) >= _MOST_MEMBERS:
-            endpoint, member = "other", "other"
-        child = _members_by.setdefault((metric, endpoint, member), metric.labels(endpoint, member))
-    return child
+def _at_most(most: int, metric: Counter, *labels: str) -> Counter:
+    """The series of these labels, or of `other` where the metric has as many as it may."""
+    if (metric, *labels) not in _known and sum(one[0] is metric for one in tuple(_known)) >= most:
+        labels = ("other",) * len(labels)
+    return _series(metric, *labels)
 
 
-def _few(metric: Counter, label: str) -> Counter:
-    child = _few_by.get((metric, label))
-    return child if child is not None else _few_by.setdefault((metric, label), metric.labels(label))
+def _series(metric: MetricT, *labels: str) -> MetricT:
+    """The series of these labels: looked up here, since prometheus-client's own way takes a lock each time."""
+    child = _known.get((metric, *labels))
+    return child if child is not None else _known.setdefault((metric, *labels), metric.labels(*labels))

@@ -29,10 +29,16 @@ from msgspec import inspect
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 from portal.services.api import AnyEndpoint
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.decoding import Page
 from portal.services.endpoints import ALL
-from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.episodes import READ_EPISODE
+from portal.services.files import READ_FILE_CONTENT
+from portal.services.notifications import LIST_NOTIFICATIONS, READ_NOTIFICATION_SETTINGS
+from portal.services.pgt_results import READ_PGT_RESULT
+from portal.services.physicians import LIST_PHYSICIANS
+from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL
 
 ZONE = ZoneInfo("America/Los_Angeles")
 """The clinics', seven or eight hours behind UTC: by UTC, what happens there in the evening would be a day late."""
@@ -58,6 +64,11 @@ _TEXTS = {
 
 _FIRST = 101
 """Sample numbers have three digits or more, which no page's own have."""
+
+_READ_FIRST: tuple[AnyEndpoint, ...] = (
+    *(LIST_CONSENTS, READ_CONSENT, LIST_PROTOCOLS, READ_PROTOCOL, READ_PGT_RESULT, READ_EPISODE),
+    *(LIST_PHYSICIANS, READ_FILE_CONTENT, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, READ_NOTIFICATION_SETTINGS),
+)
 
 _ROOM = 100
 """More than an endpoint's sample has values of one type, or texts of one name."""
@@ -200,8 +211,11 @@ def samples(row: AnyEndpoint) -> Any:
 
 @cache
 def _all_samples() -> dict[AnyEndpoint, Any]:
-    """Every endpoint's sample, each with numbers of its own, so that no two that a page reads share a value."""
-    rows = sorted(ALL, key=lambda row: not row.is_safe)
+    """Every endpoint's sample, each with numbers of its own, so that no two that a page reads share a value.
+
+    A new endpoint's come after those on which pages' facts rest already, which so stay as they are.
+    """
+    rows = [*_READ_FIRST, *(row for row in ALL if row not in _READ_FIRST)]
     return {row: _sample(row, _Samples(_ROOM * place)) for place, row in enumerate(rows)}
 
 

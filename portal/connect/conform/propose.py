@@ -21,7 +21,9 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.shapes import record_of
 from portal.services.decoding import Page
+from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
 from portal.services.uses import use_of
 
@@ -245,7 +247,8 @@ def _with_embedded(
     kinds: dict[str, type[object]], given: Mapping[str, list[Mapping[str, object]]], made: Proposal
 ) -> dict[str, list[Mapping[str, object]]]:
     """The responses' records and those embedded in them, found by the names known so far."""
-    found = {kind: list(records) for kind, records in given.items() if kind in _MAIN}
+    main = {record.__name__ for row in ALL if row.is_safe and (record := record_of(row.answer))}
+    found = {kind: list(records) for kind, records in given.items() if kind in main}
     ahead = [(kinds[kind], one) for kind, records in found.items() for one in records]
     while ahead:
         record, value = ahead.pop()
@@ -260,14 +263,6 @@ def _with_embedded(
                     found.setdefault(kind_of(within), []).append(inner)
                     ahead.append((within, inner))
     return {kind: found.get(kind, []) for kind in kinds}
-
-
-_MAIN = frozenset(
-    {
-        *("ConsentForm", "Protocol", "Physician", "Conversation", "Notification", "NotificationSettings"),
-        *("Episode", "PgtResult"),
-    }
-)
 
 
 def _in_every_kind(given: Mapping[str, list[Mapping[str, object]]]) -> set[str]:
