@@ -25,7 +25,7 @@ from portal.parse import instant
 _FIRST = b'{"audit":'
 
 
-class Verdict(StrEnum):
+class ChainVerdict(StrEnum):
     """The result for one chain."""
 
     GOOD = "good"
@@ -37,26 +37,26 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChainResult:
     """The result for one chain: where it is, the verdict, and an explanation."""
 
     where: str
-    verdict: Verdict
+    verdict: ChainVerdict
     words: str
 
     @property
     def is_bad(self) -> bool:
-        return self.verdict in (Verdict.BROKEN, Verdict.TRUNCATED, Verdict.MISSING)
+        return self.verdict in (ChainVerdict.BROKEN, ChainVerdict.TRUNCATED, ChainVerdict.MISSING)
 
     @property
     def holds(self) -> bool:
         """Whether nothing speaks against the chain: it is good, or the portal itself recorded its gaps."""
-        return self.verdict in (Verdict.GOOD, Verdict.GAP)
+        return self.verdict in (ChainVerdict.GOOD, ChainVerdict.GAP)
 
 
 def verify(
     paths: Iterable[Path], checkpoints: Iterable[Checkpoint], secret_keys: Iterable[str]
-) -> list[Finding]:
+) -> list[ChainResult]:
     """Verify every chain in these files or folders, and every chain that a checkpoint says should be there.
 
     Lines signed under other keys than `secret_keys` are unvouched.
@@ -66,7 +66,7 @@ def verify(
     by_chain = {checkpoint.chain: checkpoint for checkpoint in checkpoints}
     keys = keys_of(secret_keys)
     read: dict[str, _Reading] = {}
-    unreadable: list[Finding] = []
+    unreadable: list[ChainResult] = []
     for file in _files(paths):
         unreadable += _read(file, read, by_chain, keys)
     found = [one.finding() for _, one in sorted(read.items())]
@@ -74,12 +74,12 @@ def verify(
     return [*found, *unreadable, *lost]
 
 
-def report(findings: Sequence[Finding]) -> str:
+def report(findings: Sequence[ChainResult]) -> str:
     """Return the findings as text: one line for each chain, then what to do."""
     lines = [f"{one.verdict:<9}  {one.where}: {one.words}" for one in findings]
     bad = sum(one.is_bad for one in findings)
-    unvouched = sum(one.verdict is Verdict.UNVOUCHED for one in findings)
-    gaps = sum(one.verdict is Verdict.GAP for one in findings)
+    unvouched = sum(one.verdict is ChainVerdict.UNVOUCHED for one in findings)
+    gaps = sum(one.verdict is ChainVerdict.GAP for one in findings)
     lines += [
         "",
         f"{len(findings)} chains: {len(findings) - bad - unvouched - gaps} good, "
@@ -188,33 +188,33 @@ class _Reading:
             return f"line {line.line} of {line.at} follows the last checkpoint by more than a minute"
         return ""
 
-    def finding(self) -> Finding:
+    def finding(self) -> ChainResult:
         verdict, words = self._judged()
-        return Finding(", ".join(self.files), verdict, words)
+        return ChainResult(", ".join(self.files), verdict, words)
 
-    def _judged(self) -> tuple[Verdict, str]:
+    def _judged(self) -> tuple[ChainVerdict, str]:
         checkpoint = self.checkpoint
         if self.fault:
             return (
-                Verdict.BROKEN,
+                ChainVerdict.BROKEN,
                 f"{self.fault}. The lines before it are intact; from there on nothing is proven.",
             )
         held = f"{self.lines} lines, the last of {self.last_at}"
         if checkpoint is None:
             doubt = self.unvouched or "the store holds no checkpoint"
-            return Verdict.UNVOUCHED, "; ".join((held, doubt, *self.gaps))
+            return ChainVerdict.UNVOUCHED, "; ".join((held, doubt, *self.gaps))
         if self.lines < checkpoint.lines:
-            return Verdict.TRUNCATED, (
+            return ChainVerdict.TRUNCATED, (
                 f"{held}; but {checkpoint.lines} were written by {_moment(checkpoint.at)}: "
                 f"the last {checkpoint.lines - self.lines} are gone"
             )
         if checkpoint.closed and self.lines > checkpoint.lines:
-            return Verdict.BROKEN, (
+            return ChainVerdict.BROKEN, (
                 f"broken at line {checkpoint.lines + 1}: the process ended with line {checkpoint.lines} on "
                 f"{_moment(checkpoint.at)}; what follows was added"
             )
         if self.unvouched:
-            return Verdict.UNVOUCHED, "; ".join((held, self.unvouched, *self.gaps))
+            return ChainVerdict.UNVOUCHED, "; ".join((held, self.unvouched, *self.gaps))
         gaps = [*self.gaps]
         if self.lines > checkpoint.lines:
             held = f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}"
@@ -222,7 +222,7 @@ class _Reading:
             held = f"{held}; fully checkpointed"
             if checkpoint.lost:
                 gaps.append(f"{checkpoint.lost} lines up to {_moment(checkpoint.at)} couldn't be written")
-        return (Verdict.GAP, f"{held}; {'; '.join(gaps)}") if gaps else (Verdict.GOOD, held)
+        return (ChainVerdict.GAP, f"{held}; {'; '.join(gaps)}") if gaps else (ChainVerdict.GOOD, held)
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -235,9 +235,9 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _read(
     file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoint], keys: Mapping[str, bytes]
-) -> list[Finding]:
+) -> list[ChainResult]:
     """Add the file's audit lines to their chains; return findings that belong to no chain."""
-    found: list[Finding] = []
+    found: list[ChainResult] = []
     is_chain = file.stem.startswith("audit-") and file.suffix == ".jsonl"
     with file.open("rb") as stream:
         for number, raw in enumerate(stream, 1):
@@ -248,7 +248,7 @@ def _read(
                 is_being_written = not raw.endswith(b"\n")
                 if is_chain and not is_being_written and not found:
                     words = f"broken at line {number}: it can't be read as an audit line"
-                    found.append(Finding(str(file), Verdict.BROKEN, words))
+                    found.append(ChainResult(str(file), ChainVerdict.BROKEN, words))
                 continue
             reading = read.setdefault(line.chain, _Reading(checkpoints.get(line.chain), keys))
             if str(file) not in reading.files:
@@ -264,10 +264,10 @@ def _decoded(text: bytes) -> _Line | None:
         return None
 
 
-def _missing(checkpoint: Checkpoint) -> Finding:
-    return Finding(
+def _missing(checkpoint: Checkpoint) -> ChainResult:
+    return ChainResult(
         checkpoint.chain,
-        Verdict.MISSING,
+        ChainVerdict.MISSING,
         f"{checkpoint.lines} lines were written on host {checkpoint.host} to {checkpoint.target} by {_moment(checkpoint.at)}, "
         "but are in none of the given files: removed, emptied, or in a folder that was not given",
     )

@@ -25,7 +25,7 @@ import msgspec
 from portal.printing import NO_PANGO, ROOT, SECONDS, UNSEALED, Attached, Order, Seal
 
 if TYPE_CHECKING:
-    from portal.printing.sealing import Sealer
+    from portal.printing.sealing import DocumentSealer
 
 _INLINE = ("bdi", "span", "strong", "em", "time", "code")
 _ISOLATE, _END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -63,16 +63,16 @@ def main() -> int:
     return 0
 
 
-def _sealer(seal: Seal) -> Sealer | None:
+def _sealer(seal: Seal) -> DocumentSealer | None:
     """Return a sealer with the given files, or None after a line that says why there is none."""
     from portal.printing.credentials import CannotSeal, read_credentials
 
     try:
         credentials = read_credentials(Path(seal.certificate), Path(seal.key_file))
         credentials.check_time(seal.made_at)
-        from portal.printing.sealing import Sealer
+        from portal.printing.sealing import DocumentSealer
 
-        return Sealer(credentials)
+        return DocumentSealer(credentials)
     except CannotSeal as error:
         _say_unsealed(str(error))
     except Exception as error:  # noqa: BLE001 (only the exception's name is printed: its message may quote the key)
@@ -84,7 +84,7 @@ def _say_unsealed(why: str) -> None:
     print(f"{UNSEALED}{' '.join(why.split())}", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _document(order: Order, sealer: Sealer | None) -> bytes:
+def _document(order: Order, sealer: DocumentSealer | None) -> bytes:
     """Return the PDF, sealed if possible, with the page's text for the sealed or unsealed case."""
     if order.seal is not None and sealer is not None:
         document = _made(order, is_sealed=True)

@@ -29,7 +29,7 @@ from portal.printing.credentials import Credentials
 _FIELD = "Seal"
 
 
-class Sealer:
+class DocumentSealer:
     """Seals documents with these credentials. Everything it needs from the system is read on construction."""
 
     def __init__(self, credentials: Credentials) -> None:

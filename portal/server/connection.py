@@ -19,7 +19,7 @@ from portal.server.interfaces import Loop
 from portal.server.request import END, InvalidRequest, Request, check_head
 from portal.server.response import error_response
 from portal.server.socket_buffers import limit_unsent, unacknowledged
-from portal.server.state import State
+from portal.server.state import ConnectionState
 from portal.server.stream import Stream
 
 _RECEIVE = 65536
@@ -68,7 +68,7 @@ class Connection:
         self._stream: Stream | None = None
         self._unacknowledged = 0
         self._mask = 0
-        self.state = State.HEAD
+        self.state = ConnectionState.HEAD
         self.is_new = True  # no request so far
         self.is_half_closed = False  # the client has closed its sending side
         self.is_broken = False  # nothing more can be sent
@@ -80,12 +80,14 @@ class Connection:
     @property
     def is_idle(self) -> bool:
         """Whether it is kept alive between two requests."""
-        return self.state is State.HEAD and not self._input and not self.is_new
+        return self.state is ConnectionState.HEAD and not self._input and not self.is_new
 
     @property
     def is_receiving(self) -> bool:
         """Whether a request is being received, or the first one is expected."""
-        return self.state is State.BODY or (self.state is State.HEAD and (bool(self._input) or self.is_new))
+        return self.state is ConnectionState.BODY or (
+            self.state is ConnectionState.HEAD and (bool(self._input) or self.is_new)
+        )
 
     # Called by the loop
 
@@ -93,16 +95,16 @@ class Connection:
         """Read or write as far as possible without blocking."""
         if mask & EVENT_WRITE:
             self._flush()
-        if mask & EVENT_READ and self.state is not State.CLOSED:
+        if mask & EVENT_READ and self.state is not ConnectionState.CLOSED:
             self._receive()
 
     def resume(self) -> None:
         """Continue where a thread or a pump left off."""
         if self.is_broken:
             self.drop()
-        elif self.state is State.WRITING:
+        elif self.state is ConnectionState.WRITING:
             self._flush()
-        elif self.state is State.HEAD:
+        elif self.state is ConnectionState.HEAD:
             if self.closes:
                 self._close_lingering()
             elif self._input:
@@ -114,20 +116,20 @@ class Connection:
     def expire(self) -> None:
         """Handle a timeout: answer 408 to a client that sends too slowly, drop one that doesn't read."""
         is_in_time = self._stream is None or time.monotonic() < self._stream.ends_at
-        if self.state is State.WRITING and is_in_time and self._is_progressing():
+        if self.state is ConnectionState.WRITING and is_in_time and self._is_progressing():
             return
-        if self.state is State.BODY or (self.state is State.HEAD and self._input):
+        if self.state is ConnectionState.BODY or (self.state is ConnectionState.HEAD and self._input):
             self._send_error(408)
         else:
             self.drop()
 
     def drop(self) -> None:
         """Close it, whatever is in progress."""
-        if self.state is State.CLOSED:
+        if self.state is ConnectionState.CLOSED:
             return
         self._count_bytes(0)
         self._request = None
-        self.state = State.CLOSED
+        self.state = ConnectionState.CLOSED
         self._subscribe(0)
         self._sock.close()
         self._input.clear()
@@ -139,7 +141,7 @@ class Connection:
 
     def shorten_keepalive(self) -> None:
         """Shorten the wait for another request, because the worker is shutting down."""
-        if self.state is State.HEAD and not self._input:
+        if self.state is ConnectionState.HEAD and not self._input:
             self.deadline = min(self.deadline, time.monotonic() + self._worker.timeouts.shutdown)
 
     # Called by the thread that handles the request
@@ -199,7 +201,7 @@ class Connection:
         self._count_bytes(0)
         self._unacknowledged = -1
         self.deadline = time.monotonic() + self._worker.timeouts.stall
-        self.state = State.WRITING
+        self.state = ConnectionState.WRITING
         self._worker.schedule(self)
 
     def _finish_response(self) -> None:
@@ -207,7 +209,7 @@ class Connection:
         # Set the deadline before the state: after that, the loop may already be handling the next request.
         self.is_new = False
         self.deadline = time.monotonic() + self._worker.keepalive()
-        self.state = State.HEAD
+        self.state = ConnectionState.HEAD
 
     # Reading
 
@@ -223,21 +225,21 @@ class Connection:
             self.is_half_closed = True
             self._subscribe(self._mask & ~EVENT_READ)
             # A client that still waits for a response may have closed only its sending side.
-            if self.state not in (State.BUSY, State.WRITING) or (
-                self.is_broken and self.state is not State.BUSY
+            if self.state not in (ConnectionState.BUSY, ConnectionState.WRITING) or (
+                self.is_broken and self.state is not ConnectionState.BUSY
             ):
                 self.drop()
             return
-        if self.closes and self.state is not State.BODY:
+        if self.closes and self.state is not ConnectionState.BODY:
             return  # no more requests are accepted on this connection
-        if self.state is State.BODY:
+        if self.state is ConnectionState.BODY:
             self._receive_body(data)
             return
-        if not self._input and self.state is State.HEAD:
+        if not self._input and self.state is ConnectionState.HEAD:
             self.since = time.monotonic()
             self.deadline = self.since + self._worker.timeouts.head
         self._input += data
-        if self.state is State.HEAD:
+        if self.state is ConnectionState.HEAD:
             self._parse_next()
         elif len(self._input) > _MAX_PIPELINED:
             self._subscribe(self._mask & ~EVENT_READ)
@@ -277,7 +279,7 @@ class Connection:
             self._start_body(request)
 
     def _start_body(self, request: Request) -> None:
-        self.state = State.BODY
+        self.state = ConnectionState.BODY
         self._request = request
         self.deadline = self.since + self._worker.timeouts.body
         early = bytes(self._input)
@@ -320,7 +322,7 @@ class Connection:
         timeouts = self._worker.timeouts
         self.deadline = self.since + timeouts.body + len(body) / timeouts.rate
         self._worker.limit_body_bytes()
-        if is_complete and self.state is State.BODY:
+        if is_complete and self.state is ConnectionState.BODY:
             self._request = None
             complete = bytes(body)
             body.clear()
@@ -407,7 +409,7 @@ class Connection:
         except OSError:
             self.drop()
             return
-        self.state = State.LINGERING
+        self.state = ConnectionState.LINGERING
         self._input.clear()
         self.deadline = time.monotonic() + self._worker.timeouts.linger
         self._subscribe(EVENT_READ)
@@ -433,5 +435,5 @@ class Connection:
 
     def mark_busy(self) -> None:
         """Mark the request as being handled by a thread."""
-        self.state = State.BUSY
+        self.state = ConnectionState.BUSY
         self.deadline = math.inf

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 from portal.server.request import Limits, Request
-from portal.server.state import Timeouts
+from portal.server.state import ClientTimeouts
 from portal.server.stream import Stream
 
 Client = TypeVar("Client", contravariant=True)
@@ -18,7 +18,7 @@ class Loop(Protocol[Client]):
     """The worker's event loop, to its connections."""
 
     poller: selectors.BaseSelector
-    timeouts: Timeouts
+    timeouts: ClientTimeouts
     limits: Limits
     largest_body: int
     errors: logging.Logger

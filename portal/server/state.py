@@ -10,7 +10,7 @@ COMPLETE_AT = "server.complete_at"
 
 
 @dataclass(frozen=True, slots=True)
-class Timeouts:
+class ClientTimeouts:
     """Timeouts for a client, in seconds.
 
     `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without
@@ -26,7 +26,7 @@ class Timeouts:
     shutdown: float = 2.0
 
 
-class State(IntEnum):
+class ConnectionState(IntEnum):
     """What a connection waits for."""
 
     HEAD = 0  # a request, or the rest of its head

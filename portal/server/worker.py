@@ -35,7 +35,7 @@ from gunicorn.workers.base import Worker as BaseWorker
 from portal.server.application import ThreadPool, location
 from portal.server.connection import Connection
 from portal.server.request import Limits, Request
-from portal.server.state import COMPLETE_AT, State, Timeouts
+from portal.server.state import COMPLETE_AT, ClientTimeouts, ConnectionState
 from portal.server.stream import Pumps
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Worker(BaseWorker):
     max_buffered = 64 * 1024 * 1024
     """How many bytes of request bodies may be in memory at once, until their requests are answered."""
 
-    timeouts = Timeouts()
+    timeouts = ClientTimeouts()
 
     error_headers: Mapping[str, str] = {}
     error_headers_over_tls: Mapping[str, str] = {}
@@ -203,7 +203,7 @@ class Worker(BaseWorker):
     def limit_body_bytes(self) -> None:
         """Drop the oldest unfinished bodies while all bodies together, also those of requests in hand, are too many."""
         while self._body_bytes > self.max_buffered:
-            unfinished = [each for each in self._connections if each.state is State.BODY]
+            unfinished = [each for each in self._connections if each.state is ConnectionState.BODY]
             if not unfinished:
                 return
             min(unfinished, key=_age).drop()
@@ -377,7 +377,7 @@ def _age(connection: Connection) -> float:
 
 
 def _is_lingering(connection: Connection) -> bool:
-    return connection.state is State.LINGERING
+    return connection.state is ConnectionState.LINGERING
 
 
 def _is_receiving(connection: Connection) -> bool:

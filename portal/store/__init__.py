@@ -34,7 +34,7 @@ class WrongKey(StoreDown):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StoredRecord:
     """A stored value; `expires_at` is in seconds since 1970 (UTC)."""
 
     value: bytes
@@ -45,11 +45,11 @@ class Record:
 class Store(Protocol):
     """Named records that expire. Every method may raise StoreDown; those that write, StoreFull too."""
 
-    def get(self, name: str) -> Record | None:
+    def get(self, name: str) -> StoredRecord | None:
         """Return the record, or None if it doesn't exist or has expired."""
         ...
 
-    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+    def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
         """Return the records that exist, in one round trip."""
         ...
 
@@ -65,7 +65,7 @@ class Store(Protocol):
         """Delete the records and their tags; return how many existed."""
         ...
 
-    def take(self, name: str) -> Record | None:
+    def take(self, name: str) -> StoredRecord | None:
         """Read and delete the record in one step, so that only one of several callers gets it."""
         ...
 
@@ -111,7 +111,7 @@ class measured:  # noqa: N801 (a context manager, used as a verb)
         metrics.store(self._operation, outcome, time.perf_counter() - self._started)
 
 
-Change: TypeAlias = Callable[[Record | None], tuple[bytes, float] | None]
+Change: TypeAlias = Callable[[StoredRecord | None], tuple[bytes, float] | None]
 """Receives the current record, or None; returns its new value and expiry (seconds since 1970), or None to keep it."""
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from portal import metrics
 from portal.clock import Clock
-from portal.store import Record, Store, StoreDown, WrongKey, update
+from portal.store import Store, StoreDown, StoredRecord, WrongKey, update
 from portal.store.sealer import Sealer, fingerprint, key_id
 
 log = logging.getLogger("portal")
@@ -111,7 +111,7 @@ class Names:
         self._known = naming_key
         return naming_key
 
-    def _change(self, record: Record | None) -> tuple[bytes, float] | None:
+    def _change(self, record: StoredRecord | None) -> tuple[bytes, float] | None:
         opened = self._opened(record) if record else None
         if record and (opened is None or self._is_up_to_date(record)):
             return None  # a key that can't be decrypted is never overwritten: others find sessions by it
@@ -121,11 +121,11 @@ class Names:
         seals = [*(self._newer_seals(record) if record else ()), *seals]
         return msgspec.msgpack.encode(SealedNamingKey(seals=seals)), self._clock() + _LIFETIME
 
-    def _wrong_key(self, record: Record) -> WrongKey:
+    def _wrong_key(self, record: StoredRecord) -> WrongKey:
         seals = ", ".join(key_id(seal).hex() for seal in _decoded(record).seals) or "an unknown key"
         return WrongKey(f"the store is sealed with {seals}; this process has {', '.join(self._fingerprints)}")
 
-    def _newer_seals(self, record: Record) -> list[bytes]:
+    def _newer_seals(self, record: StoredRecord) -> list[bytes]:
         """Return the seals made with keys that this process hasn't received yet.
 
         A process puts the seal of its own first key first. So if the first seal is foreign, foreign keys are newer than
@@ -135,12 +135,12 @@ class Names:
         foreign = [seal for seal in seals if not any(self._open(seal, sealer) for sealer in self._sealers)]
         return foreign if foreign and foreign[0] == seals[0] else []
 
-    def _opened(self, record: Record) -> _NamingKey | None:
+    def _opened(self, record: StoredRecord) -> _NamingKey | None:
         opened = [self._open(seal, sealer) for seal in _decoded(record).seals for sealer in self._sealers]
         key = next((key for key in opened if key), None)
         return _NamingKey(key, record.value) if key else None
 
-    def _is_up_to_date(self, record: Record) -> bool:
+    def _is_up_to_date(self, record: StoredRecord) -> bool:
         """Whether it is encrypted with every secret key and no removed one, and lasts for years."""
         seals = _decoded(record).seals
         is_sealed = all(any(self._open(seal, sealer) for seal in seals) for sealer in self._sealers)
@@ -152,7 +152,7 @@ class Names:
         return sealer.open(seal, _RECORD.encode())
 
 
-def _decoded(record: Record) -> SealedNamingKey:
+def _decoded(record: StoredRecord) -> SealedNamingKey:
     try:
         return msgspec.msgpack.decode(record.value, type=SealedNamingKey)
     except msgspec.DecodeError:

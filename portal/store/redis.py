@@ -22,7 +22,7 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError,
 from redis.retry import Retry
 
 from portal.clock import LEEWAY, Clock
-from portal.store import Record, StoreDown, StoreFull, measured
+from portal.store import StoreDown, StoredRecord, StoreFull, measured
 from portal.store.redis_client import redis_client
 
 _RECORD = "portal:record:"
@@ -124,10 +124,10 @@ class RedisStore:
         self._take = self._redis.register_script(_TAKE)
         self._delete = self._redis.register_script(_DELETE)
 
-    def get(self, name: str) -> Record | None:
+    def get(self, name: str) -> StoredRecord | None:
         return self.get_many((name,)).get(name)
 
-    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+    def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
         wanted = tuple(names)
         with _answering("read"):
             packed: list[bytes | None] = self._redis.mget([_RECORD + name for name in wanted])
@@ -149,7 +149,7 @@ class RedisStore:
         # One after another, each atomically: a session's records are deleted in this order.
         return sum(int(self._run(self._delete, name)) for name in names)
 
-    def take(self, name: str) -> Record | None:
+    def take(self, name: str) -> StoredRecord | None:
         packed = self._run(self._take, name)
         return _unpacked(packed) if packed else None
 
@@ -205,9 +205,9 @@ def _is_by_replica(error: RedisError) -> bool:
     return isinstance(error, ReadOnlyError) or "READONLY" in str(error) or "is now a slave" in str(error)
 
 
-def _unpacked(packed: bytes) -> Record:
+def _unpacked(packed: bytes) -> StoredRecord:
     version, expires_at, tags = _HEAD.unpack_from(packed)
-    return Record(packed[_HEAD.size + tags :], version, expires_at)
+    return StoredRecord(packed[_HEAD.size + tags :], version, expires_at)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from portal.clock import LEEWAY, Clock
-from portal.store import Record, StoreDown, StoreFull, measured
+from portal.store import StoreDown, StoredRecord, StoreFull, measured
 
 _SCHEMA = (
     """
@@ -73,15 +73,15 @@ class SqliteStore:
             connection.close()
             Path(path).chmod(0o600)
 
-    def get(self, name: str) -> Record | None:
+    def get(self, name: str) -> StoredRecord | None:
         with self._answering("read"):
             row = self._connection.execute(
                 "SELECT value, version, expires_at FROM records WHERE key = ? AND name = ? AND expires_at > ?",
                 (key_of(name), name, self._clock()),
             ).fetchone()
-        return Record(*row) if row else None
+        return StoredRecord(*row) if row else None
 
-    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+    def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
         wanted = {name: key_of(name) for name in names}
         marks = ", ".join("?" * len(wanted))
         with self._answering("read"):
@@ -90,7 +90,7 @@ class SqliteStore:
                 (*wanted.values(), self._clock()),
             ).fetchall()
         return {
-            name: Record(value, version, expires_at)
+            name: StoredRecord(value, version, expires_at)
             for name, value, version, expires_at in rows
             if name in wanted
         }
@@ -143,14 +143,14 @@ class SqliteStore:
                 for name in names
             )
 
-    def take(self, name: str) -> Record | None:
+    def take(self, name: str) -> StoredRecord | None:
         with self._writing() as connection:
             row = connection.execute(
                 "DELETE FROM records WHERE key = ? AND name = ? AND expires_at > ?"
                 " RETURNING value, version, expires_at",
                 (key_of(name), name, self._clock()),
             ).fetchone()
-        return Record(*row) if row else None
+        return StoredRecord(*row) if row else None
 
     def tagged(self, tag: str) -> list[str]:
         with self._answering("read"):

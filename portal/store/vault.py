@@ -15,7 +15,7 @@ import msgspec
 
 from portal import decoders
 from portal.clock import Clock
-from portal.store import Record, Store, update
+from portal.store import Store, StoredRecord, update
 from portal.store.names import Names
 from portal.store.sealer import Sealer, key_id
 
@@ -58,11 +58,11 @@ class Vault:
         record = self.store.get(name)
         return self.open(name, record, into) if record else None
 
-    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+    def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
         """Return the encrypted records with these names in one round trip, for `open`."""
         return self.store.get_many(names)
 
-    def open(self, name: str, record: Record, into: type[T]) -> Versioned[T] | None:
+    def open(self, name: str, record: StoredRecord, into: type[T]) -> Versioned[T] | None:
         """Decrypt and decode one record."""
         plain = self._opened(name, record)
         value = None if plain is None else self._read(plain, into)
@@ -72,7 +72,7 @@ class Vault:
         """Raise WrongKey if the store was written with other secret keys, StoreDown if it can't be read."""
         self._names.check()
 
-    def _opened(self, name: str, record: Record) -> bytes | None:
+    def _opened(self, name: str, record: StoredRecord) -> bytes | None:
         plain = self._sealer.open(record.value, name.encode())
         if plain is None:
             self.check_keys()
@@ -103,7 +103,7 @@ class Vault:
         """
         written: T | None = None
 
-        def change_sealed(record: Record | None) -> tuple[bytes, float] | None:
+        def change_sealed(record: StoredRecord | None) -> tuple[bytes, float] | None:
             nonlocal written
             written = None
             plain = self._opened(name, record) if record else None

@@ -13,7 +13,7 @@ from limits.storage import Storage
 
 from portal.clock import lasts
 from portal.context import context, session
-from portal.store import Record, StoreDown, StoreFull, update
+from portal.store import StoreDown, StoredRecord, StoreFull, update
 from portal.web.csrf import Csrf
 
 
@@ -33,7 +33,7 @@ class CountsInStore(Storage):
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         now = context().clock()
 
-        def add(counter: Record | None) -> tuple[bytes, float]:
+        def add(counter: StoredRecord | None) -> tuple[bytes, float]:
             if counter is None or not lasts(counter.expires_at, expiry, now):
                 return str(amount).encode(), now + expiry
             return str(int(counter.value) + amount).encode(), counter.expires_at

@@ -14,7 +14,7 @@ from flask import g
 
 from portal.context import context
 from portal.state.session_records import Person
-from portal.store import Record, StoreDown
+from portal.store import StoreDown, StoredRecord
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class LastKnown(Generic[T]):
             return self.default
         name, values = self.record_name(person), self._values(person)
         held = values.get(name)
-        if isinstance(held, Record):
+        if isinstance(held, StoredRecord):
             opened = context().vault.open(name, held, type(self.default))
             held = values[name] = opened.value if opened else None
         return self.default if held is None else cast("T", held)

@@ -12,7 +12,7 @@ import pytest
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.output import PROMISED
 from portal.audit.trail import GAP, Audit, AuditDown
-from portal.audit.verify import Finding, Verdict, report, verify
+from portal.audit.verify import ChainResult, ChainVerdict, report, verify
 from portal.store import open_store
 from tests.support.clock import Clock
 from tests.support.disk import SmallDisk, small_disk
@@ -61,7 +61,7 @@ def use_up(audit: Audit, disk: SmallDisk) -> None:
     record(audit, "page.read")
 
 
-def found(disk: SmallDisk, checkpoints: Checkpoints) -> Finding:
+def found(disk: SmallDisk, checkpoints: Checkpoints) -> ChainResult:
     (finding,) = verify([disk.folder], checkpoints.all(), [KEY])
     return finding
 
@@ -110,7 +110,7 @@ def test_a_gap_records_how_many_lines_are_missing_since_when_and_does_not_count_
     assert (gap["outcome"], gap["lost"]) == ("lost", 5)
     assert gap["since"] < gap["at"] and clock.now - since == 240
     finding = found(disk, checkpoints)
-    assert finding.verdict is Verdict.GAP and not finding.is_bad
+    assert finding.verdict is ChainVerdict.GAP and not finding.is_bad
     assert f"5 lines of {gap['since']} to {gap['at']} couldn't be written" in finding.words
     assert "1 chains: 0 good, 1 with gaps, 0 unvouched, 0 bad." in report([finding])
 
@@ -132,7 +132,7 @@ def test_a_changed_gap_counts_as_tampering(
     audit.close()
     (file,) = disk.folder.glob("*.jsonl")
     file.write_text(tamper(file.read_text()))
-    assert found(disk, checkpoints).verdict is Verdict.BROKEN
+    assert found(disk, checkpoints).verdict is ChainVerdict.BROKEN
 
 
 def test_lines_lost_when_a_process_ends_are_counted_in_its_checkpoint(
@@ -147,7 +147,7 @@ def test_lines_lost_when_a_process_ends_are_counted_in_its_checkpoint(
         patched.setattr("portal.audit.output.os.write", fails)  # writing to the reserved space fails too
         audit.close()
     finding = found(disk, checkpoints)
-    assert finding.verdict is Verdict.GAP and "; 1 lines up to" in finding.words
+    assert finding.verdict is ChainVerdict.GAP and "; 1 lines up to" in finding.words
 
 
 def test_a_partly_written_line_is_truncated(
@@ -170,7 +170,7 @@ def test_a_partly_written_line_is_truncated(
     record(audit, "page.read")
     audit.close()
     assert [line["audit"] for line in lines(disk)] == ["before", GAP, "page.read"]
-    assert found(disk, checkpoints).verdict is Verdict.GAP
+    assert found(disk, checkpoints).verdict is ChainVerdict.GAP
 
 
 # ── the portal on such a disk ───────────────────────────────────────────────────────────────────────────
@@ -212,7 +212,7 @@ def test_reading_works_and_acts_are_refused_while_the_audit_disk_is_full(
         Checkpoints(portal.context.vault.store, portal.clock).all(),
         portal.context.settings.secret_keys,
     )
-    assert finding.verdict is Verdict.GAP
+    assert finding.verdict is ChainVerdict.GAP
     assert "portal_audit_lost_total" in _metrics(portal) and "portal_audit_refused_acts_total" in _metrics(
         portal
     )

@@ -16,7 +16,7 @@ import pytest
 from portal.audit import signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.audit.trail import Audit
-from portal.audit.verify import Finding, Verdict, report, verify
+from portal.audit.verify import ChainResult, ChainVerdict, report, verify
 from portal.store import Store, StoreDown, open_store
 from tests.support.clock import Clock
 from tests.support.redis_server import RedisServer
@@ -49,7 +49,7 @@ class Stream:
     def write(self, lines: list[str]) -> None:
         self.file().write_text("".join(f"{line}\n" for line in lines))
 
-    def found(self) -> Finding:
+    def found(self) -> ChainResult:
         (finding,) = verify([self.folder], self.checkpoints.all(), [KEY])
         return finding
 
@@ -94,12 +94,12 @@ def test_a_line_break_in_a_field_does_not_start_another_line(stream: Stream, tex
     stream.record()
     stream.audit.close()
     assert stream.file().read_bytes().count(b"\n") == 2
-    assert stream.found().verdict is Verdict.GOOD
+    assert stream.found().verdict is ChainVerdict.GOOD
 
 
 def test_an_untouched_file_verifies_up_to_its_last_line(finished: Stream) -> None:
     found = finished.found()
-    assert (found.verdict, found.where) == (Verdict.GOOD, str(finished.file()))
+    assert (found.verdict, found.where) == (ChainVerdict.GOOD, str(finished.file()))
     assert "5 lines" in found.words
     assert "fully checkpointed" in found.words
     assert "1 chains: 1 good, 0 unvouched, 0 bad." in report([found])
@@ -138,18 +138,22 @@ def added(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("tamper", "verdict", "said"),
     [
-        (changed, Verdict.BROKEN, "broken at line 2"),
-        (rewritten, Verdict.BROKEN, "broken at line 2"),
-        (forged, Verdict.UNVOUCHED, "line 1 isn't signed"),
-        (lambda lines: [*lines[:4], lines[4].replace("page", "home")], Verdict.BROKEN, "broken at line 5"),
-        (lambda lines: [*lines[:2], *lines[3:]], Verdict.BROKEN, "broken at line 3"),
-        (lambda lines: lines[1:], Verdict.BROKEN, "broken at line 1"),
-        (lambda lines: [*lines[:2], lines[1], *lines[2:]], Verdict.BROKEN, "broken at line 3"),
-        (lambda lines: [*lines[:2], "not a record", *lines[2:]], Verdict.BROKEN, "broken at line 3"),
-        (added, Verdict.BROKEN, "broken at line 6"),
-        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], Verdict.BROKEN, "broken at line 2"),
-        (lambda lines: lines[:3], Verdict.TRUNCATED, "the last 2 are gone"),
-        (lambda lines: [], Verdict.MISSING, "5 lines were written"),
+        (changed, ChainVerdict.BROKEN, "broken at line 2"),
+        (rewritten, ChainVerdict.BROKEN, "broken at line 2"),
+        (forged, ChainVerdict.UNVOUCHED, "line 1 isn't signed"),
+        (
+            lambda lines: [*lines[:4], lines[4].replace("page", "home")],
+            ChainVerdict.BROKEN,
+            "broken at line 5",
+        ),
+        (lambda lines: [*lines[:2], *lines[3:]], ChainVerdict.BROKEN, "broken at line 3"),
+        (lambda lines: lines[1:], ChainVerdict.BROKEN, "broken at line 1"),
+        (lambda lines: [*lines[:2], lines[1], *lines[2:]], ChainVerdict.BROKEN, "broken at line 3"),
+        (lambda lines: [*lines[:2], "not a record", *lines[2:]], ChainVerdict.BROKEN, "broken at line 3"),
+        (added, ChainVerdict.BROKEN, "broken at line 6"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], ChainVerdict.BROKEN, "broken at line 2"),
+        (lambda lines: lines[:3], ChainVerdict.TRUNCATED, "the last 2 are gone"),
+        (lambda lines: [], ChainVerdict.MISSING, "5 lines were written"),
     ],
     ids=[
         *(
@@ -168,7 +172,7 @@ def added(lines: list[str]) -> list[str]:
 )
 @pytest.mark.asvs("16.4.2")
 def test_tampering_is_reported_with_its_line(
-    finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
+    finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: ChainVerdict, said: str
 ) -> None:
     finished.write(tamper(finished.lines()))
     bad = [one for one in verify([finished.folder], finished.checkpoints.all(), [KEY]) if not one.holds]
@@ -181,7 +185,7 @@ def test_a_deleted_file_is_reported_by_name(finished: Stream) -> None:
     name = finished.file().stem
     finished.file().unlink()
     found = finished.found()
-    assert (found.verdict, found.where) == (Verdict.MISSING, name)
+    assert (found.verdict, found.where) == (ChainVerdict.MISSING, name)
     assert "5 lines were written on host" in found.words
     assert str(finished.folder) in found.words
 
@@ -191,12 +195,12 @@ def test_two_chains_are_verified_separately(finished: Stream) -> None:
     finished.audit.close()
     one, other = sorted(finished.folder.glob("*.jsonl"))
     assert all(
-        found.verdict is Verdict.GOOD
+        found.verdict is ChainVerdict.GOOD
         for found in verify([finished.folder], finished.checkpoints.all(), [KEY])
     )
     other.write_bytes(one.read_bytes())
     verdicts = {found.verdict for found in verify([finished.folder], finished.checkpoints.all(), [KEY])}
-    assert verdicts == {Verdict.BROKEN, Verdict.MISSING}
+    assert verdicts == {ChainVerdict.BROKEN, ChainVerdict.MISSING}
 
 
 def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
@@ -204,7 +208,7 @@ def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
     checkpoint_now(stream)
     stream.record(3)
     assert "checkpointed up to line 2" in stream.found().words
-    assert stream.found().verdict is Verdict.GOOD
+    assert stream.found().verdict is ChainVerdict.GOOD
 
 
 def test_a_line_that_others_add_to_a_killed_process_s_chain_is_broken(stream: Stream) -> None:
@@ -215,7 +219,7 @@ def test_a_line_that_others_add_to_a_killed_process_s_chain_is_broken(stream: St
     last = json.loads(lines[-1])
     before = hashlib.sha256(lines[-1].encode()).hexdigest()
     added = {**last, "audit": "consent.sign", "line": 3, "before": before}
-    for key, verdict in (("f" * 40, Verdict.UNVOUCHED), (KEY, Verdict.BROKEN)):
+    for key, verdict in (("f" * 40, ChainVerdict.UNVOUCHED), (KEY, ChainVerdict.BROKEN)):
         ((name, _),) = signature.keys_of([key]).items()
         told = {member: value for member, value in {**added, "key": name}.items() if member != "mac"}
         line = signature.signed(msgspec.json.encode(told), signature.keys_of(["f" * 40])[_name("f" * 40)])
@@ -234,10 +238,10 @@ def test_lines_long_after_the_last_checkpoint_are_unvouched(stream: Stream) -> N
     checkpoint_now(stream)
     stream.clock.now += 59
     stream.record()
-    assert stream.found().verdict is Verdict.GOOD
+    assert stream.found().verdict is ChainVerdict.GOOD
     stream.record()
     found = stream.found()
-    assert found.verdict is Verdict.UNVOUCHED and not found.holds
+    assert found.verdict is ChainVerdict.UNVOUCHED and not found.holds
     assert "line 4 of" in found.words and "by more than a minute" in found.words
 
 
@@ -249,16 +253,16 @@ def test_a_quiet_chain_is_checkpointed_again_so_that_its_next_line_is_vouched_fo
     assert chain is not None
     stream.audit.checkpoint(chain, again=True)
     stream.record()
-    assert stream.found().verdict is Verdict.GOOD
+    assert stream.found().verdict is ChainVerdict.GOOD
 
 
 def test_lines_of_a_former_key_verify_while_it_is_listed(finished: Stream) -> None:
     newer = "n" * 40
     assert [one.verdict for one in verify([finished.folder], finished.checkpoints.all(), [newer, KEY])] == [
-        Verdict.GOOD
+        ChainVerdict.GOOD
     ]
     (found,) = verify([finished.folder], finished.checkpoints.all(), [newer])
-    assert found.verdict is Verdict.UNVOUCHED
+    assert found.verdict is ChainVerdict.UNVOUCHED
     assert f"signed under the key {_name(KEY)}, which isn't listed" in found.words
 
 
@@ -273,15 +277,15 @@ def test_a_chain_is_checkpointed_soon_after_its_first_line(stream: Stream) -> No
 
 def test_a_chain_without_a_checkpoint_is_reported_as_unvouched(finished: Stream) -> None:
     (finding,) = verify([finished.folder], [], [KEY])
-    assert finding.verdict is Verdict.UNVOUCHED
+    assert finding.verdict is ChainVerdict.UNVOUCHED
     assert "lines may be missing at the end" in report([finding])
 
 
 def test_checkpoints_are_kept_for_the_configured_time(finished: Stream) -> None:
     finished.clock.now += 399 * 24 * 3600
-    assert finished.found().verdict is Verdict.GOOD
+    assert finished.found().verdict is ChainVerdict.GOOD
     finished.clock.now += 2 * 24 * 3600
-    assert finished.found().verdict is Verdict.UNVOUCHED
+    assert finished.found().verdict is ChainVerdict.UNVOUCHED
 
 
 def test_events_are_written_while_the_store_is_down_and_checkpointed_afterwards(
@@ -316,11 +320,11 @@ def test_audit_lines_of_several_processes_are_verified_from_a_mixed_log(
     captured = capfd.readouterr().err
     log.write_text("".join(f"Nov 20 10:00:00 host portal[7]: {line}\n" for line in captured.splitlines()))
     found = verify([log], one.checkpoints.all(), [KEY])
-    assert [finding.verdict for finding in found] == [Verdict.GOOD, Verdict.GOOD]
+    assert [finding.verdict for finding in found] == [ChainVerdict.GOOD, ChainVerdict.GOOD]
     kept = [line for line in log.read_text().splitlines() if '"line":2' not in line]
     log.write_text("".join(f"{line}\n" for line in kept))
     found = verify([log], one.checkpoints.all(), [KEY])
-    assert [finding.verdict for finding in found] == [Verdict.BROKEN, Verdict.BROKEN]
+    assert [finding.verdict for finding in found] == [ChainVerdict.BROKEN, ChainVerdict.BROKEN]
 
 
 def test_a_forked_process_begins_its_own_chain(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from portal.server.state import COMPLETE_AT, Timeouts
+from portal.server.state import COMPLETE_AT, ClientTimeouts
 from portal.server.worker import Worker
 from portal.web.headers import FIXED
 
@@ -26,7 +26,7 @@ class ImpatientWorker(Worker):
     error_headers = FIXED
     express_paths = frozenset({"/health"})
     max_buffered = 8 * 1024 * 1024
-    timeouts = Timeouts(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, shutdown=0.5)
+    timeouts = ClientTimeouts(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, shutdown=0.5)
 
 
 def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:

@@ -20,7 +20,7 @@ import pytest
 
 from portal.server.connection import Connection
 from portal.server.request import Limits, Request
-from portal.server.state import State, Timeouts
+from portal.server.state import ClientTimeouts, ConnectionState
 
 FOLDER = Path(__file__).parent / "requests"
 EXPECTED: dict[str, list[Any]] = json.loads((FOLDER / "valid.json").read_text())
@@ -90,7 +90,7 @@ class Loop:
     """A worker's loop for one connection, whose application answers at once."""
 
     poller = selectors.DefaultSelector()
-    timeouts = Timeouts()
+    timeouts = ClientTimeouts()
     largest_body = 1024 * 1024
     errors = logging.getLogger("gunicorn.error")
     error_headers: Mapping[str, str] = {}
@@ -132,7 +132,7 @@ def read(path: Path, size: int) -> tuple[list[list[Any]], bool]:
         for start in range(0, len(data), size):
             client.send(data[start : start + size])
             connection.on_event(selectors.EVENT_READ)
-            if connection.state is State.LINGERING:
+            if connection.state is ConnectionState.LINGERING:
                 break
         is_unfinished = connection.is_receiving
         connection.drop()

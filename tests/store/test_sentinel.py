@@ -14,7 +14,7 @@ import pytest
 from redis import Redis, RedisError
 from redis.exceptions import NoPermissionError, ReadOnlyError
 
-from portal.store import Record, Store, StoreDown, open_store
+from portal.store import Store, StoreDown, StoredRecord, open_store
 from portal.store.redis import RedisStore
 from portal.store.redis_client import redis_client
 from tests.support.redis_server import RedisServer
@@ -209,7 +209,7 @@ def test_the_documented_user_may_do_all_that_the_store_does(redis_server: RedisS
     store = open_store(url, time.time)
     assert insert(store, "allowed")
     held = store.get("allowed")
-    assert isinstance(held, Record)
+    assert isinstance(held, StoredRecord)
     assert store.replace("allowed", b"new", version=held.version, expires_at=time.time() + 60)
     assert store.tagged("tag") == ["allowed"]
     assert store.lock("lock", "me", seconds=5)

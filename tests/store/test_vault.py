@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.store import Record, Store, WrongKey, open_store, update
+from portal.store import Store, StoredRecord, WrongKey, open_store, update
 from portal.store.sealer import Sealer
 from portal.store.vault import Vault
 from tests.support.redis_server import RedisServer
@@ -77,7 +77,7 @@ def test_concurrent_updates_are_all_kept(vault: Vault, clock: Clock) -> None:
 
 
 def test_concurrent_updates_of_bytes_are_all_kept(store: Store, clock: Clock) -> None:
-    def add(record: Record | None) -> tuple[bytes, float]:
+    def add(record: StoredRecord | None) -> tuple[bytes, float]:
         return str(int(record.value if record else 0) + 1).encode(), clock.now + 60
 
     at_once(lambda _number: update(store, "count", add))

@@ -24,7 +24,7 @@ from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.state.session_records import Person, SessionRecord, Tokens
 from portal.state.sessions import Sessions
-from portal.store import Record, open_store
+from portal.store import StoredRecord, open_store
 from portal.store.sqlite import key_of
 from portal.store.vault import Vault
 from tests.support.redis_server import RedisServer
@@ -122,16 +122,16 @@ class Collector:
 
     def __init__(self) -> None:
         self.written: list[tuple[str, bytes]] = []
-        self._others: dict[str, Record] = {}
+        self._others: dict[str, StoredRecord] = {}
 
     def insert(self, name: str, value: bytes, *, expires_at: float, **_: object) -> bool:
         if name.startswith(("session:", "tokens:")):
             self.written.append((name, value))
         else:
-            self._others[name] = Record(value, 1, expires_at)
+            self._others[name] = StoredRecord(value, 1, expires_at)
         return True
 
-    def get(self, name: str) -> Record | None:
+    def get(self, name: str) -> StoredRecord | None:
         return self._others.get(name)
 
     def tagged(self, _tag: str) -> list[str]:
