@@ -5,8 +5,8 @@ three), then one of the small slips that can be made in a file: a comparison or 
 an argument, a call or a value left out, another member shown. The week seeds the draw, so that whoever runs it in one week
 tries the same mutants.
 
-Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: those nearest to its file first,
-then the pages' facts, then those that run least else. At least one of them is run, and further ones while together they
+Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
+file first, then the whole pages, then the slower near ones, and then those that run least else. At least one of them is run, and further ones while together they
 usually take no longer than 20 seconds; after five minutes they are stopped, which counts as noticed. The result, by area, is
 a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
 """
@@ -28,9 +28,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeGuard
 
 from tools.fork_server import command_for, failed_test, fork_server
-from tools.mutants import BY_CHANCE, ROOT, TABLE, copied
+from tools.mutants import BY_CHANCE, ROOT, TABLE, copied, equivalents
 from tools.reach import FOLDER, Reached, read
 
 _WORK = ROOT / "var" / "mutants"
@@ -51,9 +52,18 @@ AREAS = {
 """What a file belongs to: the first whose pattern is found in its path."""
 
 _MORE_TESTS = {
+    **dict.fromkeys(
+        ("portal/config/", "portal/connect/needs.py", "portal/careservice/openapi/"),
+        ("tests/tools/test_generated_documents.py",),
+    ),
     "static/scripts/": ("tests/browser/test_journeys.py", "tests/browser/test_session_end.py"),
 }
 """Tests of a whole folder, beside those that name a file."""
+
+_WHOLE_PAGES = ("tests/pages/test_facts.py", "tests/pages/test_states.py")
+"""Compare whole pages, and so notice most."""
+
+_QUICK = 0.5
 
 _SECONDS = 20.0
 """How long the tests of one mutant take together at most, by what they took when they were watched; the first may alone."""
@@ -254,9 +264,16 @@ class Watched:
         reaching = self._by_path.get(mutant.path, [])
         inside = [test for test in reaching if (mutant.path, function) in test.calls] or reaching
 
-        def likelihood(test: Reached) -> tuple[bool, bool, int]:
+        def likelihood(test: Reached) -> tuple[int, int]:
             file = test.test.partition("::")[0]
-            return file not in near, not file.startswith("tests/pages"), len(test.calls)
+            kinds = (
+                file in near and test.seconds < _QUICK,
+                file in _WHOLE_PAGES,
+                file in near,
+                file.startswith("tests/pages"),
+                True,
+            )
+            return kinds.index(True), len(test.calls)
 
         chosen: list[str] = []
         seconds = 0.0
@@ -267,16 +284,30 @@ class Watched:
         return chosen or near[:12]
 
 
-def _function_at(mutant: Mutant, root: Path) -> int:
-    """The first line of the innermost function around a change, with its decorators; 0 outside of any."""
+def _function_at(mutant: Mutant, root: Path) -> str:
+    """The qualified name of the innermost function around a change, as Python has it; "" outside of any."""
     if not mutant.path.endswith(".py"):
-        return 0
-    around = [
-        min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        for node in ast.walk(ast.parse((root / mutant.path).read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.lineno <= mutant.line <= (node.end_lineno or 0)
-    ]
-    return max(around, default=0)
+        return ""
+    parts: list[str] = []
+    function = ""
+    within: ast.AST = ast.parse((root / mutant.path).read_text(encoding="utf-8"))
+    while inner := next(
+        (node for node in ast.walk(within) if node is not within and _holds(node, mutant.line)), None
+    ):
+        parts.append(inner.name)
+        if isinstance(inner, ast.FunctionDef):
+            function = ".".join(parts)
+            parts.append("<locals>")
+        within = inner
+    return function
+
+
+def _holds(node: ast.AST, line: int) -> TypeGuard[ast.FunctionDef | ast.ClassDef]:
+    """Whether a function or class has this line, its decorators with it."""
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return first <= line <= (node.end_lineno or 0)
 
 
 def _nearest(path: str, root: Path = ROOT) -> list[str]:
@@ -314,6 +345,10 @@ def main() -> int:
                 kept.write_text(json.dumps(outcomes, indent=1))
                 print(outcomes[key], mutant.path, mutant.line, mutant.change.what, flush=True)
     found = [(mutant, outcomes.get(json.dumps(asdict(mutant)), "")) for mutant in mutants]
+    found = [
+        (mutant, "equivalent" if outcome == "survived" and why_equivalent(mutant) else outcome)
+        for mutant, outcome in found
+    ]
     before, _, _ = TABLE.read_text(encoding="utf-8").partition(BY_CHANCE)
     TABLE.write_text(before.rstrip() + "\n\n" + section(given.week, found), encoding="utf-8")
     return 0
@@ -364,6 +399,18 @@ def _pass(tree: Path, tests: list[str]) -> bool:
         return False
 
 
+def why_equivalent(mutant: Mutant) -> str:
+    """Return why no test can see this change, as `mutants.toml` has it; "" if one could."""
+    known = (
+        one.why
+        for one in equivalents()
+        if mutant.path.startswith(one.module)
+        and one.line in mutant.text
+        and one.operator == mutant.change.what
+    )
+    return next(known, "")
+
+
 def section(week: str, found: list[tuple[Mutant, str]]) -> str:
     """Return the document's part: a row for each area, and what survived."""
     lines = [
@@ -384,12 +431,17 @@ def section(week: str, found: list[tuple[Mutant, str]]) -> str:
         rate = f"{noticed / len(tried):.0%}" if tried else "–"
         lines.append(f"| {area} | {len(here)} | {len(tried)} | {noticed} | {rate} |")
     lines += ["", "Survived:", ""]
-    left = [
+    lines += [
         f"- `{mutant.path}` line {mutant.line}, `{mutant.text}`: {mutant.change.what}"
         for mutant, outcome in found
         if outcome == "survived"
+    ] or ["- None."]
+    same = [
+        f"- `{mutant.path}` line {mutant.line}, `{mutant.text}`: {mutant.change.what}: {why_equivalent(mutant)}"
+        for mutant, outcome in found
+        if outcome == "equivalent"
     ]
-    return "\n".join([*lines, *(left or ["- None."])]) + "\n"
+    return "\n".join([*lines, *(["", "Equivalent, and not counted:", "", *same] if same else [])]) + "\n"
 
 
 if __name__ == "__main__":

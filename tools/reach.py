@@ -37,7 +37,7 @@ def begin() -> None:
     )
     within = tuple(f"{_ROOT}/{folder}/" for folder in ("portal", "templates"))
     prefix = len(str(_ROOT)) + 1
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, str]] = set()
     current = number[0]
 
     def trace(frame: Any, _event: str, _arg: object) -> None:
@@ -45,7 +45,7 @@ def begin() -> None:
         if number[0] != current:
             current = number[0]
             seen.clear()
-        place = (frame.f_code.co_filename, frame.f_code.co_firstlineno)
+        place = (frame.f_code.co_filename, frame.f_code.co_qualname)
         if place not in seen:
             seen.add(place)
             if place[0].startswith(within):
@@ -87,23 +87,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A test, the seconds that it takes, and what it calls: (path in the project, the function's first line)."""
+    """A test, the seconds that it takes, and what it calls: (path in the project, the function's qualified name)."""
 
     test: str
     seconds: float
-    calls: frozenset[tuple[str, int]]
+    calls: frozenset[tuple[str, str]]
 
 
 def read(folder: Path = FOLDER) -> list[Reached]:
     """Return what was noted of each test."""
     found: list[Reached] = []
     for list_ in sorted(folder.glob("*.tests")):
-        calls: dict[int, set[tuple[str, int]]] = {}
+        calls: dict[int, set[tuple[str, str]]] = {}
         for file in folder.glob(f"{list_.stem}-*.calls"):
             for line in file.read_text(encoding="utf-8").splitlines():
                 number, _, place = line.partition(" ")
-                path, _, first = place.rpartition(":")
-                calls.setdefault(int(number), set()).add((path, int(first)))
+                path, _, function = place.partition(":")
+                calls.setdefault(int(number), set()).add((path, function))
         for line in list_.read_text(encoding="utf-8").splitlines():
             number, test, seconds = json.loads(line)
             found.append(Reached(test, seconds, frozenset(calls.get(number, ()))))

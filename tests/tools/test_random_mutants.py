@@ -62,26 +62,26 @@ def test_a_change_is_tried_with_the_tests_that_run_its_function(tmp_path: Path) 
     (tmp_path / "portal/a.py").write_text(
         "LIMIT = 1\n\n\n@cache\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n"
     )
-    of_f, of_g, template = ("portal/a.py", 4), ("portal/a.py", 9), ("templates/b.html", 1)
+    of_f, of_g, template = ("portal/a.py", "f"), ("portal/a.py", "g"), ("templates/b.html", "root")
     reached = [
         Reached("tests/web/test_b.py::wide", 1.0, frozenset({of_f, of_g})),
         Reached("tests/web/test_b.py::narrow", 1.0, frozenset({of_f})),
         Reached("tests/web/test_a.py::test", 1.0, frozenset({of_f, of_g, template})),
-        Reached("tests/pages/test_facts.py::test", 100.0, frozenset({of_f, template})),
+        Reached("tests/pages/test_b.py::test", 100.0, frozenset({of_f, template})),
     ]
     tests = Watched(reached, tmp_path)
 
     def tried(path: str, line: int) -> list[str]:
         return tests.for_(Mutant(path, line, "", Change(0, 1, "", "")))
 
-    assert tried("portal/a.py", 6) == ["tests/pages/test_facts.py::test"], "the first, however long it takes"
+    assert tried("portal/a.py", 6) == ["tests/pages/test_b.py::test"], "the first, however long it takes"
     assert tried("portal/a.py", 10) == ["tests/web/test_b.py::wide", "tests/web/test_a.py::test"]
     (tmp_path / "tests/test_a.py").touch()
     assert tried("templates/a.html", 1) == ["tests/test_a.py"]
     (tmp_path / "tests/web").mkdir(exist_ok=True)
     (tmp_path / "tests/web/test_b.py").write_text("portal/a.py")
     assert tried("portal/a.py", 6)[:2] == ["tests/web/test_b.py::narrow", "tests/web/test_b.py::wide"]
-    assert tried("templates/b.html", 7) == ["tests/pages/test_facts.py::test"]
+    assert tried("templates/b.html", 7) == ["tests/pages/test_b.py::test"]
 
 
 def test_the_result_is_told_by_area_with_what_survived() -> None:
