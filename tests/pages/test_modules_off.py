@@ -14,6 +14,7 @@ from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, ROLES
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
+from tests.support.visitor import Page
 from tests.web.test_modules import HEADINGS, SAID, is_of, links
 
 portal = facts.portal
@@ -49,7 +50,8 @@ def _left(portal: InProcess, fake_api: FakeApi, module: Module, case: facts.Case
     for row, answer in case.answers.items():
         fake_api.gives(row, answer)
     visitor = portal.visitor(case.who, ROLES.get(case.who, "patient"))
-    page = visitor.request("GET", case.path, status=None, follow=False)
+    url = visitor.origin + case.path
+    page = Page(visitor, visitor.http.get(url, allow_redirects=False), url)
     yield from (f"calls {call.path}" for call in fake_api.calls if call.row.module is module)
     if is_of(portal, module, case.path):
         if page.status != 404 or fake_api.calls:

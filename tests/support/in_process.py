@@ -91,17 +91,18 @@ class InProcess:
             "CLIENT_SECRET": "a-secret-for-tests-a-secret-for-tests",
         }
         self.clock = clock
-        self._audit, self._told, self._store = folder / "audit", set[str](), folder / "store.db"
+        self._audit, self._told, self._store = folder / "audit", dict[str, int](), folder / "store.db"
         self.app = create_app(Settings.from_env({**settings, **environment}), clock=clock)
 
     def audited(self) -> list[dict[str, Any]]:
         """The lines that were written to the audit record since this was last asked, oldest first."""
-        lines = [
-            line for file in sorted(self._audit.glob("*.jsonl")) for line in file.read_text().splitlines()
-        ]
-        new = [line for line in lines if line not in self._told]
-        self._told.update(new)
-        return [json.loads(line) for line in new]
+        lines: list[str] = []
+        for file in sorted(self._audit.glob("*.jsonl")):
+            with file.open(encoding="utf-8") as written:
+                written.seek(self._told.get(file.name, 0))
+                lines += written.readlines()
+                self._told[file.name] = written.tell()
+        return [json.loads(line) for line in lines]
 
     def forget(self) -> None:
         """Lose all that is kept: of people, sessions and the clinics' APIs."""

@@ -1,0 +1,244 @@
+"""Find the states in which a page shows what it shows in no other: `.venv/bin/python -m tests.pages.find_states [MINUTES]`.
+
+Opens each page again and again with one member of the API's answers another, and sends its forms. A state is kept if a
+condition of the templates or of the portal's code turns out as in none before; then the states next to it are tried. What stands in
+`tests/pages/states/` already is the beginning; in the end the fewest states in which the same is seen are written there, and the conditions of
+templates that aren't seen both ways are printed. Then run `WRITE_FACTS=1 make t F=tests/pages/test_states.py`, and read what is new.
+"""
+
+# ruff: noqa: E402, T201 (the portal is imported once it is watched; a command prints)
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from msgspec import inspect
+
+from tests.support import branches
+
+_BRANCHES = branches.watch()
+
+from portal.http import transport
+from tests.pages.states import (
+    CASE_OF,
+    FIRST,
+    MORE,
+    Change,
+    Opener,
+    Place,
+    Shown,
+    State,
+    endpoint_of,
+    forms_of,
+    written,
+)
+from tests.support import conditions
+from tests.support.clock import Clock
+from tests.support.fake_api import NOW, ZONE, FakeApi
+from tests.support.in_process import InProcess
+
+FOLDER = Path(__file__).parent / "states"
+AT_ONCE = 25
+"""States of one page that are tried before it is the next page's turn."""
+MOST_FORMS = 4
+MOST_CALLS = 30
+HOURS = (-9600, -192, -48, -24, -1, 0, 1, 20, 24, 26, 48, 168, 336, 744, 1440, 4800)
+DAYS = (-400, -31, -8, -1, 0, 1, 2, 7, 14, 30, 31, 60, 200)
+TYPED = ("x", "2026-11-25", "5", "Amelia 1", "0")
+REFUSALS = (1, 403, 404, 409, 422)
+Seen = frozenset[object]
+Named = tuple[str, State]
+"""A page's title, and a state of it."""
+
+
+class Search:
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        api = FakeApi()
+        patch.setattr(transport, "send", api.send)
+        patch.setattr(transport, "stream", api.stream)
+        self._turns = conditions.watch(patch)
+        self._opener = Opener(InProcess(folder, Clock(NOW.timestamp)), api)
+        self._chance = random.Random(1)
+        self.seen: set[object] = set()
+        self.kept: dict[Named, Seen] = {}
+        self._usual: set[object] = set()
+
+    def go(self, minutes: float) -> None:
+        """Try what stands in the files, then what is next to it, until the time is up."""
+        end = time.monotonic() + 60 * minutes
+        known: list[Named] = [(title, State()) for title in CASE_OF]
+        for title, state in known:
+            self._usual |= self._tried(title, state)[1]
+        self.seen |= self._usual
+        for file in sorted(FOLDER.glob("*.txt")):
+            for title, state, _ in written(file.read_text(encoding="utf-8")):
+                if state != State() and self._is_new(title, state):
+                    known.append((title, state))
+        waiting: list[tuple[str, list[State] | None, State]] = [
+            (title, None, state) for title, state in known
+        ]
+        while waiting and time.monotonic() < end:
+            title, near, state = waiting.pop(0)
+            near = self._near(title, state) if near is None else near
+            found = [one for one in near[:AT_ONCE] if time.monotonic() < end and self._is_new(title, one)]
+            if rest := near[AT_ONCE:]:
+                waiting.append((title, rest, state))
+            waiting += [(title, None, one) for one in found]
+
+    def _is_new(self, title: str, state: State) -> bool:
+        shown, seen = self._tried(title, state)
+        if shown is None or seen <= self.seen or len(shown.calls) > MOST_CALLS:
+            return False
+        if shown.answer.status_code == requests.codes.server_error:
+            print(f"{title}: {state}: {shown.answer.status_code}", file=sys.stderr)
+            return False
+        self.kept[title, state] = seen
+        self.seen |= seen
+        return True
+
+    def _tried(self, title: str, state: State) -> tuple[Shown | None, Seen]:
+        self._turns.clear()
+        _BRANCHES.clear()
+        try:
+            shown = self._opener.open(CASE_OF[title], state)
+        except (IndexError, requests.RequestException):  # no such form, or an address elsewhere
+            return None, frozenset()
+        return shown, frozenset(self._turns) | frozenset(_BRANCHES)
+
+    def fewest(self) -> list[Named]:
+        """Return a few of the states that were kept in which everything is seen, those first that show most."""
+        left = self.seen - self._usual
+        chosen: list[Named] = []
+        while left:
+            most = max(self.kept, key=lambda one: len(self.kept[one] & left))
+            left -= self.kept[most]
+            chosen.append(most)
+        return chosen
+
+    def _near(self, title: str, state: State) -> list[State]:
+        shown, _ = self._tried(title, state)
+        if shown is None:
+            return []
+        near = [*self._changes(title, state, shown), *_forms(state, shown)]
+        near += [] if state.late else [State(state.changes, state.forms, state.refused, late=True)]
+        if state.forms and not state.refused:
+            near += [State(state.changes, state.forms, status, state.late) for status in REFUSALS]
+        return sorted(near, key=self._turn_of)
+
+    def _turn_of(self, state: State) -> float:
+        """First what is gone, empty or the other way, and forms; then choices, then dates and numbers."""
+        last = state.changes[-1].value if state.changes and not state.forms else "null"
+        plain = last in ("null", "true", "false", "[]", FIRST, MORE)
+        return (0.0 if plain else 1.0 if last[1:2].isdigit() else 0.6) + self._chance.random()
+
+    def _changes(self, title: str, state: State, shown: Shown) -> Iterator[State]:
+        answers = {endpoint_of(call.path): call.row for call in shown.calls if call.row.is_safe}
+        for endpoint, row in answers.items():
+            for place, value in self._places(
+                shown.told.get(endpoint), inspect.type_info(row.answer), (), CASE_OF[title].who
+            ):
+                written_value = value if value in (FIRST, MORE) else json.dumps(value)
+                change = Change(endpoint, place, written_value)
+                yield State((*state.changes, change), state.forms, state.refused, state.late)
+
+    def _places(self, value: Any, kind: inspect.Type, at: Place, who: str) -> Iterator[tuple[Place, Any]]:
+        kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+        for one in kinds:
+            if isinstance(one, inspect.StructType) and isinstance(value, dict):
+                for field in one.fields:
+                    if field.encode_name in value:
+                        place = (*at, field.encode_name)
+                        for other in self._others(
+                            value[field.encode_name], field.type, field.encode_name, who
+                        ):
+                            yield place, other
+                        yield from self._places(value[field.encode_name], field.type, place, who)
+            if isinstance(one, inspect.VarTupleType) and isinstance(value, list):
+                for number, item in enumerate(value[:2]):
+                    if number == 0 or self._chance.random() < 0.25:
+                        yield from self._places(item, one.item_type, (*at, number), who)
+
+    def _others(self, value: Any, kind: inspect.Type, name: str, who: str) -> list[Any]:
+        """What else this member may be."""
+        others: list[Any] = []
+        for one in kind.types if isinstance(kind, inspect.UnionType) else (kind,):
+            match one:
+                case inspect.EnumType():
+                    others += [*(choice.value for choice in one.cls), "Unheard"]
+                case inspect.BoolType():
+                    others += [True, False]
+                case inspect.DateTimeType():
+                    hours = self._chance.sample(HOURS, 4)
+                    others += [
+                        (NOW + timedelta(hours=one)).isoformat().replace("+00:00", "Z") for one in hours
+                    ]
+                case inspect.DateType():
+                    today = NOW.astimezone(ZONE).date()
+                    others += [
+                        (today + timedelta(days=one)).isoformat() for one in self._chance.sample(DAYS, 4)
+                    ]
+                case inspect.IntType():
+                    others += [0, 1, 2, 7, 250]
+                case inspect.FloatType():
+                    others += [0.0, 2.5, 17.0]
+                case inspect.StrType() if name.lower().endswith("id"):
+                    others += [who, "victor", "id-1"]
+                case inspect.StrType():
+                    others += ["es", "ar", "xx"] if name == "language" else [""]
+                case inspect.VarTupleType() if isinstance(value, list):
+                    others += [[], FIRST, MORE]
+                case inspect.NoneType():
+                    others.append(None)
+                case _:
+                    pass
+        return [one for one in others if one != value]
+
+
+def _forms(state: State, shown: Shown) -> Iterator[State]:
+    if len(state.forms) == MOST_FORMS or "text/html" not in shown.answer.headers.get("Content-Type", ""):
+        return
+    for number, form in enumerate(forms_of(shown.answer.text)):
+        filled = ["", "blank", *(["ticked"] if form.xpath(".//input[@type='checkbox']") else [])]
+        for choice in form.xpath(".//select/option | .//input[@type='radio'] | .//button[@name]"):
+            name = choice.get("name") or choice.getparent().get("name")
+            filled.append(f"{name}={choice.get('value') or ''}")
+        typed = (
+            "self::textarea or not(@type) or @type='text' or @type='date' or @type='number' or @type='search'"
+        )
+        for field in form.xpath(f".//*[(self::input or self::textarea) and ({typed})]")[:12]:
+            filled += [f"{field.get('name')}={text}" for text in TYPED]
+        for one in filled:
+            yield State(state.changes, (*state.forms, (number, one)), state.refused, state.late)
+
+
+def main() -> None:
+    minutes = float(sys.argv[1]) if sys.argv[1:] else 15.0
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        search = Search(Path(folder), patch)
+        search.go(minutes)
+    states: dict[str, list[str]] = defaultdict(list)
+    for title, state in search.fewest():
+        states[title].append(f"== {title}: {state}\n")
+    texts: dict[str, list[str]] = defaultdict(list)
+    for title, case in CASE_OF.items():
+        texts[case.file] += [f"== {title}\n", *states[title]]
+    for file, blocks in texts.items():
+        (FOLDER / f"{file}.txt").write_text("\n".join(blocks), encoding="utf-8")
+    for one in conditions.all_conditions():
+        if ways := sorted(way for _, _, way in one.turns - search.seen):
+            print(f"{one.template} {','.join(map(str, ways))}: {one.text}")
+
+
+if __name__ == "__main__":
+    main()

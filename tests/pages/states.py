@@ -1,0 +1,312 @@
+"""The states that a page can be in: what the API answers instead, or a form of it that is sent.
+
+A state is written in one line, from which it can be made again: `tests/pages/states/` has the states, each with what is
+different then. `find_states.py` finds them.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from lxml.html import FormElement, document_fromstring
+
+from portal.connect.answers.members import Members
+from portal.services.endpoints import ALL
+from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
+from tests.pages.test_acts import _lines as lines_of
+from tests.pages.test_facts import (
+    CASES,
+    E1,
+    EMBRYO,
+    EPISODE,
+    HERS,
+    ONE_EPISODE,
+    PENDING,
+    ROLES,
+    TALK,
+    UNDER_TREATMENT,
+    Case,
+    audited,
+)
+from tests.support.facts import Answers, calendar_lines, document_lines
+from tests.support.fake_api import ZONE, FakeApi, Sent
+from tests.support.in_process import InProcess
+from tests.support.visitor import fetch_metadata
+from tests.support.whole import whole
+
+Place = tuple[str | int, ...]
+FIRST, MORE = "the first", "one more"
+"""Of a list: its first item alone, or that one once more at the end."""
+LATER = 3600.0
+"""How long ago somebody signed in who has to sign in again to sign."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A member of an endpoint's answer, by its place in it, and what it is instead: JSON, or of a list FIRST or MORE."""
+
+    endpoint: str
+    place: Place
+    value: str
+
+
+@dataclass(frozen=True)
+class State:
+    """Changes of what is answered, then forms that are sent one after the other, and how the API takes that.
+
+    Of a form: its number on the page, and what is filled in: nothing beside what stands there, "blank", "ticked" or
+    `name=value`. `refused` is the API's status for what they ask; 1 if it never answers.
+    """
+
+    changes: tuple[Change, ...] = ()
+    forms: tuple[tuple[int, str], ...] = ()
+    refused: int = 0
+    late: bool = False
+
+    def __str__(self) -> str:
+        parts = [f"{one.endpoint} {'.'.join(map(str, one.place))} = {one.value}" for one in self.changes]
+        parts += ["signed in an hour ago"] if self.late else []
+        parts += [f"form {number} {filled}".rstrip() for number, filled in self.forms]
+        parts += [f"refused {self.refused}"] if self.refused else []
+        return " | ".join(parts)
+
+    @classmethod
+    def read(cls, text: str) -> State:
+        """Return the state that is written like this."""
+        changes: list[Change] = []
+        forms: list[tuple[int, str]] = []
+        refused, late = 0, False
+        for part in text.split(" | ") if text else ():
+            if part == "signed in an hour ago":
+                late = True
+            elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
+                forms.append((int(found[1]), found[2]))
+            elif found := re.fullmatch(r"refused (\d+)", part):
+                refused = int(found[1])
+            elif found := re.fullmatch(r"(\S+) (\S*) = (.*)", part):
+                place = tuple(int(step) if step.isdigit() else step for step in found[2].split("."))
+                changes.append(Change(found[1], place, found[3]))
+            else:
+                raise ValueError(text)
+        return cls(tuple(changes), tuple(forms), refused, late)
+
+
+def title_of(case: Case) -> str:
+    return f"{case.who} {case.path}{case.note and f' ({case.note})'}"
+
+
+_E1 = "?episode=e-1"
+_PATIENT = f"/patients/{EPISODE['patient']['id']}"
+OTHER_PAGES = [
+    *(Case("other", who, "/help") for who in ("amelia", "nora")),
+    Case("other", "amelia", "/help/words"),
+    Case("other", "nora", "/find"),
+    Case("other", "nora", "/open"),
+    Case("other", "nora", "/nowhere"),
+    Case("other", "ada", "/styles"),
+    Case("other", "ada", "/emr-endpoints/m-1/remove"),
+    *(
+        Case("other", who, path)
+        for who in ("amelia", "victor")
+        for path in ("/me/devices", "/me/devices/sign-out", "/me/passkeys")
+    ),
+    Case("notifications", "amelia", "/notifications/bell"),
+    Case("notifications", "nora", "/notifications?unread=1"),
+    *(
+        Case("conversations", "amelia", path, HERS | ONE_EPISODE)
+        for path in ("/conversations/new?known=x", f"{TALK}/new?known=x")
+    ),
+    *(Case("episodes", who, "/episodes", HERS | ONE_EPISODE) for who in ("nora", "grace")),
+    *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?day=2026-11-25")),
+    Case("patients", "nora", f"{_PATIENT}/as-seen{_E1}", UNDER_TREATMENT | ONE_EPISODE),
+    *(Case("storage", who, "/storage", HERS | ONE_EPISODE) for who in ("elif", "victor", "nora")),
+    Case("storage", "elif", f"/storage/read-on{_E1}", HERS | ONE_EPISODE),
+    *(Case("storage", "elif", f"{EMBRYO}/second-person{_E1}", HERS) for _ in range(1)),
+    *(
+        Case("storage", "amelia", f"{EMBRYO}/{decision}{_E1}", HERS | answers, note)
+        for decision in ("leave-open", "move", "donate-research", "donate-patients", "end-storage")
+        for answers, note in (({}, ""), (PENDING, "waiting"))
+    ),
+    *(
+        Case("prospects", "colin", f"/prospects/s-1/{what}")
+        for what in ("book-link", "book", "merge", "merge/confirm?merge=s-2")
+    ),
+    *(
+        Case("consents", "nora", f"/consents/new{what}", HERS)
+        for what in ("/bundle?operation=none", "/fill", "/preview", "/look")
+    ),
+    *(
+        Case("protocols", "victor", f"/protocols/{what}", UNDER_TREATMENT)
+        for what in ("new", "new/preview", "p-1/end?to=Completed")
+    ),
+    Case("protocols", "victor", "/protocols/p-1", {}, "drafted"),
+    Case("protocols", "nora", "/protocols/p-1", UNDER_TREATMENT),
+    Case("protocols", "amelia", "/protocols/p-1/change", UNDER_TREATMENT),
+    Case("other", "amelia", "/files/f-1/preview"),
+]
+"""More pages, that hold little of the API's, or show it as others do."""
+CASE_OF = {title_of(case): case for case in (*CASES, *OTHER_PAGES)}
+
+
+@dataclass
+class Shown:
+    """What somebody got to see, what the API was asked for it, and what the audit record says of it."""
+
+    answer: requests.Response
+    calls: Sequence[Sent]
+    audited: Sequence[str]
+    answers: Answers
+    told: Mapping[str, Any]
+    """What each endpoint answered first."""
+
+    def lines(self) -> list[str]:
+        """Return all of it, as it was told; what is only read in any order."""
+        asked = [
+            f"{call.row.method} {call.path} {json.dumps(call.query, sort_keys=True)}"
+            for call in self.calls
+            if call.row.is_safe
+        ]
+        sent = [line for call in self.calls if not call.row.is_safe for line in lines_of(call, self.answers)]
+        status = f"{self.answer.status_code} {self.answer.headers.get('Location', '')}".strip()
+        said = [status, *sorted(asked), *sent, *sorted(self.audited)]
+        return [*(_BY_CHANCE.sub("…", line) for line in said), *self._page()]
+
+    def _page(self) -> list[str]:
+        match self.answer.headers.get("Content-Type", "").partition(";")[0]:
+            case "application/pdf" if self.answer.content.startswith(b"%PDF-1.7\n%"):
+                return document_lines(self.answer.content, self.answers)
+            case "text/calendar":
+                return calendar_lines(self.answer.text, self.answers)
+            case "text/html":
+                return whole(self.answer.text)
+            case kind:
+                return [kind]
+
+
+class Opener:
+    """Opens pages in states, each as if nobody had seen anything before."""
+
+    def __init__(self, portal: InProcess, api: FakeApi) -> None:
+        self._portal, self._api = portal, api
+
+    def open(self, case: Case, state: State = State()) -> Shown:
+        """Open a page; send a form of it, and follow where that leads."""
+        fresh(self._portal)
+        api = self._api
+        api.forget()
+        for row, answer in case.answers.items():
+            api.gives(row, answer)
+        told: dict[str, Any] = {}
+
+        def change(path: str, answer: Any) -> Any:
+            endpoint = endpoint_of(path)
+            for one in state.changes:
+                answer = _with(answer, one.place, one.value) if one.endpoint == endpoint else answer
+            told.setdefault(endpoint, answer)
+            return answer
+
+        api.change = change
+        ago = LATER if state.late else 0.0
+        visitor = self._portal.visitor(case.who, ROLES.get(case.who, "patient"), signed_in_ago=ago)
+        url = visitor.origin + case.path
+        answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
+        if state.forms:
+            _refuse(api, state.refused)
+        for number, filled in state.forms:
+            form = forms_of(answer.text)[number]
+            answer = _sent(visitor.http, url, form, filled)
+            to = urljoin(url, answer.headers.get("Location", ""))
+            if answer.status_code in (302, 303) and to.startswith(visitor.origin):
+                url = to
+                answer = visitor.http.get(url, allow_redirects=False)
+        answers = Answers(api.told, ZONE)
+        return Shown(answer, tuple(api.calls), tuple(audited(self._portal, answers)), answers, told)
+
+
+def _refuse(api: FakeApi, status: int) -> None:
+    for row in ALL:
+        if not row.is_safe and status == 1:
+            api.loses(row)
+        elif not row.is_safe and status:
+            api.refuses(row, status)
+
+
+def fresh(portal: InProcess) -> None:
+    """Let the portal know nothing of the APIs yet, nor of what anybody has seen."""
+    portal.forget()
+    the = portal.app.extensions["portal"]
+    the.answers.members = Members(the.vault, portal.clock)
+
+
+def forms_of(html: str) -> list[FormElement]:
+    """The forms in the main part of a page."""
+    return document_fromstring(html).xpath("//main//form") if html.strip() else []
+
+
+def _sent(http: requests.Session, url: str, form: FormElement, filled: str) -> requests.Response:
+    fields = [(name, value) for name, value in form.form_values()]
+    buttons = form.xpath(".//button[@name]")
+    fields += [(buttons[0].get("name"), buttons[0].get("value") or "")] if buttons else []
+    name, _, value = filled.partition("=")
+    if filled == "blank":
+        hidden = {one.get("name") for one in form.xpath(".//input[@type='hidden'] | .//button")}
+        fields = [(name, given if name in hidden else "") for name, given in fields]
+    elif filled == "ticked":
+        boxes = form.xpath(".//input[@type='checkbox']")
+        fields = [
+            *fields,
+            *((box.get("name"), box.get("value") or "on") for box in boxes if box.get("checked") is None),
+        ]
+    elif filled:
+        fields = [*((one, given) for one, given in fields if one != name), (name, value)]
+    to = urljoin(url, form.get("action") or url)
+    if (form.get("method") or "get").lower() == "get":
+        return http.get(to, params=fields, allow_redirects=False)
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+    headers = {"Origin": origin, "Referer": url}
+    return http.post(to, data=fields, headers=headers, allow_redirects=False)
+
+
+def endpoint_of(path: str) -> str:
+    """The last part of an endpoint's address that is the same for all records: "consent-forms/{id}"."""
+    row = next(
+        row for row in ALL if row.is_safe and re.fullmatch(re.sub(r"{\w+}", "[^/]+", row.template), path)
+    )
+    return row.template.removeprefix("/api/care/")
+
+
+def _with(value: Any, place: Place, new: str) -> Any:
+    """The value with another one at this place; where the place is gone, as it was. A list's total follows."""
+    first, *rest = place
+    there = isinstance(value, list) and isinstance(first, int) and first < len(value)
+    if not there and not (isinstance(value, dict) and first in value):
+        return value
+    changed = copy.copy(value)
+    changed[first] = _with(value[first], tuple(rest), new) if rest else _instead(value[first], new)
+    if place == ("items",) and changed.get("totalCount") == len(value["items"]):
+        changed["totalCount"] = len(changed["items"] or ())
+    return changed
+
+
+def _instead(value: Any, new: str) -> Any:
+    if new == FIRST:
+        return value[:1] if isinstance(value, list) else value
+    if new == MORE:
+        return [*value, *value[:1]] if isinstance(value, list) else value
+    return json.loads(new)
+
+
+def written(text: str) -> Iterator[tuple[str, State, list[str]]]:
+    """Yield what a file of states has: a page's title, the state, and the lines that differ."""
+    for block in text.split("\n\n"):
+        if block.strip():
+            head, *lines = block.strip("\n").splitlines()
+            title, _, state = head.removeprefix("== ").partition(": ")
+            yield title, State.read(state), lines
