@@ -19,7 +19,7 @@ from werkzeug.urls import iri_to_uri
 from portal.context import session
 from portal.i18n.gettext import _, ngettext
 from portal.parse import address_parts, is_local
-from portal.web import patient_banner, templates
+from portal.web import patient_banner, templates, unsent
 from portal.web.headers import nonce
 from portal.web.pages import Page
 from portal.web.routing import without_sign_in_code
@@ -77,7 +77,8 @@ def render(
     """Return the page, or the block listed in `fragment` that htmx requests.
 
     A fragment is followed by out-of-band updates: this request's toasts, the bell if its unread count is given in `bell`,
-    and the blocks in `also`, each with selector, swap style and block name.
+    and the blocks in `also`, each with selector, swap style and block name. The notice that nothing has been sent goes
+    once it isn't true.
     """
     template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
@@ -101,6 +102,8 @@ def render(
     for selector, swap, name in also:
         content = Markup(templates.render_block(template, name, context))  # noqa: S704 (the template has escaped it)
         parts.append(_partial(selector, swap, content))
+    if status < 400 and unsent.was_waiting():
+        parts.append(_partial("#given-back", "delete", ""))
     parts += [_partial("#toasts", "beforeend", _rendered(pending)) for pending in toasts()]
     return _vary(make_response("".join(parts), status))
 

@@ -149,6 +149,11 @@ def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, s
     return None
 
 
+def was_waiting() -> bool:
+    """Whether this request sends a form whose text waited, so that its page says that nothing has been sent."""
+    return request.method == "POST" and _sent_form() in _waiting()
+
+
 def forget(person: Person) -> None:
     """Remove whatever waits for this person, who signs out, at this clinic; pages left open keep nothing more for them."""
     vault, owner = context().vault, csrf.owner_tag(person.issuer, person.sub)
@@ -183,10 +188,10 @@ def _write(owner: bytes, unsent: Unsent) -> bool:
 
 def _forget_sent(response: Response) -> Response:
     """A form that its handler took is sent, or shown again with what was typed now; a failure of ours is neither."""
-    if request.method != "POST" or "person" not in g or response.status_code >= 500 or g.get("is_unsent"):
+    if response.status_code >= 500 or g.get("is_unsent"):
         return response
     try:
-        if _sent_form() in _waiting() and (who := session().whose()):
+        if was_waiting() and (who := session().whose()):
             _forget_one(_owner(who), _sent_form())
     except StoreDown as error:  # the form was accepted all the same
         log.warning("typed text not forgotten: %s", error)

@@ -235,7 +235,10 @@ def test_htmx_is_sent_to_sign_in_and_comes_back_to_the_text(portal: PortalThread
     assert answer.text == ""
     back = visitor.get(answer.headers["HX-Redirect"])
     assert NOTICE in back.words
-    assert held(form_of(back, "/me"), "preferred_name") == [SECRET]
+    again = form_of(back, "/me")
+    assert held(again, "preferred_name") == [SECRET]
+    sent = visitor.fragment("/me", "details", data={**dict(again.fields()), "preferred_name": "Millie"}, at="/me")
+    assert sent.select('hx-partial[hx-target="#given-back"][hx-swap="delete"]'), "the notice isn't true any more"
     visitor.sign_out()
 
 
