@@ -79,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         "--client-keys", action="append", default=[], metavar="CLIENT=FILE",
         help="the JWK Set of a client that authenticates by private_key_jwt instead of a secret",
     )  # fmt: skip
+    parser.add_argument(
+        "--sign-with", choices=["RS256", "PS256"], default="RS256", help="FAPI 2.0 demands PS256"
+    )
     parser.add_argument("--access-token-seconds", type=int, default=600)
     parser.add_argument("--id-token-seconds", type=int, default=1200)
     parser.add_argument("--code-seconds", type=int, default=60)
@@ -112,6 +115,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         twilio_tokens=_twilio_tokens(),
         metrics_token=os.environ.get("CARE_METRICS_TOKEN", "").strip(),
         mail_receiver=os.environ.get("CARE_MAIL_RECEIVER", "").strip(),
+        signing_algorithm=given.sign_with,
         lifetimes=Lifetimes(
             access_token=timedelta(seconds=given.access_token_seconds),
             id_token=timedelta(seconds=given.id_token_seconds),

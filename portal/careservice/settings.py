@@ -12,6 +12,8 @@ from flask import Flask, current_app
 
 SampleSize = Literal["none", "small", "large"]
 
+SigningAlgorithm = Literal["RS256", "PS256"]
+
 WEBHOOKS = ("sms", "email", "payment")
 """The kinds of webhooks, each with its own secrets."""
 
@@ -53,7 +55,8 @@ class Settings:
     keyed by kind (`WEBHOOKS`): any secret of a kind may sign, so that they can be rotated, and a kind without one is
     refused. `twilio_tokens`, by tenant name, are the Auth Tokens of clinics whose text messages Twilio signs in its
     own way. `mail_receiver` is the authserv-id with which the clinics' mail server writes Authentication-Results
-    (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`.
+    (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`. `signing_algorithm` is that of all tokens: RS256, which
+    every client takes, or PS256, which FAPI 2.0 demands.
     """
 
     database_url: str
@@ -68,6 +71,7 @@ class Settings:
     twilio_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
     mail_receiver: str = ""
     metrics_token: str = field(default="", repr=False)
+    signing_algorithm: SigningAlgorithm = "RS256"
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

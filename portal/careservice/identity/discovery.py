@@ -8,7 +8,7 @@ from portal.careservice import database
 from portal.careservice.identity import dpop
 from portal.careservice.identity.assurance import CLASSES
 from portal.careservice.identity.client_assertions import ALGORITHMS
-from portal.careservice.identity.keys import ALGORITHM, verification_keys
+from portal.careservice.identity.keys import verification_keys
 from portal.careservice.identity.pages import bp
 from portal.careservice.identity.server import METHODS
 from portal.careservice.identity.tokens import AUDIENCE
@@ -21,7 +21,8 @@ SCOPES = ("openid", "profile", "email", "roles", "offline_access", AUDIENCE)
 @bp.get("/.well-known/openid-configuration")
 def metadata() -> Response:
     """The metadata document."""
-    issuer = current_settings().issuer
+    settings = current_settings()
+    issuer = settings.issuer
     response = jsonify(
         issuer=issuer,
         authorization_endpoint=f"{issuer}/connect/authorize",
@@ -37,7 +38,7 @@ def metadata() -> Response:
         response_modes_supported=["query"],
         grant_types_supported=["authorization_code", "refresh_token", "client_credentials"],
         subject_types_supported=["public"],
-        id_token_signing_alg_values_supported=[ALGORITHM],
+        id_token_signing_alg_values_supported=[settings.signing_algorithm],
         token_endpoint_auth_methods_supported=METHODS,
         token_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
         revocation_endpoint_auth_methods_supported=METHODS,

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base
+from portal.careservice.settings import current_settings
 
-ALGORITHM = "RS256"
 _BITS = 2048
 
 
@@ -51,7 +51,7 @@ def signing_key(session: Session) -> RSAKey:
         .order_by(SigningKey.created_at.desc(), SigningKey.kid)
         .limit(1)
     ).one()
-    return _private_key(key.private_pem)
+    return _private_key(key.private_pem, current_settings().signing_algorithm)
 
 
 def verification_keys(session: Session) -> KeySet:
@@ -64,7 +64,8 @@ def verification_keys(session: Session) -> KeySet:
         .where(or_(SigningKey.retires_at.is_(None), SigningKey.retires_at > now()))
         .order_by(SigningKey.created_at.desc(), SigningKey.kid)
     )
-    return KeySet([_public_key(pem) for pem in published])
+    algorithm = current_settings().signing_algorithm
+    return KeySet([_public_key(pem, algorithm) for pem in published])
 
 
 def _new_key() -> SigningKey:
@@ -73,14 +74,15 @@ def _new_key() -> SigningKey:
 
 
 @lru_cache(maxsize=32)
-def _private_key(pem: str) -> RSAKey:
-    key = RSAKey.import_key(pem, {"use": "sig", "alg": ALGORITHM})
+def _private_key(pem: str, algorithm: str) -> RSAKey:
+    key = RSAKey.import_key(pem, {"use": "sig", "alg": algorithm})
     key.ensure_kid()
     return key
 
 
 @lru_cache(maxsize=32)
-def _public_key(pem: str) -> RSAKey:
-    key = RSAKey.import_key(_private_key(pem).as_pem(private=False), {"use": "sig", "alg": ALGORITHM})
+def _public_key(pem: str, algorithm: str) -> RSAKey:
+    public = _private_key(pem, algorithm).as_pem(private=False)
+    key = RSAKey.import_key(public, {"use": "sig", "alg": algorithm})
     key.ensure_kid()
     return key

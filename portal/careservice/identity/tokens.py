@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.identity import dpop
-from portal.careservice.identity.keys import ALGORITHM, signing_key, verification_keys
+from portal.careservice.identity.keys import signing_key, verification_keys
 from portal.careservice.identity.tables import Client, Grant, Person, RevokedToken
 from portal.careservice.ids import new_id
 from portal.careservice.settings import current_settings
@@ -81,7 +81,6 @@ def id_token(
     scope: str,
     grant: Grant,
     person: Person,
-    auth_time: datetime,
     nonce: str | None,
 ) -> str:
     """An ID token for one client (OpenID Connect Core §2)."""
@@ -92,7 +91,7 @@ def id_token(
         "azp": client.client_id,
         "iat": _seconds(moment),
         "exp": _seconds(moment + current_settings().lifetimes.id_token),
-        "auth_time": _seconds(auth_time),
+        "auth_time": _seconds(grant.auth_time),
         "sid": grant.sid,
         **_how(grant),
         **claims_of(person, scope),
@@ -195,7 +194,8 @@ def id_token_claims(session: Session, token: str) -> dict[str, Any]:
 def _read(session: Session, token: str, kind: str) -> dict[str, Any]:
     """The claims of a token signed here, expired or not; `kind` is the `typ` that tells kinds of tokens apart."""
     try:
-        decoded = jwt.decode(token, verification_keys(session), algorithms=[ALGORITHM])
+        algorithm = current_settings().signing_algorithm
+        decoded = jwt.decode(token, verification_keys(session), algorithms=[algorithm])
     except (JoseError, ValueError) as error:
         raise InvalidToken from error
     claims = dict(decoded.claims)
@@ -217,8 +217,9 @@ def _roles_now(session: Session, grant_id: str) -> list[str]:
 
 
 def _sign(session: Session, claims: dict[str, Any], kind: str) -> str:
-    key = signing_key(session)
-    return jwt.encode({"alg": ALGORITHM, "kid": key.kid, "typ": kind}, claims, key)
+    key, algorithm = signing_key(session), current_settings().signing_algorithm
+    header = {"alg": algorithm, "kid": key.kid, "typ": kind}
+    return jwt.encode(header, claims, key, algorithms=[algorithm])
 
 
 def _role(roles: list[str]) -> str | list[str]:

@@ -229,8 +229,17 @@ class TestRefreshing:
         first = server.tokens()
         server.clock.advance(minutes=7)
         renewed = server.refresh(first["refresh_token"]).get_json()
-        for token in (first["access_token"], renewed["access_token"]):
+        for token in (first["access_token"], renewed["access_token"], renewed["id_token"]):
             assert server.read(token).claims["auth_time"] == signed_in
+
+    def test_a_refresh_tells_the_roles_of_now(self, server: IdentityServer) -> None:
+        first = server.tokens("nora")
+        with server.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE people SET roles = '[]' WHERE username = 'nora'")
+        renewed = server.refresh(first["refresh_token"]).get_json()
+        before, now = (server.read(answer["id_token"]).claims for answer in (first, renewed))
+        assert (before["role"], now["role"]) == ("nurse", [])
+        assert (now["sub"], now["sid"], now.get("nonce")) == (before["sub"], before["sid"], None)
 
     def test_a_code_of_an_older_sign_in_keeps_its_auth_time(self, server: IdentityServer) -> None:
         browser = server.browser()
