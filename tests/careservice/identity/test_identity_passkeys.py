@@ -296,8 +296,12 @@ def test_a_password_alone_doesnt_open_the_account_of_who_has_more(server: Identi
 def test_the_account_page_ends_after_ten_minutes(server: IdentityServer) -> None:
     browser = server.browser()
     page = open_account(browser)
+    kept = browser.http.get(ACCOUNT).text
     server.clock.advance(minutes=11)
-    assert "Sign in to see and change them." in browser.http.get(ACCOUNT).text
+    over = browser.http.get(ACCOUNT).text
+    assert "Sign in to see and change them." in over
+    for one in (kept, over):
+        assert 'href="http://riverside.localhost:8000/">Go to the portal' in one
     assert keep(browser, page, passkey()).status_code == 401
 
 
