@@ -13,7 +13,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -74,8 +73,8 @@ class Prover:
 
     @classmethod
     def of(cls, kept: str | None, nonces: Nonces) -> Prover | None:
-        """With a kept key; None if there is none."""
-        return cls(_imported(kept), nonces) if kept else None
+        """With a kept key, which the process keeps no longer than the prover; None if there is none."""
+        return cls(ECKey.import_key(json.loads(kept)), nonces) if kept else None
 
     @property
     def kept(self) -> str:
@@ -119,12 +118,6 @@ class Prover:
     def learn(self, url: str, headers: Mapping[str, str]) -> str | None:
         """Keep and return the nonce that an answer of the identity server brings, if it brings one."""
         return self._nonces.learn(url, {name.lower(): value for name, value in headers.items()})
-
-
-@lru_cache(maxsize=256)
-def _imported(kept: str) -> ECKey:
-    """The kept key. To import one takes longer than to sign with it, and a person's next page needs it again."""
-    return ECKey.import_key(json.loads(kept))
 
 
 def with_nonce(send: Callable[[], T]) -> T:
