@@ -134,6 +134,9 @@ class BackChannel:
         if not (claims.sub or claims.sid):
             raise SignInFailed("logout token: names no session")
         used = self.vault.name("jti", tenant.key, claims.jti)
-        if not self.vault.insert(used, True, expires_at=now + 2 * _RECENT):
+        if self.vault.get(used, bool):
             raise SignInFailed("logout token: used before")
-        return self.sessions.end_tagged(issuer=issuer, tenant=tenant.key, sub=claims.sub, sid=claims.sid)
+        ended = self.sessions.end_tagged(issuer=issuer, tenant=tenant.key, sub=claims.sub, sid=claims.sid)
+        # Only now: a token whose sessions couldn't be ended may be sent again.
+        self.vault.insert(used, True, expires_at=now + 2 * _RECENT)
+        return ended

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from portal.store import StoreFull
+from portal.store import StoreDown, StoreFull
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
@@ -93,6 +93,24 @@ def test_a_logout_token_is_used_once(
     assert person_of(visitor) is None
     assert person_of(other) is not None, "another person's session goes on"
     told_to_sign_out(portal, token, 400)
+
+
+def test_a_logout_token_whose_sessions_couldnt_be_ended_may_be_sent_again(
+    portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    token = logout_token(identity)
+
+    def down(**_named: Any) -> int:
+        raise StoreDown("down")
+
+    with monkeypatch.context() as while_down:
+        while_down.setattr(portal.context.sessions, "end_tagged", down)
+        visitor.request("POST", "/sign-out/back-channel", data={"logout_token": token}, status=503)
+    assert person_of(visitor) is not None
+    told_to_sign_out(portal, token, 200)
+    assert person_of(visitor) is None
 
 
 @pytest.mark.parametrize(
