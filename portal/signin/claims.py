@@ -32,7 +32,7 @@ _OF_ID_TOKEN = frozenset({"acr", "amr", "auth_time"})
 
 
 class NoRole(SignInFailed):
-    """The person has no role at this clinic, or none any more."""
+    """The person has no role at this clinic, or none any more, or belongs to another clinic."""
 
 
 def person_of(tenant: Tenant, issuer: str, claims: dict[str, Any], *, roles_from: str = "") -> Person:
@@ -63,6 +63,7 @@ def person_of(tenant: Tenant, issuer: str, claims: dict[str, Any], *, roles_from
         locale=text("locale") or None,
         acr=next(iter(_class_words([claims.get("acr")])), ""),
         amr=_class_words(words(claims.get("amr")))[:_MOST_METHODS],
+        nonce=text("nonce"),
         record=_number(claim_at(claims, tenant.record_claim or ())),
     )
 

@@ -30,6 +30,7 @@ from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, claim_at, merged, p
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import AnotherPerson, SignInFailed
+from portal.signin.logout import revoke_soon
 from portal.signin.signatures import accepted_algorithms
 from portal.signin.tokens import (
     Expected,
@@ -123,6 +124,7 @@ class Refresher:
         if failed and lasts(failed.expires_at, _REMEMBERED_SECONDS, self._clock()):
             kind = NotSetUp if failed.value == _CLIENT_REFUSED.encode() else Unavailable
             return self._later(seen, kind("token refresh: failed just now"), refused=refused)
+        tokens: Tokens | None = None
         try:
             metadata = provider.metadata()
             prover = Prover.of(before.dpop_key, provider.nonces)
@@ -152,6 +154,7 @@ class Refresher:
         except ClientRefused:
             return self._failed(session, seen, _CLIENT_REFUSED, refused=refused)
         except (NoRole, AnotherPerson) as error:
+            revoke_soon(tenant, provider, tokens, self._timeouts)
             return self._over(session, str(error))
         except SignInFailed as error:
             # The server answers what must not be accepted. While the old token lasts that may pass, as when its new
@@ -161,7 +164,8 @@ class Refresher:
             return self._over(session, str(error))
         except (requests.RequestException, ValueError, ProviderDown, ProviderRefused) as error:
             return self._failed(session, seen, type(error).__name__, refused=refused)
-        if not self._sessions.replace_tokens(session, before, tokens):
+        if not self._sessions.replace_tokens(session, before, tokens):  # it ended meanwhile
+            revoke_soon(tenant, provider, tokens, self._timeouts)
             raise NotSignedIn
         self._sessions.replace_roles(session, newest.roles, newest.roles_from)
         metrics.refreshed("renewed")
@@ -189,8 +193,7 @@ class Refresher:
                 provider,
                 expected,
                 self._clock(),
-                sub=person.sub,
-                auth_time=person.auth_time,
+                of=person,
             )
             read.add(ID_TOKEN)
         roles_from = ID_TOKEN

@@ -30,7 +30,7 @@ from portal.signin.discovery import Metadata, Provider
 from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.signatures import SOUND, decode, half_hash
-from portal.state.session_records import Tokens
+from portal.state.session_records import Person, Tokens
 
 LEEWAY = 30
 """Allowed clock skew, in seconds."""
@@ -202,6 +202,8 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
         raise SignInFailed(f"ID token: {error.description or error.error}") from error
     if held.iat < now - _LONGEST_ISSUED_AGO - LEEWAY:
         raise SignInFailed("ID token: not issued just now")
+    if held.auth_time is not None and held.auth_time > now + LEEWAY:
+        raise SignInFailed("ID token: auth_time is ahead")
     if held.at_hash is not None and not secrets.compare_digest(
         held.at_hash.encode(), half_hash(signed.header["alg"], str(expected.access_token))
     ):
@@ -219,18 +221,19 @@ def _check_fresh(held: _IdClaims, after: float) -> None:
 
 
 def verify_refreshed_id_token(
-    token: object, provider: Provider, expected: Expected, now: float, *, sub: str, auth_time: float
+    token: object, provider: Provider, expected: Expected, now: float, *, of: Person
 ) -> dict[str, Any]:
     """Validate an ID token that came with a refresh (OpenID Connect Core §12.2) and return its claims.
 
-    Raises AnotherPerson if it isn't for `sub`, and SignInFailed if it is invalid, replayed, or from another sign-in than
-    that at `auth_time`.
+    Raises AnotherPerson if it isn't for the person `of`, and SignInFailed if it is invalid, replayed, or from another
+    sign-in than theirs.
     """
     claims = verify_id_token(token, provider, expected, now)
     held = _checked_claims(claims)
-    if held.sub != sub:
+    if held.sub != of.sub:
         raise AnotherPerson("ID token of another person")
-    if held.auth_time is not None and auth_time and abs(held.auth_time - auth_time) > LEEWAY:
+    is_later = held.auth_time is not None and of.auth_time and abs(held.auth_time - of.auth_time) > LEEWAY
+    if is_later or (held.nonce and of.nonce and held.nonce != of.nonce):
         raise SignInFailed("ID token: of another sign-in")
     return claims
 

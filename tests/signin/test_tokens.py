@@ -9,6 +9,7 @@ import json
 import random
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 from authlib.integrations.base_client import OAuthError
@@ -23,6 +24,7 @@ from portal.signin.discovery import Metadata
 from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.tokens import Expected
 from portal.state.session_records import Tokens
+from tests.support.builders import person
 
 NOW = 1_800_000_000
 ISSUER = "https://id.example"
@@ -319,12 +321,11 @@ def test_a_time_of_sign_in_may_be_text() -> None:
 REFRESHED = Expected("portal", None, "access")
 
 
-def refreshed(signed_in: float = 0.0, **changes: Any) -> dict[str, Any]:
+def refreshed(signed_in: float = 0.0, asked_with: str = "", **changes: Any) -> dict[str, Any]:
     provider: Any = Provider()
     token = id_token(**{"nonce": None, **changes})
-    return tokens.verify_refreshed_id_token(
-        token, provider, REFRESHED, NOW, sub="amelia", auth_time=signed_in
-    )
+    whose = msgspec.structs.replace(person("amelia", auth_time=signed_in), nonce=asked_with)
+    return tokens.verify_refreshed_id_token(token, provider, REFRESHED, NOW, of=whose)
 
 
 def test_a_token_of_a_refresh_names_the_same_person() -> None:
@@ -351,6 +352,20 @@ def test_a_token_of_a_refresh_tells_of_the_same_sign_in(apart: int) -> None:
     assert refreshed(NOW - 900.0, auth_time=NOW - 900 + one_less)
     with pytest.raises(SignInFailed):
         refreshed(NOW - 900.0, auth_time=NOW - 900 + apart)
+
+
+def test_a_token_of_a_refresh_has_the_nonce_of_its_sign_in_or_none() -> None:
+    assert refreshed(asked_with="n-1", nonce="n-1")
+    assert refreshed(asked_with="n-1", nonce=None)
+    assert refreshed(asked_with="", nonce="n-2"), "a session from before it was kept"
+    with pytest.raises(SignInFailed, match="of another sign-in"):
+        refreshed(asked_with="n-1", nonce="n-2")
+
+
+def test_nobody_signed_in_at_a_time_to_come() -> None:
+    assert verified(auth_time=NOW + 30)
+    with pytest.raises(SignInFailed, match="auth_time is ahead"):
+        verified(auth_time=NOW + 31)
 
 
 def test_a_sign_in_of_unknown_time_is_not_compared() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from portal import metrics
@@ -35,3 +37,15 @@ def session(identity: Identity, sqlite: str, clock: Clock) -> RefreshedSession:
     made = RefreshedSession(open_store(sqlite, clock), clock, identity)
     made.signed_in()
     return made
+
+
+@pytest.fixture
+def revoked(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """The refresh tokens that the identity server is told to forget."""
+    told: list[str | None] = []
+
+    def note(_tenant: object, _provider: object, tokens: Any, _timeouts: object) -> None:
+        told.append(tokens.refresh_token)
+
+    monkeypatch.setattr("portal.signin.refresh.revoke_soon", note)
+    return told

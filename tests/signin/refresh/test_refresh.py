@@ -15,6 +15,7 @@ from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.signin.tokens import NO_CODE, Expected
 from tests.signin.refresh.refreshed_session import ISSUER, METADATA, NOW, OLD, OVER, RefreshedSession
+from tests.support.builders import person
 
 # success
 
@@ -52,12 +53,13 @@ def test_an_ended_session_gets_no_token(session: RefreshedSession) -> None:
 
 
 def test_a_session_that_ends_during_a_refresh_gets_no_token(
-    session: RefreshedSession, counted: list[str]
+    session: RefreshedSession, counted: list[str], revoked: list[str | None]
 ) -> None:
     session.identity.meanwhile = lambda: session.sessions.end(session.name)
     with pytest.raises(NotSignedIn):
         session.renew()
     assert (session.kept, counted) == (None, [])
+    assert revoked == ["r1"], "nobody has the new refresh token"
 
 
 # failure
@@ -164,7 +166,8 @@ def test_an_id_token_is_checked_against_the_session(session: RefreshedSession) -
     session.identity.claims = {"role": "patient"}
     assert session.renew().id_token == "i1"
     assert session.identity.verified == {
-        "token": "i1", "expected": Expected("portal", None, "a1"), "now": NOW, "sub": "amelia", "auth_time": 7.0,
+        "token": "i1", "expected": Expected("portal", None, "a1"), "now": NOW,
+        "of": person("amelia", issuer=ISSUER, auth_time=7.0, roles=frozenset({"patient"})),
     }  # fmt: skip
 
 
@@ -271,7 +274,7 @@ def test_roles_in_the_id_token_take_precedence_over_userinfo(session: RefreshedS
 @pytest.mark.parametrize("role", ["nurse", "visitor", []])
 @pytest.mark.parametrize("by", ["userinfo", "claims"])
 def test_someone_who_loses_their_role_on_this_side_is_signed_out(
-    session: RefreshedSession, role: object, by: str
+    session: RefreshedSession, role: object, by: str, revoked: list[str | None]
 ) -> None:
     session.identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
     setattr(session.identity, by, {"sub": "amelia", "role": role})
@@ -280,6 +283,7 @@ def test_someone_who_loses_their_role_on_this_side_is_signed_out(
     with pytest.raises(NotSignedIn):
         session.renew()
     assert session.is_over
+    assert revoked == ["r1"]
 
 
 def test_a_refresh_updates_the_roles(session: RefreshedSession) -> None:
