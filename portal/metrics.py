@@ -249,7 +249,10 @@ RECORDS = (
 
 _at_fault: dict[str, str] = {}
 _fingerprints: dict[str, str] = {}
-_SIGN_INS: Mapping[str, str] = {"done": "done", "fresh": "done", "refused": "refused"}
+_SIGN_INS: Mapping[str, str] = {
+    **dict.fromkeys(("done", "fresh"), "done"),
+    **dict.fromkeys(("refused", "no-role", "not-strong"), "refused"),
+}
 _FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
 _sampled: dict[str, tuple[str, Callable[[], float | None]]] = {}
 _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (

@@ -185,6 +185,8 @@ def test_only_503_and_the_like_count_as_failures(portal: PortalThread) -> None:
         ("done", "done"),
         ("fresh", "done"),
         ("refused", "refused"),
+        ("no-role", "refused"),
+        ("not-strong", "refused"),
         ("unavailable", "failed"),
         ("client-refused", "failed"),
         ("loop", "failed"),

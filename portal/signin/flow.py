@@ -24,7 +24,16 @@ from portal.config.variables import Timeouts
 from portal.parse import is_local
 from portal.services.errors import Unavailable
 from portal.services.sign_in_age import FRESH
-from portal.signin.claims import ID_TOKEN, USERINFO, claim_at, is_of_clinic, merged, person_of, userinfo
+from portal.signin.claims import (
+    ID_TOKEN,
+    USERINFO,
+    NoRole,
+    claim_at,
+    is_of_clinic,
+    merged,
+    person_of,
+    userinfo,
+)
 from portal.signin.discovery import (
     ClientRefused,
     Provider,
@@ -242,7 +251,7 @@ class SignIn:
     def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
         """Complete the sign-in that this authorization response belongs to; None if the browser has none.
 
-        Raises SignInFailed if the response must not be accepted, Unavailable if the identity server fails,
+        Raises SignInFailed if the response must not be accepted, NoRole if it is of somebody without access, Unavailable if the identity server fails,
         ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password but should have,
         StrengthNeeded if the person's roles need a stronger sign-in.
         """
@@ -301,7 +310,7 @@ class SignIn:
             claims = merged(told, claims, tenant.roles.claim)
             roles_from = USERINFO
         if not is_of_clinic(tenant, claims):
-            raise SignInFailed("person of another clinic")
+            raise NoRole("person of another clinic")
         person = person_of(tenant, metadata.issuer, claims, roles_from=roles_from)
         tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint, prover=prover)
         if not (transaction.fresh or self._counts(tenant, transaction, person)):

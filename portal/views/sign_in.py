@@ -13,6 +13,7 @@ from portal import metrics
 from portal.config.strong import Strength
 from portal.context import context, session
 from portal.services.errors import Unavailable
+from portal.signin.claims import NoRole
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import NotFresh, NotStrong, SignInFailed
 from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, StrengthNeeded, local_path
@@ -45,6 +46,10 @@ class FailedPage(Page, template="sign_in/failed.html"):
     """A failed sign-in; `keeps_cookies` says whether the browser accepts cookies."""
 
     keeps_cookies: bool
+
+
+class NoRolePage(Page, template="sign_in/no_role.html"):
+    """A sign-in of somebody who has no access to this clinic's portal."""
 
 
 class NotStrongPage(Page, template="sign_in/not_strong.html"):
@@ -158,6 +163,10 @@ def callback() -> Response:
         log.warning("fresh sign-in refused: %s", error)
         audit.note("sign-in", "not-fresh" if error.is_dated else "no-auth-time", reason=str(error))
         return render(NotFreshPage(is_dated=error.is_dated), status=400)
+    except NoRole as error:
+        log.warning("sign-in without access: %s", error)
+        audit.note("sign-in", "no-role", reason=str(error))
+        return render(NoRolePage(), status=403)
     except SignInFailed as error:
         log.warning("sign-in refused: %s", error)
         audit.note("sign-in", "refused", reason=str(error))

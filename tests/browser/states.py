@@ -19,6 +19,7 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
 from portal.printing import CannotPrint
+from portal.signin.claims import NoRole
 from portal.signin.errors import NotFresh, NotStrong
 from portal.signin.flow import SignIn
 from portal.web import pdf
@@ -333,6 +334,7 @@ def errors(stage: Stage) -> None:
     _hurried(stage)
     _not_fresh(stage)
     _not_strong(stage)
+    _no_role(stage)
 
 
 def _not_fresh(stage: Stage) -> None:
@@ -357,6 +359,17 @@ def _not_strong(stage: Stage) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SignIn, "finish", finish)
             stage.person("nora").get("/sign-in/callback?state=x&code=y", status=403)
+
+
+def _no_role(stage: Stage) -> None:
+    """An identity server that lets somebody in who has no access to this clinic's portal."""
+
+    def finish(*_: Any, **__: Any) -> None:
+        raise NoRole("no role at this clinic")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SignIn, "finish", finish)
+        stage.person("nora").get("/sign-in/callback?state=x&code=y", status=403)
 
 
 _PATIENTS = (

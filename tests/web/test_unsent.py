@@ -237,8 +237,12 @@ def test_htmx_is_sent_to_sign_in_and_comes_back_to_the_text(portal: PortalThread
     assert NOTICE in back.words
     again = form_of(back, "/me")
     assert held(again, "preferred_name") == [SECRET]
-    sent = visitor.fragment("/me", "details", data={**dict(again.fields()), "preferred_name": "Millie"}, at="/me")
-    assert sent.select('hx-partial[hx-target="#given-back"][hx-swap="delete"]'), "the notice isn't true any more"
+    sent = visitor.fragment(
+        "/me", "details", data={**dict(again.fields()), "preferred_name": "Millie"}, at="/me"
+    )
+    assert sent.select('hx-partial[hx-target="#given-back"][hx-swap="delete"]'), (
+        "the notice isn't true any more"
+    )
     visitor.sign_out()
 
 

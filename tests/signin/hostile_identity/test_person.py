@@ -83,20 +83,37 @@ def test_roles_missing_from_the_id_token_are_read_from_userinfo(
     assert record.person.name == "Amelia Hart"
 
 
+@pytest.mark.asvs("10.5.2")
+def test_userinfo_of_another_person_is_refused(portal: PortalThread, identity: HostileServer) -> None:
+    identity.claims = {"role": None}
+    identity.userinfo = {"sub": "another", "role": "nurse"}
+    refused(portal)
+
+
 @pytest.mark.parametrize(
-    "userinfo",
+    ("claims", "reason"),
     [
-        {"sub": "another", "role": "nurse"},
-        {"sub": "person-1"},
+        ({"role": None}, "no role at this clinic"),
+        ({"role": "burglar"}, "no role at this clinic"),
+        ({"role": {"patient": False}}, "no role at this clinic"),
+        ({"tenantid": "another"}, "person of another clinic"),
+        ({"tenantid": None}, "person of another clinic"),
     ],
 )
-@pytest.mark.asvs("10.5.2")
-def test_userinfo_of_another_person_or_without_role_is_refused(
-    portal: PortalThread, identity: HostileServer, userinfo: dict[str, Any]
+@pytest.mark.asvs("8.4.1", "16.3.1")
+def test_who_has_no_access_reads_so_and_may_sign_in_as_somebody_else(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any], reason: str
 ) -> None:
-    identity.claims = {"role": None}
-    identity.userinfo = userinfo
-    refused(portal)
+    identity.claims, identity.userinfo = claims, {"sub": "person-1"}
+    visitor = portal.visitor()
+    page = sign_in(visitor)
+    assert (page.status, page.heading) == (403, "You have no access here")
+    assert "020 7946" in page.words
+    assert person_of(visitor) is None
+    line = portal.audited()[-1]
+    assert (line["audit"], line["outcome"], line["reason"]) == ("sign-in", "no-role", reason)
+    again = visitor.request("GET", page.link("Sign in with another account"), follow=False, status=303)
+    assert "prompt=login" in again.headers["Location"]
 
 
 @pytest.mark.parametrize("challenge", ['Bearer error="invalid_token"', 'DPoP error="invalid_dpop_proof"'])
