@@ -139,9 +139,9 @@ class Refresher:
             )
             try:
                 newest = self._newest(person, answer, tenant, provider, prover)
-            except ProviderDown:
-                # Without the keys nothing in the response is trusted except the new refresh token, because the old one
-                # is used up (RFC 9700 §4.14.2); the next refresh is verified like this one.
+            except (ProviderDown, SignInFailed):
+                # Nothing in the response is trusted then except the new refresh token, because the old one is used up
+                # (RFC 9700 §4.14.2); the next refresh is verified like this one.
                 kept = msgspec.structs.replace(before, refresh_token=tokens.refresh_token)
                 self._sessions.replace_tokens(session, before, kept)
                 raise

@@ -182,11 +182,11 @@ def test_an_id_token_of_another_person_ends_the_session(
     assert counted == ["ended"]
 
 
-def test_an_invalid_id_token_changes_nothing(session: RefreshedSession) -> None:
+def test_with_an_invalid_id_token_only_the_new_refresh_token_is_kept(session: RefreshedSession) -> None:
     session.identity.answer["id_token"] = "i1"
-    session.identity.keys_fault = SignInFailed("ID token: not issued for this refresh")
+    session.identity.keys_fault = SignInFailed("token signed with an unknown key")
     assert session.renew() == OLD
-    assert session.kept == OLD
+    assert session.kept == msgspec.structs.replace(OLD, refresh_token="r1"), "the old one is used up"
 
 
 def test_without_keys_only_the_new_refresh_token_is_kept(session: RefreshedSession) -> None:
