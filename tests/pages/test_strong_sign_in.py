@@ -131,6 +131,7 @@ def test_other_forms_are_signed_after_a_password(visitor: SignIn, fake_api: Fake
     ("told", "words"),
     [
         ({"acr": "urn:x", "amr": ("otp", "pwd", "mfa", "new")}, "one-time code, password, new (urn:x)"),
+        ({"amr": ("pwd", "recovery", "rba")}, "password, recovery code"),
         ({"amr": ("user",)}, None),
         ({"acr": "urn:x", "amr": ()}, "urn:x"),
         ({}, None),

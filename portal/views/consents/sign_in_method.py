@@ -51,8 +51,10 @@ def sign_in_words(signature: Signature) -> str | None:
 
 
 def _words() -> dict[str, str]:
-    """The registered methods in words; those that only say how the others were used have none."""
-    passkey = _("passkey or security key")
+    """The registered methods (RFC 8176), and the embedded server's, in words; those that only say how the others were used
+    have none.
+    """
+    passkey, eyes = _("passkey or security key"), _("eye recognition")
     return {
         "pwd": _("password"),
         "pin": _("PIN"),
@@ -65,6 +67,10 @@ def _words() -> dict[str, str]:
         "sc": _("smart card"),
         "fpt": _("fingerprint"),
         "face": _("face recognition"),
-        "mfa": "",
-        "user": "",
+        "iris": eyes,
+        "retina": eyes,
+        "vbm": _("voice recognition"),
+        "kba": _("security questions"),
+        "recovery": _("recovery code"),
+        **dict.fromkeys(("mfa", "mca", "user", "geo", "rba"), ""),
     }

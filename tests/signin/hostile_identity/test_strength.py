@@ -39,7 +39,7 @@ def test_people_whose_role_needs_it_are_asked_and_come_in_with_it_alone(
     identity.claims = {"acr": "urn:pwd", "amr": ["pwd"]}
     visitor = portal.visitor()
     page = sign_in(visitor)
-    assert (page.status, page.heading) == (403, "A stronger sign-in is needed")
+    assert (page.status, page.heading) == (403, "More than a password is needed")
     assert "lets people in your role in only if they sign in with more than a password" in page.words
     assert (
         "call your clinic" in page.words
