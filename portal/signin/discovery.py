@@ -176,6 +176,8 @@ class Provider:
         self._metadata = _Document(self._read_metadata, clock)
         self._keys = _Document(self._read_keys, clock)
         self.nonces = nonces or Nonces()
+        self.roles_in_userinfo: dict[tuple[str, tuple[str, ...]], bool] = {}
+        """Whether UserInfo tells a client the roles, by its id and their claim, as far as that was seen."""
 
     def metadata(self) -> Metadata:
         """Return the validated discovery document; raise ProviderDown or ProviderRefused."""

@@ -309,6 +309,8 @@ class SignIn:
             told = userinfo(tenant, provider, response, claims["sub"], self._timeouts, prover)
             claims = merged(told, claims, tenant.roles.claim)
             roles_from = USERINFO
+        elif self._tells_roles_too(tenant, provider, response, claims["sub"], prover):
+            roles_from = f"{ID_TOKEN} {USERINFO}"
         if not is_of_clinic(tenant, claims):
             raise NoRole("person of another clinic")
         person = person_of(tenant, metadata.issuer, claims, roles_from=roles_from)
@@ -323,6 +325,25 @@ class SignIn:
             next=transaction.next if is_theirs else "/",
             fresh=transaction.fresh,
         )
+
+    def _tells_roles_too(
+        self,
+        tenant: Tenant,
+        provider: Provider,
+        response: Mapping[str, Any],
+        sub: str,
+        prover: Prover | None,
+    ) -> bool:
+        """Whether UserInfo has the roles that the ID token has: a refresh may bring no ID token. Asked once in a process."""
+        known = provider.roles_in_userinfo
+        which = (tenant.client.client_id, tenant.roles.claim)
+        if which not in known and provider.metadata().userinfo_endpoint:
+            try:
+                told = userinfo(tenant, provider, response, sub, self._timeouts, prover)
+            except (Unavailable, SignInFailed):
+                return False
+            known[which] = claim_at(told, tenant.roles.claim) is not None
+        return known.get(which, False)
 
     def _counts(self, tenant: Tenant, transaction: Transaction, person: Person) -> bool:
         """Whether the sign-in is no older than was asked for, nor than the person's last sign-out.

@@ -208,9 +208,12 @@ class Refresher:
             ):  # the tokens are valid and the refresh token is new: the next refresh asks again
                 log.warning("roles not read at a refresh")
         if claim_at(claims, claim) is None:
-            if person.roles_from in read or (not person.roles_from and read == {ID_TOKEN, USERINFO}):
+            known = person.roles_from.split()
+            if read.intersection(known) or (not known and read == {ID_TOKEN, USERINFO}):
                 raise NoRole(f"the roles are gone from {' and '.join(sorted(read))}")
             return person
+        if roles_from in person.roles_from.split():
+            roles_from = person.roles_from
         newest = person_of(tenant, metadata.issuer, {"sub": person.sub, **claims}, roles_from=roles_from)
         if newest.side is not person.side:
             raise NoRole("a role of the other side now")

@@ -43,13 +43,14 @@ class Identity:
             "auth_time": 1_000_000,
         }
     )
-    userinfo: dict[str, Any] = field(default_factory=dict)
+    userinfo: dict[str, Any] | Exception = field(default_factory=dict)
     fault: Exception | None = None
     pushed: requests.Response = field(default_factory=requests.Response)
     asked: list[Any] = field(default_factory=list)
     nonces: Nonces = field(default_factory=Nonces)
     expected: Expected | None = None
     called_as: str = ""
+    roles_in_userinfo: dict[Any, bool] = field(default_factory=dict)
 
     def metadata(self) -> Metadata:
         if isinstance(self.fault, (ProviderDown, ProviderRefused)):

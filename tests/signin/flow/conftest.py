@@ -54,6 +54,8 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
     ) -> dict[str, Any]:
         assert (provider, answer) == (server, server.answer)
         server.asked.append(("userinfo", sub))
+        if isinstance(server.userinfo, Exception):
+            raise server.userinfo
         return server.userinfo
 
     monkeypatch.setattr(flow, "oauth_session", session)

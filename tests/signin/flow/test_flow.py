@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -239,8 +240,27 @@ def test_a_numeric_clinic_id_is_compared_as_text(sign_in: SignIn, identity: Iden
     assert finish(sign_in, start(sign_in), tenant(tenant_id="7"))
 
 
+@pytest.mark.parametrize(
+    ("userinfo", "roles_from", "calls"),
+    [
+        ({"sub": "amelia", "role": "patient"}, "id_token userinfo", 1),
+        ({"sub": "amelia"}, "id_token", 1),
+        (Unavailable("down"), "id_token", 2),
+    ],
+)
+def test_userinfo_is_asked_once_whether_it_tells_the_roles_too(
+    sign_in: SignIn, identity: Identity, userinfo: Any, roles_from: str, calls: int
+) -> None:
+    identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
+    identity.userinfo = userinfo
+    for _ in range(2):
+        assert finish(sign_in, start(sign_in)).person.roles_from == roles_from
+    assert [asked[0] for asked in identity.asked].count("userinfo") == calls
+
+
 def test_userinfo_is_asked_for_roles_only_if_the_token_has_none(sign_in: SignIn, identity: Identity) -> None:
     identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
+    identity.roles_in_userinfo[("portal", ("role",))] = True
     identity.userinfo = {"sub": "amelia", "role": "nurse", "auth_time": 9}
     assert finish(sign_in, start(sign_in)).person.is_patient
     del identity.claims["role"]

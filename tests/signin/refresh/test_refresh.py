@@ -204,6 +204,9 @@ GONE, UNREAD = {"sub": "amelia"}, Unavailable("userinfo")
     [
         ("id_token", None, UNREAD, True),
         ("id_token", None, GONE, True),
+        ("id_token userinfo", None, GONE, False),
+        ("id_token userinfo", None, UNREAD, True),
+        ("id_token userinfo", GONE, UNREAD, False),
         ("id_token", GONE, UNREAD, False),
         ("id_token", GONE, GONE, False),
         ("userinfo", None, UNREAD, True),
