@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import requests
 from joserfc.jwk import ECKey
 
 from portal.config.profile import Profile, applied
@@ -93,7 +94,10 @@ LEMONLDAP = Server("LemonLDAP::NG", "lemonldap_server.py", debian=("liblemonldap
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How the portal is registered at a server, and what the tenants file says."""
+    """How the portal is registered at a server, and what the tenants file says.
+
+    `leaves` says after which changes there a person leaves the portal with the next refresh.
+    """
 
     server: Server
     id: str
@@ -102,6 +106,7 @@ class Client:
     profile: Profile | None = None
     step_up: str = "fresh"
     name: str = "Nora Quinn"
+    leaves: tuple[str, ...] = ("role withdrawn", "disabled")
 
 
 SCOPE = 'scope = "openid profile roles offline_access"'
@@ -112,15 +117,23 @@ CLIENTS = [
     Client(NODE_SERVER, "plain", SCOPE, ROLES),
     Client(NODE_SERVER, "dpop", f"{SCOPE}\ndpop = true", ROLES),
     Client(NODE_SERVER, "fapi2", f'{SCOPE}\nclient_key_env = "RIVERSIDE_KEY"', ROLES, Profile.FAPI2),
-    Client(DJANGO, "portal", 'scope = "openid profile groups"', GROUPS),
+    Client(DJANGO, "portal", 'scope = "openid profile groups"', GROUPS, leaves=("role withdrawn",)),
     Client(CANAILLE, "portal", 'scope = "openid profile email groups"\ntenant_claim = "groups"', GROUPS),
-    Client(GLEWLWYD, "portal", OF_GLEWLWYD, clinic_file.ROLES, step_up="no-auth-time"),
+    Client(
+        GLEWLWYD,
+        "portal",
+        OF_GLEWLWYD,
+        clinic_file.ROLES,
+        step_up="no-auth-time",
+        leaves=("role withdrawn",),
+    ),
     Client(
         LEMONLDAP,
         "portal",
         OF_LEMONLDAP,
         f"{clinic_file.ROLES}\n{STRONG}".replace("phr", "loa-1"),
         name="Doctor Who",
+        leaves=(),
     ),
 ]
 BOUND = [client for client in CLIENTS if client.id in ("dpop", "fapi2")]
@@ -234,6 +247,32 @@ def test_twelve_tabs_renew_one_expired_token(
     after = tokens_of(visitor)
     assert after.access_token != before.access_token
     assert after.dpop_key == before.dpop_key
+
+
+@pytest.mark.parametrize("client", CLIENTS[:-1], ids=name)
+@pytest.mark.parametrize(
+    ("change", "query"),
+    [("role withdrawn", "role=&enabled=1"), ("disabled", "role=nurse&enabled=0")],
+    ids=["role withdrawn", "disabled"],
+)
+def test_who_may_be_here_no_longer_leaves_at_a_refresh_if_the_server_tells(
+    running: dict[Server, PortalThread],
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+    query: str,
+) -> None:
+    """LemonLDAP::NG, the last, tells what was so when its own session began."""
+    portal = at(running, client, monkeypatch)
+    visitor = portal.visitor()
+    sign_in(visitor)
+    assert requests.get(f"{portal.plan.service}/person?{query}", timeout=30).status_code == 200
+    try:
+        expire(portal, visitor)
+        visitor.request("GET", "/me", follow=False, status=None)
+        assert (person_of(visitor) is None) is (change in client.leaves)
+    finally:
+        requests.get(f"{portal.plan.service}/person?role=nurse&enabled=1", timeout=30)
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=name)

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from canaille import create_app
 from canaille.app import models
 from canaille.app.session import login_user
 from canaille.backends import Backend
-from flask import redirect, session
+from flask import redirect, request, session
 
 given = json.loads(sys.argv[1])
 address = urlsplit(given["issuer"])
@@ -29,6 +30,16 @@ def enter(**_where):
     return redirect(session.pop("redirect-after-login"))
 
 
+def change():
+    """Let the person have this role or none, and be enabled or not."""
+    nora, groups = Backend.instance.get(models.User, user_name="nora"), Backend.instance.query(models.Group)
+    nora.groups = [group for group in groups if group.display_name != "nurse" or request.args["role"]]
+    nora.lock_date = None if request.args["enabled"] == "1" else datetime.now(UTC) - timedelta(days=1)
+    Backend.instance.save(nora)
+    return ""
+
+
+app.add_url_rule("/person", view_func=change)
 for endpoint in ("core.auth.login", "core.auth.password.password"):
     app.view_functions[endpoint] = enter
 

@@ -45,10 +45,13 @@ django.setup()
 from django.contrib.auth import get_user_model, login  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.core.wsgi import get_wsgi_application  # noqa: E402
+from django.http import HttpResponse  # noqa: E402
 from django.shortcuts import redirect  # noqa: E402
 from django.urls import include, path  # noqa: E402
 from oauth2_provider.models import Application  # noqa: E402
 from oauth2_provider.oauth2_validators import OAuth2Validator  # noqa: E402
+
+groups = ["nurse"]
 
 
 class Claims(OAuth2Validator):
@@ -58,7 +61,7 @@ class Claims(OAuth2Validator):
 
     def get_additional_claims(self, request):
         """The name, the groups and the clinic."""
-        return {"name": "Nora Quinn", "groups": ["nurse"], "tenantid": "riverside"}
+        return {"name": "Nora Quinn", "groups": groups, "tenantid": "riverside"}
 
 
 def enter(request):
@@ -67,7 +70,14 @@ def enter(request):
     return redirect(request.GET["next"])
 
 
-urlpatterns = [path("enter/", enter), path("o/", include("oauth2_provider.urls"))]
+def change(request):
+    """Let the person have this role or none, and be enabled or not."""
+    groups[:] = [request.GET["role"]] if request.GET["role"] else []
+    get_user_model().objects.update(is_active=request.GET["enabled"] == "1")
+    return HttpResponse()
+
+
+urlpatterns = [path("enter/", enter), path("person", change), path("o/", include("oauth2_provider.urls"))]
 
 
 class Server(ThreadingMixIn, WSGIServer):

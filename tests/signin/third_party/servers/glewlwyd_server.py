@@ -69,7 +69,7 @@ def start():
 
 
 def configure():
-    """Add the OpenID Connect plugin, the person and the client, as its administrator would."""
+    """Add the OpenID Connect plugin, the person and the client, as its administrator would; return both."""
     admin = cookies_of(api("POST", "/api/auth/", {"username": "admin", "password": "password"})[1])
     key = rsa.generate_private_key(65537, 2048)
     keys = {
@@ -146,14 +146,21 @@ def configure():
         status, _, said = api(method, path, body, admin)
         if status != 200:
             raise SystemExit(f"{method} {path}: {status} {said!r}")
+    return admin, person
 
 
 class SigningIn(Proxy):
     """Makes the calls of the sign-in page, and goes on where that would."""
 
     def entered(self, answer):
-        """The redirect of a sign-in in place of the page."""
+        """The redirect of a sign-in in place of the page; or let the person have a role or none, and be enabled or not."""
         parts = urlsplit(self.path)
+        if parts.path == "/person":
+            asked = {
+                name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()
+            }
+            changed = {**person, "role": asked["role"], "enabled": asked["enabled"] == "1"}
+            return *api("PUT", "/api/user/nora", changed, admin)[:2], b""
         if parts.path != "/login.html":
             return answer
         _, headers, _ = api("POST", "/api/auth/", PERSON, self.headers.get("Cookie", ""))
@@ -164,5 +171,5 @@ class SigningIn(Proxy):
 
 
 start()
-configure()
+admin, person = configure()
 serve(issuer, SigningIn)

@@ -14,6 +14,7 @@ const client = {
 }
 const withKey = { ...client, token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: given.keys } }
 const people = { 'person-1': { role: 'nurse', tenantid: 'riverside', name: 'Nora Quinn' } }
+let isEnabled = true
 
 const provider = new Provider(given.issuer, {
   clients: [
@@ -38,7 +39,7 @@ const provider = new Provider(given.issuer, {
   },
   ttl: { AccessToken: 60, Interaction: 600, Session: 3600, Grant: 3600, RefreshToken: 3600, IdToken: 600 },
   issueRefreshToken: () => true,
-  findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub, ...people[sub] }) }),
+  findAccount: (_ctx, sub) => (isEnabled ? { accountId: sub, claims: () => ({ sub, ...people[sub] }) } : undefined),
   interactions: { url: (_ctx, interaction) => `/enter/${interaction.uid}` },
   async loadExistingGrant(ctx) {
     const grant = new provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId })
@@ -50,7 +51,12 @@ const provider = new Provider(given.issuer, {
 
 const callback = provider.callback()
 createServer(async (request, response) => {
-  if (request.url.startsWith('/enter/')) {
+  if (request.url.startsWith('/person?')) {
+    const asked = new URL(request.url, given.issuer).searchParams
+    people['person-1'].role = asked.get('role') || undefined
+    isEnabled = asked.get('enabled') === '1'
+    response.end()
+  } else if (request.url.startsWith('/enter/')) {
     const login = { accountId: 'person-1', acr: 'phr', amr: ['hwk'] }
     await provider.interactionFinished(request, response, { login }, { mergeWithLastSubmission: false })
   } else callback(request, response)
