@@ -106,7 +106,10 @@ class _Session:
 
 
 def _calls_of_a_renewal(bench: Bench) -> tuple[list[str], float]:
-    """What the identity server is asked when a token is renewed, and after how many seconds that is due again."""
+    """What the identity server is asked when a token is renewed, and after how many seconds that is due again.
+
+    A worker's first renewal in an hour also reads the server's metadata and keys, so it isn't the one that counts.
+    """
     folder = bench.folder / "renewals"
     folder.mkdir()
     where = Plan(bench.plan.portal_port, free_port(), folder, SECRETS)
@@ -119,11 +122,15 @@ def _calls_of_a_renewal(bench: Bench) -> tuple[list[str], float]:
         portal.headers.update(bench.sign_in(portal, "nora"))
         portal.get(PAGE)
         session = _Session(bench, portal)
-        session.make_due()
-        proxy.calls.clear()
-        began = time.time()
-        portal.get(PAGE)
-        return [path for _method, path, _status in proxy.calls], session.refresh_at() - began
+        for _ in range(20):
+            session.make_due()
+            proxy.calls.clear()
+            began = time.time()
+            portal.get(PAGE)
+            calls = [path for _method, path, _status in proxy.calls]
+            if not any(path.startswith("/.well-known/") for path in calls):
+                return calls, session.refresh_at() - began
+        raise AssertionError("each renewal reads the metadata")
     finally:
         portal.stop()
         care.stop()
