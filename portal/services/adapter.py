@@ -26,6 +26,11 @@ class Adapter:
         """The most records that a list's page has; None if there is no limit."""
         return None
 
+    @property
+    def follows_cursors(self) -> bool:
+        """Whether each page of a list names the next one."""
+        return False
+
     def template(self, endpoint: AnyEndpoint) -> str:
         """Return the endpoint's path template."""
         return endpoint.template

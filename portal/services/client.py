@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, TypeVar, cast, get_origin
 
 import msgspec
@@ -36,6 +37,7 @@ from portal.services.api import (
     is_declared,
 )
 from portal.services.changes import written
+from portal.services.cursors import Followed
 from portal.services.demand import Demand
 from portal.services.errors import (
     BadResponse,
@@ -82,6 +84,7 @@ class Care:
     - `adapter`: how the API differs from what the portal expects.
     - `accounts`: whose account each number is by which the API names signers, as far as known.
     - `came`: the answers read so far with what they hold, if the adapter needs them.
+    - `followed`: the lists read so far whose pages name the next one.
     - `viewer`: decides what is told of each answer, where staff see what a patient sees: nothing is changed then, and no file
       is opened.
     """
@@ -108,6 +111,7 @@ class Care:
     modules_off: frozenset[Module] = frozenset()
     accounts: dict[str, str | None] = field(default_factory=dict[str, "str | None"], repr=False)
     came: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
+    followed: dict[str, Followed] = field(default_factory=dict[str, Followed], repr=False)
     viewer: Viewer | None = None
 
     def read(
@@ -125,13 +129,29 @@ class Care:
         self, endpoint: Endpoint[AnswerT, RequestT], query: RequestT | None, ids: Mapping[str, str]
     ) -> AnswerT:
         self._refuse_switched_off(endpoint)
-        parameters = self.parameters(query)
+        return self._paged(
+            endpoint, self.parameters(query), lambda asked: self._read_once(endpoint, asked, ids)
+        )
+
+    def _paged(self, endpoint: AnyEndpoint, query: Query, read: Callable[[Query], T]) -> T:
+        """What `read` returns for a query; from an API with cursors, the part of the list that it asks for."""
+        if not self.adapter.follows_cursors or "SkipCount" not in query:
+            return read(query)
+        list_ = {name: one for name, one in query.items() if name not in ("SkipCount", "MaxResultCount")}
+        followed = self.followed.setdefault(self.address(endpoint, list_, {}), Followed())
+        return cast("T", followed.page(query, cast("Any", read), self.adapter.largest_page))
+
+    def _read_once(
+        self, endpoint: Endpoint[AnswerT, RequestT], parameters: Query, ids: Mapping[str, str]
+    ) -> AnswerT:
         try:
             answer = self.send(endpoint, query=parameters, ids=ids)
         except Invalid as error:
-            if parameters.get("Sorting") is None:
-                raise
-            raise SortRefused from error
+            if parameters.get("Sorting") is not None:
+                raise SortRefused from error
+            if parameters.get("Filter") is None:  # nobody entered anything
+                raise BadResponse("a read is refused as invalid") from error
+            raise
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
@@ -181,6 +201,7 @@ class Care:
             error.is_undone = error.outcome_known
             raise
         finally:  # an answer that got lost may have been an act
+            self.followed.clear()
             if self.references:
                 self.references.move_on(self)
         if decoding.is_empty(answer.body, self.adapter.unwrapped):
@@ -199,8 +220,15 @@ class Care:
         self._refuse_switched_off(endpoint)
         if self.references is None:
             return Reference(self.read(endpoint, query=query))
+        references, as_of = self.references, list[datetime]()
+
+        def read(asked: Query) -> AnswerT:
+            found = references.get(self, endpoint, asked)
+            as_of.extend([found.as_of] if found.as_of else [])
+            return found.value
+
         try:
-            return self.references.get(self, endpoint, self.parameters(query))
+            return Reference(self._paged(endpoint, self.parameters(query), read), min(as_of, default=None))
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
@@ -426,8 +454,8 @@ class Care:
 
     @property
     def largest_page(self) -> int | None:
-        """The most records that this API sends in a page of a list; None if there is no limit."""
-        return self.adapter.largest_page
+        """The most records of a list that can be read at once; None if there is no limit, or pages are followed."""
+        return None if self.adapter.follows_cursors else self.adapter.largest_page
 
     def parameters(self, query: object) -> Query:
         """Return the parameters of a query by name, with times in ISO 8601."""

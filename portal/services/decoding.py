@@ -160,8 +160,9 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
 
     If `is_counted` is False, the API's count is missing or too low: the total is the number seen so far, plus one if the list
     may continue. `unreadable` names
-    the first invalid field of each record left out of `items`; `deleted` counts those that the API marks as deleted. All three
-    are set by the portal, never by the API.
+    the first invalid field of each record left out of `items`; `deleted` counts those that the API marks as deleted; `next` is
+    the cursor of the next page, empty if the API names it in a way that can't be followed. All four are set by the portal,
+    never by the API.
     """
 
     items: tuple[T, ...]
@@ -170,6 +171,7 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     is_counted: bool = msgspec.field(default=True, name="(portal) isCounted")
     unreadable: tuple[str, ...] = msgspec.field(default=(), name="(portal) unreadable")
     deleted: int = msgspec.field(default=0, name="(portal) deleted")
+    next: str | None = msgspec.field(default=None, name="(portal) next")
 
     @property
     def received(self) -> int:

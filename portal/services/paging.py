@@ -78,13 +78,13 @@ def read_page(
 def _may_be_cut(page: Page[T], skip: int, limit: int) -> bool:
     """Whether what seems to be a list's last page may be cut: its count may be its own length, or there is none."""
     if page.total_count is None:
-        return page.received < limit and page.received in _SMALL_SIZES | _USUAL_SIZES
+        return page.received < limit and page.received in _USUAL_SIZES
     is_full = page.received == limit or (page.received < limit and page.received in _USUAL_SIZES)
     return skip == 0 and is_full and page.total == page.received
 
 
-_USUAL_SIZES, _SMALL_SIZES = frozenset({50, 100, 200, 250, 500, 1000}), frozenset({10, 20, 25})
-"""To which pages are cut. A list that counts as many as a small one is believed: it would often cost another call."""
+_USUAL_SIZES = frozenset({10, 20, 25, 50, 100, 200, 250, 500, 1000})
+"""To which pages are cut: a list of as many records costs another call, any other none."""
 
 
 def _is_cut(page: Page[T], skip: int, limit: int) -> bool:
@@ -98,7 +98,7 @@ def _in_pieces(
     items: list[T] = []
     unreadable: list[str] = []
     deleted = 0
-    page, may_go_on = first or read(at, size), True
+    page, may_go_on, is_repeated = first or read(at, size), True, False
     for _piece in range(_MOST_PIECES):
         items += page.items
         unreadable += page.unreadable
@@ -110,10 +110,13 @@ def _in_pieces(
         if is_end or at >= skip + limit:
             may_go_on = not is_end
             break
-        page = read(at - at % size, size)
+        before, page = page, read(at - at % size, size)
+        if page.items and page.items == before.items:  # the API doesn't page: there may be more
+            is_repeated = True
+            break
     shown = tuple(items[skip - begins :][:limit])
     whole = structs.replace(page, items=shown, unreadable=tuple(unreadable), deleted=deleted)
-    if page.total_count is not None and (at == begins or at - deleted <= page.total):
+    if not is_repeated and page.total_count is not None and (at == begins or at - deleted <= page.total):
         return whole
     is_contradictory = page.total_count is not None
     return structs.replace(whole, total_count=at + may_go_on, is_counted=not (may_go_on or is_contradictory))

@@ -43,7 +43,7 @@ class EditPage(Page, template="cases/edit.html", about="episode"):
 @signed_in(Side.STAFF, roles=EDIT_CASE)
 def edit(care: Care, person: Person, case_id: str) -> Response:
     """Show a case as a form."""
-    episode, case = find_opened(care, _of_id(case_id))
+    episode, case = find_opened(care, _of_id(case_id), within="Episode.case")
     audit.shown("case.read", "case", case.id)
     return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
 
@@ -53,7 +53,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 @typed_text(*EDIT_FORM, *CaseChange.__struct_fields__)
 def save(care: Care, person: Person, case_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
-    episode, case = find_opened(care, _of_id(case_id))
+    episode, case = find_opened(care, _of_id(case_id), within="Episode.case")
     result = save_edit(_editing(care, person, episode, case_id), case)
     if not isinstance(result, Saved):
         return _page(episode, case, result)
@@ -72,7 +72,7 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
         event="case.update",
         kind="case",
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
-        read=lambda: find_opened(care, _of_id(case_id))[1],
+        read=lambda: find_opened(care, _of_id(case_id), within="Episode.case")[1],
         write=lambda read, case: update_case(care, case_id, case=case, before=read),
         check=_check,
     )

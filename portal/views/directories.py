@@ -14,6 +14,7 @@ from portal.services.directories import Directory, Documents, move_directory
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import Conflict, NotFound, Refused
 from portal.state.session_records import Person
+from portal.views.episodes.lookup import absent_from
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.guard import signed_in
@@ -179,7 +180,7 @@ def _episode(care: Care) -> Episode:
 def _directory(episode: Episode, directory_id: str) -> Directory:
     found = next((d for d in episode.documents.directories if d.id == directory_id), None)
     if found is None:
-        raise NotFound
+        raise absent_from("Documents.directories")
     return found
 
 

@@ -99,7 +99,7 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
         event="patient.update",
         kind="patient",
         fields=contact_fields,
-        read=lambda: find_embedded(care, person, of_mine)[1],
+        read=lambda: find_embedded(care, person, of_mine, within="Episode.patient")[1],
         write=lambda read, patient: update_patient(care, read.id, patient=patient, before=read),
         check=lambda patient, form: check_contact(form),
     )

@@ -62,7 +62,9 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
     """Show the consequences of removing someone, and ask."""
     _require_right(person)
     try:
-        episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
+        episode, relationship = find_embedded(
+            care, person, _of_id(relationship_id, person), within="Episode.relationships"
+        )
     except NotFound:
         return _gone(person, relationship_id)
     audit.shown("relationship.read", "relationship", relationship.id)
@@ -76,7 +78,9 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
     _require_right(person)
     operation = sent_operation(person.sub, _purpose(relationship_id))
     try:
-        episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
+        episode, relationship = find_embedded(
+            care, person, _of_id(relationship_id, person), within="Episode.relationships"
+        )
     except NotFound:
         return _removed(person, operation, is_first=False) if operation else _gone(person, relationship_id)
     if operation is None:
@@ -117,7 +121,7 @@ def _delete(care: Care, person: Person, relationship_id: str) -> bool:
 def _is_gone(care: Care, person: Person, relationship_id: str) -> bool | None:
     """After a lost response, return True if the record no longer contains it, else None."""
     try:
-        find_embedded(care, person, _of_id(relationship_id, person))
+        find_embedded(care, person, _of_id(relationship_id, person), within="Episode.relationships")
     except NotFound:
         return True
     return None

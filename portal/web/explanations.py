@@ -148,9 +148,17 @@ def explain(error: CareError) -> Explanation:
                 _in_a_minute(),
                 can_retry=True,
             )
-        case Unavailable() | BadResponse():
+        case BadResponse():
             return Explanation(
-                503 if isinstance(error, Unavailable) else 502,
+                502,
+                _("This can’t be shown right now"),
+                _("The portal can’t read what the clinic’s system answered. Your records are safe."),
+                _in_a_minute(),
+                can_retry=True,
+            )
+        case Unavailable():
+            return Explanation(
+                503,
                 _("This can’t be shown right now"),
                 _("The clinic’s system isn’t answering. Your records are safe."),
                 _in_a_minute(),

@@ -426,10 +426,17 @@ def test_redirects_go_to_named_origins_alone() -> None:
         parse_dialect('files.redirects = ["http://files.example.org"]')
 
 
-@pytest.mark.parametrize(("sorting", "error"), [("title desc", SortRefused), (None, Invalid)])
-def test_a_refused_order_of_a_list_is_no_fault_of_what_was_entered(
-    sorting: str | None, error: type[CareError], upstream: Make, care_at: Callable[..., Care]
+@pytest.mark.parametrize(
+    ("sorting", "text", "error"),
+    [("title desc", None, SortRefused), (None, "scan", Invalid), (None, None, BadResponse)],
+)
+def test_a_refused_read_is_no_fault_of_what_was_entered_unless_something_was(
+    sorting: str | None,
+    text: str | None,
+    error: type[CareError],
+    upstream: Make,
+    care_at: Callable[..., Care],
 ) -> None:
-    query = ConversationQuery(skip_count=0, max_result_count=10, sorting=sorting)
+    query = ConversationQuery(skip_count=0, max_result_count=10, sorting=sorting, filter=text)
     with pytest.raises(error):
         care_at(upstream(answers(400))).read(LIST_CONVERSATIONS, query=query)

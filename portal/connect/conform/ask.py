@@ -68,6 +68,7 @@ class Learned:
     """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't
     by any likely name; `untried` what the records at hand can't tell.
 
+    `success` says by what answers may tell that they are refusals, though their status is a successful one.
     `false_empty` says that a wrong address was taken for an empty list. `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
     """
 
@@ -84,6 +85,7 @@ class Learned:
     code_at: list[str] = field(default_factory=list[str])
     calls: int = 0
     false_empty: str | None = None
+    success: str | None = None
 
     def style(self) -> str | None:
         """The naming style of the parameters; filters first, because paging parameters often have names of their own."""
@@ -180,6 +182,8 @@ _ASKED = (LIST_CONSENTS, LIST_PROTOCOLS)
 
 def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
     """Find out how the records after the first two are requested: by offset or by page number."""
+    if care.adapter.follows_cursors:
+        return
     for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
         got = there.rows(**{limit: 2, name: 1})
         if got == every[1:3]:

@@ -24,7 +24,7 @@ from portal.connect.conform.merge import merged
 from portal.connect.conform.plausible import doubts
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.propose import propose
-from portal.connect.conform.refusal import ask_nowhere, ask_refusal
+from portal.connect.conform.refusal import ask_nowhere, ask_refusal, ask_success
 from portal.connect.conform.report import Report
 from portal.connect.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
 from portal.connect.conform.walk import Visit, act, json_of, rules_of, walk
@@ -172,6 +172,7 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
         visits = list(walk(care, told.names()))
         told = propose(visits, as_patient=False, rules=rules)
     ask_parameters(care, visits, learned, told.names(), told.instants, told.truth)
+    ask_success(care, visits, learned)
     ask_refusal(care, learned)
     learned.false_empty = ask_nowhere(care, learned)
     if options.acts:

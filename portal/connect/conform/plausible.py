@@ -15,8 +15,9 @@ from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
+from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import words
-from portal.connect.dialects.rules import Rules
+from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import records as all_records
 from portal.services.consents import READ_CONSENT
 from portal.services.decoding import Page
@@ -28,6 +29,7 @@ _DELETED = re.compile(r"(is|was)?(soft)?deleted(at|on)?|removed(at|on)?|recordst
 _LENGTH = frozenset({"duration", "length", "days"})
 
 
+_SUCCESS = "a record that doesn't exist is answered with a successful status"
 _SHORT = "records may be missing from lists, and nobody told that they wait"
 
 
@@ -58,6 +60,9 @@ def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None
     for check in (_dates, _units, _days, _names, _deleted, _contradictions):
         found |= set(check(kinds, rules))
     found |= set(_lists(good, rules)) | set(_signers(kinds, rules)) | set(_success(good, rules))
+    if learned and learned.success:
+        settle = f"is that a refusal? errors.success = {learned.success}"
+        found.add(Doubt("answers", _SUCCESS, settle, "a refusal may look like success"))
     if learned and learned.false_empty:
         found.add(
             Doubt(
@@ -127,6 +132,7 @@ def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     for kind, records in kinds.items():
         for name in {name for one in records for name in one if name != "dateOfBirth"}:
             given = [one[name] for one in records if isinstance(one.get(name), str | int)]
+            given = [one for one in given if folded_code(cast("Code", one)) not in rules.no_time]
             odd = {str(one) for one in given if _NONE.match(str(one))}
             odd |= {"0"} if 0 in given and name in _TIMES else set()
             if odd:

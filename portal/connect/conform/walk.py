@@ -78,7 +78,7 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
     ids = _Ids(names or {})
     for endpoint in LISTS:
         visit = call(care, endpoint, query=_PAGE if endpoint.query else None)
-        if visit.status == 400 and endpoint.query:
+        if endpoint.query and (visit.status == 400 or (visit.is_good and not _has_list(json_of(visit.body)))):
             visit = call(care, endpoint)  # its paging parameters may have other names
         ids.learn(visit)
         yield visit
@@ -170,6 +170,12 @@ def records(visit: Visit) -> list[dict[str, Any]]:
 def _records_in(value: object) -> list[dict[str, Any]]:
     given = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", one) for one in given if isinstance(one, dict)]
+
+
+def _has_list(answer: object) -> bool:
+    """Whether there is a list in an answer, be it empty: a refusal that is sent as success has none."""
+    within = cast("dict[str, object]", answer).values() if isinstance(answer, dict) else ()
+    return isinstance(answer, list) or any(map(_has_list, within))
 
 
 def _longest_list(answer: object) -> list[object]:

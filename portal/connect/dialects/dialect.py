@@ -59,6 +59,11 @@ class Dialect(Adapter):
         """The most records that a list's page has."""
         return self.rules.largest_page
 
+    @property
+    def follows_cursors(self) -> bool:
+        """Whether each page of a list names the next one."""
+        return self.rules.paging == "cursor"
+
     def template(self, endpoint: AnyEndpoint) -> str:
         """The endpoint's path template in this API."""
         return self._templates[endpoint]

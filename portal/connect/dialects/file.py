@@ -117,8 +117,9 @@ class _Reader(TableReader):
             record=self._text(lists, "lists", "record"),
             total=self._text(lists, "lists", "total"),
             unread=self._text(lists, "lists", "unread"),
-            paging=self._one_of(lists, "lists", "paging", "offset", ["offset", "page"]),
+            paging=self._one_of(lists, "lists", "paging", "offset", ["offset", "page", "cursor"]),
             first_page=self._whole(lists, "lists", "first_page", 1, least=0),
+            next=self._next(lists),
             largest_page=self._whole(lists, "lists", "largest_page", 0, least=1) or None,
             sorting=self._one_of(lists, "lists", "sorting", "field desc", SORTING),
             sort_names=self._sort_names(self._named_texts(lists, "lists", "sort_names")),
@@ -282,19 +283,30 @@ class _Reader(TableReader):
         content, name = self._paths(table, "files", "content"), self._paths(table, "files", "name")
         return FileRules(content, name, frozenset(origins))
 
+    def _next(self, lists: Table) -> str | None:
+        path, is_followed = self._text(lists, "lists", "next"), lists.get("paging") == "cursor"
+        if is_followed and path is None:
+            self.fault(("lists", "next"), "with cursors, say where a page names the next one")
+        elif path is not None and not is_followed:
+            self.fault(("lists", "next"), 'is only read with paging = "cursor"')
+        return path
+
     def _marker(self, table: Table, where: str, key: str) -> Marker | None:
-        """A member and the values that count: `"ok"` (true), or `{ path = "state", value = "OK" }`."""
+        """A member and the values that count: `"ok"` (true), `{ path = "state", value = "OK" }`, or all values `unless` one."""
         given = table.get(key)
         if given is None:
             return None
         entry: Table = cast("Table", given) if isinstance(given, dict) else {"path": given}
-        path, value = entry.get("path"), entry.get("value", [True, "true"])
+        path, is_any = entry.get("path"), "unless" in entry
+        value = entry["unless"] if is_any else entry.get("value", [True, "true"])
         values = cast("list[object]", value) if isinstance(value, list) else [value]
         is_path = isinstance(path, str) and path and all(path.split("."))
-        if set(entry) <= {"path", "value"} and is_path and all(isinstance(one, str | int) for one in values):
+        is_known = set(entry) in ({"path"}, {"path", "value"}, {"path", "unless"})
+        if is_known and is_path and all(isinstance(one, str | int) for one in values):
             codes = frozenset(folded_code(one) for one in cast("list[Code]", values))
-            return Marker(tuple(cast("str", path).split(".")), codes)
-        self.fault((where, key), 'must be a path such as "ok", or { path = "state", value = "OK" }')
+            return Marker(tuple(cast("str", path).split(".")), codes, is_any)
+        what = 'must be a path such as "ok", { path = "state", value = "OK" } or { path = "deletedAt", unless = "never" }'
+        self.fault((where, key), what)
         return None
 
     def _headers(self, table: Table) -> dict[str, str]:

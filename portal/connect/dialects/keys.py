@@ -129,9 +129,17 @@ DECLARED: tuple[Key, ...] = (
     Key("lists.unread", "path of the count of unread notifications", "`unreadCount`", '"data.unread"'),
     Key(
         "lists.paging",
-        "`offset`: how many records to skip; `page`: a page number in place of `SkipCount`",
+        "`offset`: how many records to skip; `page`: a page number in place of `SkipCount`; `cursor`: what each page says of the "
+        "next one (`lists.next`)",
         "`offset`",
-        '"page"',
+        '"cursor"',
+    ),
+    Key(
+        "lists.next",
+        "with cursors, the path of the next page's: a cursor, or an address that has it as the parameter `SkipCount` (by the "
+        'name that `query` gives it): `"paging.next"`, `"links.relation=next.url"`. There is none on the last page',
+        "none",
+        '"paging.next"',
     ),
     Key("lists.first_page", "the first page's number", "`1`", "0"),
     Key(
@@ -150,7 +158,8 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "lists.deleted",
-        'the member of a deleted record: `"deleted"` (true), or `{ path = "state", value = "X" }`; such records are left '
+        'the member of a deleted record: `"deleted"` (true), `{ path = "state", value = "X" }`, or any value but some, '
+        '`{ path = "deletedAt", unless = "0001-01-01" }` (`unless = []`: any at all); such records are left '
         "out of lists, within records too, and can't be opened",
         "the API doesn't send deleted records",
         '{ path = "Deleted", value = "Y" }',

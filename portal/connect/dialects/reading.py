@@ -6,7 +6,9 @@ A function is built once for each record. Invalid values stay unchanged, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from functools import cached_property
 from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import inspect
 
@@ -84,6 +86,8 @@ class Reading:
                     (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
                 )
         outer = {path[0] for _ours, path, _convert in deep}
+        if self.rules.deleted:
+            outer.add(self.rules.deleted.path[0])
         keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
         person = self._person(shape)
 
@@ -261,7 +265,7 @@ class Reading:
         within = rules.record.split(".") if rules.record else ()
         usual = style("items")
         number, keeps_unknown = self._number, self.keeps_unknown
-        deleted = rules.deleted
+        deleted, following = rules.deleted, self._next()
 
         def read(value: object) -> object:
             inner = self.opened(value)
@@ -287,10 +291,42 @@ class Reading:
                 count = at_path(inner, path) if count is None else count
                 if count is not None:
                     page[name] = number(count) if number else count
+            if following and (cursor := following(value, inner)) is not None:
+                page["(portal) next"] = cursor
             if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
                 beside = cast("dict[str, object]", value).items()
-                page |= {f"? {name}": one for name, one in beside if not isinstance(one, list)}
+                page |= {
+                    f"? {name}": one
+                    for name, one in beside
+                    if not isinstance(one, list) and name not in self._around
+                }
             return page
+
+        return read
+
+    @cached_property
+    def _around(self) -> frozenset[str]:
+        """The outermost members of an answer that the dialect knows of."""
+        rules = self.rules
+        success = rules.errors.success.path[:1] if rules.errors.success else ()
+        paths = (rules.items, rules.total, rules.unread, rules.next, rules.errors.code)
+        return frozenset((*rules.envelopes[:1], *success, *(one.split(".")[0] for one in paths if one)))
+
+    def _next(self) -> Callable[[object, object], str | None] | None:
+        """The function for the next page's cursor, by an answer and what its envelopes hold; None if there are no cursors."""
+        if self.rules.next is None or self.rules.paging != "cursor":
+            return None
+        path, parameter = self.rules.next.split("."), self.rules.parameter("SkipCount")
+
+        def read(value: object, inner: object) -> str | None:
+            told = at_path(value, path)
+            told = at_path(inner, path) if told is None else told
+            if told is None or told is False or told == "":
+                return None
+            address = urlsplit(str(told))
+            if isinstance(told, str) and (address.query or address.netloc):
+                return next((one for name, one in parse_qsl(address.query) if name == parameter), "")
+            return str(told) if isinstance(told, str | int) else ""
 
         return read
 
@@ -314,8 +350,12 @@ def names_person_once(rules: Rules, shape: type) -> bool:
 
 
 def is_marked(value: object, marker: Marker) -> bool:
-    """Whether a record, or an answer, has one of the marker's values."""
+    """Whether a record, or an answer, has one of the marker's values; or with `unless`, a value that is none of them."""
     told = at_path(value, marker.path)
+    if marker.is_unless:
+        return told not in (None, False, "") and not (
+            isinstance(told, str | int) and folded_code(told) in marker.values
+        )
     return isinstance(told, str | int) and folded_code(told) in marker.values
 
 

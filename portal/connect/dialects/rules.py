@@ -16,10 +16,11 @@ Code = str | int
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A member, by its path, that marks a record or an answer by one of these values (folded codes)."""
+    """A member, by its path, that marks a record or an answer by one of these values (folded codes), or by any but these."""
 
     path: tuple[str, ...]
     values: frozenset[Code]
+    is_unless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class Rules:
     unread: str | None = None
     paging: str = "offset"
     first_page: int = 1
+    next: str | None = None
     largest_page: int | None = None
     sorting: str = "field desc"
     sort_names: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -163,6 +163,8 @@ class Writing:
         limit = min(limit, self.rules.largest_page or limit)
         if self.rules.paging == "page":
             skip = skip // limit + self.rules.first_page
+        elif self.rules.paging == "cursor":
+            return {**query, "SkipCount": None, "MaxResultCount": limit}  # the first page has no cursor
         return {**query, "SkipCount": skip, "MaxResultCount": limit}
 
     def _sorted_by(self, shape: type, sorting: str) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import CLINIC_ROLES, EMBRYO_KINDS, ConsentForm, ConsentKind
 from portal.services.episodes import Episode
-from portal.services.rules.signing import Obstacle, end_of
+from portal.services.rules.signing import STATUS_UNKNOWN, Obstacle, end_of
 from portal.state.session_records import Person
 
 _OVER = (CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)
@@ -63,7 +63,7 @@ def obstacle_to_ending(form: ConsentForm, person: Person, episode: Episode | Non
     if ended := end_of(form):
         return ended
     if not form.is_revocable:
-        return Obstacle("FormNotSent")
+        return Obstacle("FormNotSent" if form.status.known else STATUS_UNKNOWN)
     if ending_of(form, person) is None:
         return Obstacle("WithdrawalNotYours")
     return Obstacle("ConsentActedUpon") if is_carried_out(form, episode) else None

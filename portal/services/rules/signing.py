@@ -37,13 +37,14 @@ class Obstacle:
     signers: tuple[Signer, ...] = ()
 
 
-CANCELLED, DECLINED, TEXT_MISSING, OTHERS_FIRST, OTHER_ACCOUNT, SIGNERS_UNKNOWN = (
+CANCELLED, DECLINED, TEXT_MISSING, OTHERS_FIRST, OTHER_ACCOUNT, SIGNERS_UNKNOWN, STATUS_UNKNOWN = (
     "Cancelled",
     "Declined",
     "TextMissing",
     "OthersFirst",
     "OtherAccount",
     "SignersUnknown",
+    "StatusUnknown",
 )
 
 
@@ -83,6 +84,8 @@ def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
     is_signer, is_waited_for = form.is_signer(person.sub), is_awaited(form, person)
     if ended := end_of(form):
         return ended
+    if not form.status.known:
+        return Obstacle(STATUS_UNKNOWN)
     if form.is_draft:
         return Obstacle("FormNotSent")
     if has_signed(form, person):

@@ -14,6 +14,7 @@ from portal.services.rules.signing import (
     OTHER_ACCOUNT,
     OTHERS_FIRST,
     SIGNERS_UNKNOWN,
+    STATUS_UNKNOWN,
     TEXT_MISSING,
     Obstacle,
     obstacle_to_signing,
@@ -126,5 +127,9 @@ def _words(form: ConsentForm, obstacle: Obstacle) -> str:
     if obstacle.code == SIGNERS_UNKNOWN:
         return _(
             "The clinic’s system doesn’t say whether this form asks you. If you expect to sign it, ask the clinic."
+        )
+    if obstacle.code == STATUS_UNKNOWN:
+        return _(
+            "The portal doesn’t know the state of this form, so it can be neither signed nor withdrawn here. Ask the clinic."
         )
     return refusal_message(obstacle.code)

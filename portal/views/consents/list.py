@@ -67,7 +67,10 @@ class Groups:
 
 
 def group(forms: Listed[ConsentForm], person: Person) -> Groups:
-    """Group a patient's forms by whose turn it is, soonest needed first; those not sent yet are left out."""
+    """Group a patient's forms by whose turn it is, soonest needed first; those not sent yet are left out.
+
+    A form whose status isn't known may belong to any group, so that none is known to be whole.
+    """
     mine: list[Item] = []
     others: list[Item] = []
     signed: list[Item] = []
@@ -82,7 +85,8 @@ def group(forms: Listed[ConsentForm], person: Person) -> Groups:
         else:
             (mine if listed_role(form, person) else others).append(_item(form, person))
     groups = (mine, others, signed[::-1], ended[::-1])
-    return Groups(*(Listed(tuple(items), forms.is_whole) for items in groups))
+    is_whole = forms.is_whole and all(form.status.known for form in forms)
+    return Groups(*(Listed(tuple(items), is_whole) for items in groups))
 
 
 def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person) -> tuple[ConsentForm, ...]:

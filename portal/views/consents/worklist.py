@@ -198,12 +198,16 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person
     """The work lists from the first page of waiting forms of each status; raises NotSignedIn."""
     whole, more = _rest(care, heads, person)
     read = [form for page in (*(head.listed for head in heads.values()), *more) for form in page]
+    if not all(form.status.known for form in read):  # one may wait too
+        whole = frozenset[WorkList]()
     day = today()
     found = {form.id: form for form in read if form.is_open}  # one may have been signed meanwhile
     listed = with_text_in_doubt(care, sorted(found.values(), key=partial(_order, day)), person)
     total = sum((head.count for head in heads.values()), Count(0))
     if WorkList.OPEN in whole:
         total = Count(len(listed))
+    elif not whole:
+        total = Count(len(listed), is_whole=False)
     mine = frozenset(form.id for form in listed if listed_role(form, person))
     work = Work(listed, whole, total, person, mine)
     section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))

@@ -26,11 +26,12 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import Page
 from portal.services.episodes import Episode, episode_ids, get_episode
-from portal.services.errors import CareError, NotFound, Unavailable
+from portal.services.errors import BadResponse, CareError, NotFound, Unavailable
 from portal.services.gather import gather, gather_all, known
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patients import Patient
 from portal.state.session_records import Person
+from portal.web.not_given import not_given
 
 T = TypeVar("T")
 
@@ -142,24 +143,32 @@ def _find(care: Care) -> list[str]:
     return ids
 
 
-def find_embedded(care: Care, person: Person, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
-    """Return the record that `pick` finds in an episode, and that episode.
+def find_embedded(
+    care: Care, person: Person, pick: Callable[[Episode], T | None], *, within: str
+) -> tuple[Episode, T]:
+    """Return the record that `pick` finds in an episode, and that episode; `within` is the member that holds it.
 
-    Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
+    Raises NotFound if no episode has it, Unavailable if one that may have it can't be read, BadResponse if the API never gives
+    that member.
     """
     if "episode" in request.args:
-        return _named(care, pick)
-    return _first(read_episodes(care, reachable(care, person)), pick)
+        return _named(care, pick, within)
+    return _first(read_episodes(care, reachable(care, person)), pick, within)
 
 
-def find_opened(care: Care, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+def find_opened(care: Care, pick: Callable[[Episode], T | None], *, within: str) -> tuple[Episode, T]:
     """The same for staff, who reach an episode by opening it."""
     if "episode" in request.args:
-        return _named(care, pick)
-    return _first(read_episodes(care, remembered()), pick)
+        return _named(care, pick, within)
+    return _first(read_episodes(care, remembered()), pick, within)
 
 
-def _named(care: Care, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+def absent_from(member: str) -> CareError:
+    """What is raised for a record that this member of the answers doesn't have: only one that came can lack something."""
+    return BadResponse(member) if not_given(member) else NotFound()
+
+
+def _named(care: Care, pick: Callable[[Episode], T | None], within: str) -> tuple[Episode, T]:
     """Look in the episode that the address names."""
     episode_id = record_id(request.args.get("episode"))
     if episode_id is None:
@@ -167,12 +176,12 @@ def _named(care: Care, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]
     episode = get_episode(care, episode_id)
     record = pick(episode)
     if record is None:
-        raise NotFound
+        raise absent_from(within)
     return episode, record
 
 
-def _first(found: Found, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+def _first(found: Found, pick: Callable[[Episode], T | None], within: str) -> tuple[Episode, T]:
     for episode in found.newest_first:
         if (record := pick(episode)) is not None:
             return episode, record
-    raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
+    raise Unavailable("an episode can't be read") if found.is_incomplete else absent_from(within)

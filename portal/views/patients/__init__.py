@@ -57,7 +57,7 @@ class EditPage(Page, template="patients/edit.html"):
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
 def edit(care: Care, person: Person, patient_id: str) -> Response:
     """Show a patient's record as a form."""
-    episode, patient = find_opened(care, _of_id(patient_id))
+    episode, patient = find_opened(care, _of_id(patient_id), within="Episode.patient")
     audit.shown("patient.read", "patient", patient.id)
     return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))
 
@@ -67,7 +67,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 @typed_text(*EDIT_FORM, *_IDENTITY, *CONTACT, *_CONFIRMED.values())
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
-    episode, patient = find_opened(care, _of_id(patient_id))
+    episode, patient = find_opened(care, _of_id(patient_id), within="Episode.patient")
     result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
@@ -86,7 +86,7 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         event="patient.update",
         kind="patient",
         fields=lambda patient: _fields(patient, person),
-        read=lambda: find_opened(care, _of_id(patient_id))[1],
+        read=lambda: find_opened(care, _of_id(patient_id), within="Episode.patient")[1],
         write=lambda read, patient: update_patient(care, patient_id, patient=patient, before=read),
         check=_check,
     )

@@ -190,6 +190,10 @@ def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
         return _("This embryo is on hold. Until the clinic has talked with you, it can only be kept.")
     if embryo.is_in_storage:
         return _("This is what the clinic has on record already.")
+    if not embryo.status.known:
+        return _(
+            "The portal doesn’t know the state of this embryo, so nothing can be decided here. Ask the clinic."
+        )
     return _("This embryo is no longer in storage, so there is nothing to decide.")
 
 

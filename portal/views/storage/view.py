@@ -137,7 +137,7 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
     def of_id(episode: Episode) -> EmbryoStorage | None:
         return next((embryo for embryo in episode.embryos if embryo.id == embryo_id), None)
 
-    episode, embryo = find_embedded(care, person, of_id)
+    episode, embryo = find_embedded(care, person, of_id, within="Episode.embryos")
     return EmbryoView(embryo, episode)
 
 

@@ -478,3 +478,34 @@ def test_the_code_of_an_object_may_stand_deeper() -> None:
         for new in ({"title": "IVF 2"}, {"status": "Finished"})
     ]
     assert [one["status"] for one in sent] == [theirs, {"coding": [{"system": "x", "code": "Finished"}]}]
+
+
+def test_a_record_may_be_deleted_by_any_value_but_some() -> None:
+    text = '[lists]\ndeleted = { path = "deletedAt", unless = "0001-01-01" }'
+    told = [None, "", "0001-01-01", "2026-11-01"]
+    rows = [{**FORM, "id": f"c{number}", "deletedAt": one} for number, one in enumerate(told)]
+    page = read(text, {"items": [*rows, FORM]}, Page[ConsentForm])
+    assert ([one.id for one in page.items], page.deleted) == (["c0", "c1", "c2", "c1"], 1)
+    assert "unless" in faults('[lists]\ndeleted = { path = "state", value = "X", unless = "Y" }')
+
+
+@pytest.mark.parametrize(
+    ("path", "told", "cursor"),
+    [
+        ("page.next", {"page": {"next": "abc"}}, "abc"),
+        ("page.next", {"page": {"next": 7}}, "7"),
+        ("page.next", {"page": {"next": None}}, None),
+        ("page.next", {}, None),
+        ("links.rel=next.url", {"links": [{"rel": "next", "url": "/forms?size=5&after=a%2Fb"}]}, "a/b"),
+        ("links.rel=next.url", {"links": [{"rel": "self", "url": "/forms?after=a"}]}, None),
+        ("links.rel=next.url", {"links": [{"rel": "next", "url": "https://else.example/?x=1"}]}, ""),
+    ],
+)
+def test_a_page_names_the_next_one(path: str, told: dict[str, Any], cursor: str | None) -> None:
+    text = f'[lists]\npaging = "cursor"\nnext = "{path}"\nlargest_page = 5\n[query]\nSkipCount = "after"'
+    assert read(text, {"items": [FORM], **told}, Page[ConsentForm]).next == cursor
+    asked = dialect(text).query(LIST_CONSENTS, {"SkipCount": "abc", "MaxResultCount": 5})
+    assert asked == {"after": "abc", "MaxResultCount": 5}
+    assert dialect(text).query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 9})["after"] is None
+    assert "where a page names" in faults('[lists]\npaging = "cursor"')
+    assert "only read with" in faults('[lists]\nnext = "page.next"')
