@@ -101,6 +101,7 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
             lambda _key: move_directory(
                 care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp
             ),
+            shows=lambda moved: moved is not None and _is_at(moved, to),
             look=lambda: _directory_at(care, directory_id, to),
             event="directory.move",
             kind="directory",

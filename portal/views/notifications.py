@@ -173,7 +173,8 @@ def read_all(care: Care, person: Person) -> Response:
     """Mark all of them as read."""
     counts = set_all_read(care)
     audit.note("notification.read-all", "done")
-    toast(_("All notifications are marked as read."))
+    if not counts.unread_count:
+        toast(_("All notifications are marked as read."))
     return _after(care, person, counts)
 
 

@@ -158,10 +158,15 @@ def _write_once(editing: Editing[R], record: R, fields: Fields[R], wanted: Value
         is_answered = True
         return written
 
+    def shows(written: R | None) -> bool:
+        if written is None:
+            return False
+        is_written = is_answered and values_of(fields, written) != now  # an API may write it in its own way
+        return is_written or is_shown(fields, written, wanted)
+
     def look() -> R | None:
         newest = editing.read()
-        is_written = is_answered and values_of(fields, newest) != now  # an API may write it in its own way
-        return newest if is_written or is_shown(fields, newest, wanted) else None
+        return newest if shows(newest) else None
 
     mark, typed = version_mark(now, record.concurrency_stamp), msgspec.json.encode(wanted).decode()
     operation = begin_edit(editing.owner, f"{editing.event}:{record.id}", mark, typed)
@@ -169,7 +174,7 @@ def _write_once(editing: Editing[R], record: R, fields: Fields[R], wanted: Value
         Attempt(editing.owner, operation),
         send,
         look=look,
-        shows=lambda written: written is not None,
+        shows=shows,
         event=editing.event,
         kind=editing.kind,
         id_=record.id,

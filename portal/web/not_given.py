@@ -9,11 +9,15 @@ from portal.services.modules import is_of
 from portal.web import modules
 
 
-def not_given(member: str) -> bool:
-    """Return whether the absence of this member (such as `Episode.alerts`) means nothing: the API has never sent it, or what
-    it sent now can't be read.
+def not_given(*members: str) -> bool:
+    """Return whether the absence of this member (such as `Episode.alerts`), or of all these, means nothing: the API has never sent
+    it, or what it sent now can't be read.
 
     Asked of the endpoints that this page was read from."""
+    return all(map(_is_not_given, members))
+
+
+def _is_not_given(member: str) -> bool:
     if "tenant" not in g or is_of(member, modules.off()):
         return False
     if member in g.get("lost_members", ()):

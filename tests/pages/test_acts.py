@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from portal import metrics
 from portal.operate.read_only import change_read_only
 from portal.services.api import AnyEndpoint
 from portal.services.cases import UPDATE_CASE
-from portal.services.consents import CREATE_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
+from portal.services.consents import CREATE_CONSENT, READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
 from portal.services.conversations import (
     ARCHIVE_CONVERSATIONS,
     ARCHIVE_MESSAGE,
@@ -35,7 +37,7 @@ from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PRO
 from portal.services.relationships import DELETE_RELATIONSHIP
 from portal.services.storage import UPDATE_EMBRYO_STORAGE
 from tests.pages import test_facts as facts
-from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE, PENDING, TALK, UNDER_TREATMENT
+from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE, PENDING, ROLES, TALK, UNDER_TREATMENT
 from tests.support.clock import Clock
 from tests.support.facts import Answers
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent, samples
@@ -79,6 +81,8 @@ PLAN = {
     }
 }
 FOLDER = f"/directories/{EPISODE['documents']['directories'][0]['id']}"
+MOVED = {MOVE_DIRECTORY: {**EPISODE["documents"]["directories"][0], "parentId": None}}
+ARCHIVED_MESSAGE = {ARCHIVE_MESSAGE: {**samples(ARCHIVE_MESSAGE), "isArchived": True}}
 ACTS = (
     Act(
         CREATE_CONSENT, "nora", "/consents/new?copy=c-1", "/consents/new", {"title": "Another form"}, IN_FORCE
@@ -95,8 +99,8 @@ ACTS = (
     Act(UPDATE_EMBRYO_STORAGE, "amelia", f"{EMBRYO}/leave-open?episode=e-1", EMBRYO, {}, HERS),
     Act(UPDATE_EMBRYO_STORAGE, "elif", f"{EMBRYO}?episode=e-1", EMBRYO, {"location_cane": "7"}, HERS),
     Act(DELETE_EMR_ENDPOINT, "ada", "/emr-endpoints/m-1/remove", "/emr-endpoints/m-1", {"typed": "m-1"}),
-    Act(MOVE_DIRECTORY, "nora", f"{FOLDER}/move?episode=e-1", FOLDER),
-    Act(ARCHIVE_MESSAGE, "nora", TALK, "/archive"),
+    Act(MOVE_DIRECTORY, "nora", f"{FOLDER}/move?episode=e-1", FOLDER, {}, MOVED),
+    Act(ARCHIVE_MESSAGE, "nora", TALK, "/archive", {}, ARCHIVED_MESSAGE),
     Act(RESTORE_MESSAGE, "nora", f"{TALK}?archived=1", "/restore", {}, ARCHIVED),
     Act(ARCHIVE_CONVERSATIONS, "nora", f"{TALK}/archive", f"{TALK}/archive"),
     Act(UPDATE_NOTIFICATIONS, "amelia", "/notifications", "/notifications/read"),
@@ -228,3 +232,36 @@ def _refused(portal: InProcess, fake_api: FakeApi, act: Act) -> Visitor:
     outcomes = {line["outcome"] for line in portal.audited()} - {"done"}
     assert outcomes == {"read-only"} or act.row in NOT_AUDITED, act.at
     return visitor
+
+
+UNCHANGED: Mapping[AnyEndpoint, object] = {
+    SIGN_CONSENT: PENDING[READ_CONSENT],
+    REVOKE_CONSENT: IN_FORCE[READ_CONSENT],
+    UPDATE_PATIENT: EPISODE["patient"],
+    UPDATE_CASE: EPISODE["case"],
+    UPDATE_EMBRYO_STORAGE: EPISODE["embryos"][0],
+    MOVE_DIRECTORY: EPISODE["documents"]["directories"][0],
+    ARCHIVE_MESSAGE: {**samples(LIST_CONVERSATIONS)["items"][0]["messages"][0], "isArchived": False},
+    RESTORE_MESSAGE: {**samples(LIST_CONVERSATIONS)["items"][0]["messages"][0], "isArchived": True},
+    ARCHIVE_CONVERSATIONS: {"archivedCount": 0},
+}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [one for one in ACTS if one.row in {*UNCHANGED, UPDATE_PROTOCOL}],
+    ids=lambda act: f"{act.who} {act.row.method} {act.at}",
+)
+def test_a_record_that_comes_back_as_it_was_is_no_success(
+    portal: InProcess, fake_api: FakeApi, act: Act
+) -> None:
+    """An API that answers 200 and changes nothing."""
+    before = UNCHANGED.get(act.row) or act.answers[READ_PROTOCOL]
+    for row, answer in {**act.answers, act.row: before}.items():
+        fake_api.gives(row, answer)
+    page = portal.visitor(act.who, ROLES.get(act.who, "patient")).get(act.at)
+    for _step in range(MOST_STEPS):
+        if not fake_api.sent(act.row):
+            page = step(page, act)
+    assert page.status == 503
+    assert any(word in page.words for word in ("couldn’t confirm", "didn’t confirm"))

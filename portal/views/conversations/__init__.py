@@ -16,6 +16,7 @@ from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.conversations import (
     Conversation,
+    Message,
     archive_conversations,
     archive_message,
     get_conversation,
@@ -221,7 +222,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def archive_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Archive one message for this person; Undo restores it."""
-    _act(person, "message.archive", message_id, lambda: archive_message(care, message_id))
+    _act_on_message(care, person, "archive", conversation_id, message_id)
     back = url_for(".restore_one_message", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message archived."), undo=back)
     return _after_act(care, person, conversation_id)
@@ -231,7 +232,7 @@ def archive_one_message(care: Care, person: Person, conversation_id: str, messag
 @signed_in(Side.PATIENT, Side.STAFF)
 def restore_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Restore one archived message for this person; Undo archives it again."""
-    _act(person, "message.restore", message_id, lambda: restore_message(care, message_id))
+    _act_on_message(care, person, "restore", conversation_id, message_id)
     away = url_for(".archive_one_message", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message restored."), undo=away)
     return _after_act(care, person, conversation_id)
@@ -286,6 +287,26 @@ def restore(care: Care, person: Person, conversation_id: str) -> Response:
     else:
         toast(_("The conversation is back in your inbox."))
     return redirect_to(url_for(".show", conversation_id=conversation_id))
+
+
+def _act_on_message(care: Care, person: Person, event: str, conversation_id: str, message_id: str) -> None:
+    """Archive a message or restore it; raises `Unconfirmed` if neither the answer nor the conversation shows it."""
+    send, is_archived = (archive_message, True) if event == "archive" else (restore_message, False)
+
+    def look() -> Message | None:
+        messages = get_conversation(care, conversation_id).messages
+        return next((one for one in messages if one.id == message_id), None)
+
+    act_once(
+        Attempt(person.sub, begin_edit(person.sub, f"message.{event}:{message_id}")),
+        lambda _key: send(care, message_id),
+        look=look,
+        shows=lambda message: message is None or message.is_archived is is_archived,
+        event=f"message.{event}",
+        kind="message",
+        id_=message_id,
+        is_repeatable=True,
+    )
 
 
 def _act(person: Person, event: str, record_id: str, send: Callable[[], object]) -> None:

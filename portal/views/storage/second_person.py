@@ -114,7 +114,7 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
                 Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
                 put,
                 look=look,
-                shows=lambda written: written is not None,
+                shows=lambda written: written is not None and written.status == step.wanted,
                 event="embryo.update",
                 kind="embryo",
                 id_=embryo.id,
