@@ -21,6 +21,11 @@ from portal.store.vault import Vault
 RECORDS = 200
 """How many of the latest records of a kind are counted."""
 
+_ALWAYS = 20
+"""In how many records running a member came that is said always to come."""
+_STOPPED = 5
+"""From how many of the latest records such a member is missing when it no longer comes: an API was changed."""
+
 _FIRST = 50
 """How many of an endpoint's records are examined without pause; afterwards, one response from time to time."""
 _SECONDS_BETWEEN = 10
@@ -67,12 +72,20 @@ class _Kind:
             self.bits[name] = ((self.bits.get(name, 0) << 1) | (name in came)) & _ALL
 
     def kept(self) -> Kept:
-        came = frozenset(name for name, bits in self.bits.items() if bits)
+        came = frozenset(name for name, bits in self.bits.items() if bits and not self._has_stopped(name))
         return Kept(came, self.members - came)
 
     def gone(self) -> frozenset[str]:
         """Members missing from so many records that it can't be chance."""
-        return self.kept().missing - self.told if self.records >= RECORDS else frozenset()
+        gone = self.kept().missing if self.records >= RECORDS else frozenset[str]()
+        return frozenset({*gone, *filter(self._has_stopped, self.members)}) - self.told
+
+    def _has_stopped(self, name: str) -> bool:
+        """Whether a member that always came is missing from the latest records."""
+        bits = self.bits.get(name, 0)
+        missing = (bits & -bits).bit_length() - 1
+        before = bits >> max(missing, 0)
+        return missing >= _STOPPED and before.bit_count() == self.records - missing >= _ALWAYS
 
 
 @dataclass(slots=True)

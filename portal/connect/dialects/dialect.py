@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -40,8 +42,8 @@ class Dialect(Adapter):
         self._reading = Reading(rules)
         self._looking = Reading(rules, keeps_unknown=True)
         self._writing = Writing(rules)
-        self._by_language: dict[str, Reading] = {}
-        self._readers = {one.answer: self._reading.of(one.answer) for one in ALL}
+        self._by_language = {"": self._reading}
+        self._readers: dict[tuple[Any, str], Convert] = {}
         self._templates = {endpoint: self._template(endpoint) for endpoint in ALL}
 
     @property
@@ -136,23 +138,24 @@ class Dialect(Adapter):
 
     def translation(self, into: type[Any], language: str = "") -> Translation:
         """What translates the JSON of a record's response; it raises NotFound for a record that is marked as deleted."""
-        if self.rules.by_language:
-            return self._unless_deleted(self._reading_in(language), into)
-        if self.rules.deleted:
-            return self._unless_deleted(self._reading, into)
-        return self._readers.get(into) or self._reading.of(into)
+        known = language if language in self.rules.by_language else ""
+        made = self._readers.get((into, known))
+        if made is None:
+            made = self._readers[into, known] = self._unless_deleted(self._reading_in(known), into)
+        return made
 
     def _reading_in(self, language: str) -> Reading:
-        known = language if language in self.rules.by_language else ""
-        if known not in self._by_language:
-            self._by_language[known] = Reading(self.rules, language=known)
-        return self._by_language[known]
+        if language not in self._by_language:
+            self._by_language[language] = Reading(self.rules, language=language)
+        return self._by_language[language]
 
     def _unless_deleted(self, reading: Reading, into: Any) -> Convert:
         translate, deleted = reading.of(into), self.rules.deleted
+        if deleted is None:
+            return translate
 
         def read(answer: object) -> object:
-            if deleted and is_marked(reading.opened(answer), deleted):
+            if is_marked(reading.opened(answer), deleted):
                 raise NotFound
             return translate(answer)
 
@@ -206,12 +209,30 @@ class Dialect(Adapter):
         success = self.rules.errors.success
         if success is None:
             return super().is_well(body)
-        answer = decoding.plain(body)
+        answer = self._success(body)
         if not isinstance(answer, dict):
             return True
         if not isinstance(at_path(cast("object", answer), success.path), str | int):
             return None
         return is_marked(cast("object", answer), success)
+
+    def _success(self, body: bytes) -> object:
+        """The answer as far as it says whether it was well: all of it is read only where that doesn't stand in objects alone."""
+        if self._of_success is not None:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return msgspec.to_builtins(self._of_success.decode(body))
+        return decoding.plain(body)
+
+    @cached_property
+    def _of_success(self) -> msgspec.json.Decoder[Any] | None:
+        """What reads of an answer the member alone that says whether it was well."""
+        path = self.rules.errors.success.path if self.rules.errors.success else ()
+        if not path or any(name.isdecimal() or "=" in name for name in path):
+            return None
+        kind: Any = Any
+        for name in reversed(path):
+            kind = msgspec.defstruct("Part", [("part", kind, msgspec.UNSET)], rename={"part": name})
+        return msgspec.json.Decoder(kind)
 
     def status_of(self, answer: object) -> int | None:
         """The status that an error's code stands for (`errors.codes`)."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from zoneinfo import ZoneInfo
 
 from portal import parse
@@ -228,6 +228,8 @@ def _split(text: str, *, last: bool) -> tuple[str, str]:
 
 def number_from_text(value: object) -> object:
     """Convert a numeric string to a number."""
+    if value.__class__ is int:
+        return value
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
     return float(value) if set(value) & set(".eE") else int(value)
@@ -263,9 +265,12 @@ def read_none(words: frozenset[str | int], convert: Convert | None) -> Convert |
     if not words:
         return convert
     days = tuple(word for word in words if isinstance(word, str) and len(word) == _DAY)
+    begin = frozenset({" ", *(str(word)[:1] for word in words), *(str(word)[:1].upper() for word in words)})
 
     def read(value: object) -> object:
-        if isinstance(value, str | int) and not isinstance(value, bool):
+        if value.__class__ is str and cast("str", value)[:1] not in begin:
+            pass  # none of them: most are told by their first letter
+        elif isinstance(value, str | int) and not isinstance(value, bool):
             code = folded_code(value)
             if code in words or (days and isinstance(code, str) and code[:_DAY] in days):
                 return None

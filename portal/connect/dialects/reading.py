@@ -159,7 +159,7 @@ class Reading:
             elif member.choice:
                 convert = self._uncoded(self.rules.coded, convert, {one.value for one in member.choice})
         if member.is_text and self.rules.by_language and not member.is_id:
-            convert = both(self._in_language, convert)
+            convert = self._by_language(convert)
         if member.is_text and member.is_nullable:
             return forms.read_none(self.rules.no_text, convert)
         return convert
@@ -176,6 +176,16 @@ class Reading:
             label = self._in_language(at_path(value, label_path))
             is_told = self.keeps_unknown or ours in known or not isinstance(label, str) or not label
             return ours if is_told else label
+
+        return read
+
+    def _by_language(self, convert: Convert | None) -> Convert:
+        """The function for a text that may come as an object of texts by language."""
+        in_language = self._in_language
+
+        def read(value: object) -> object:
+            text = value if value.__class__ is str else in_language(value)
+            return convert(text) if convert else text
 
         return read
 

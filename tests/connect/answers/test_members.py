@@ -87,6 +87,26 @@ def test_a_member_that_stops_coming_counts_as_missing(answers: Answers, vault: V
     assert is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
+def test_a_member_that_always_came_counts_as_missing_soon(answers: Answers, clock: Clock) -> None:
+    """An upgrade of the API gave it another name."""
+    for _time in range(20):
+        episode(answers, alerts=[])
+    for _time in range(5):
+        assert not is_not_given(answers, "Episode.alerts")
+        episode(answers)
+    assert is_not_given(answers, "Episode.alerts")
+    episode(answers, alerts=[])
+    assert not is_not_given(answers, "Episode.alerts")
+
+
+def test_a_member_that_came_now_and_then_may_be_away_for_longer(answers: Answers) -> None:
+    for number in range(40):
+        episode(answers, **({"alerts": []} if number % 3 else {}))
+    for _time in range(8):
+        episode(answers)
+    assert not is_not_given(answers, "Episode.alerts")
+
+
 def test_a_member_declared_absent_means_none_is_never_missing(vault: Vault, clock: Clock) -> None:
     answers = Answers(
         vault, clock, lambda clinic: frozenset({"Episode.alerts"} if clinic == "riverside" else ())
