@@ -256,6 +256,7 @@ def test_a_record_that_comes_back_as_it_was_is_no_success(
     portal: InProcess, fake_api: FakeApi, act: Act
 ) -> None:
     """An API that answers 200 and changes nothing."""
+    portal.forget()
     before = UNCHANGED.get(act.row) or act.answers[READ_PROTOCOL]
     for row, answer in {**act.answers, act.row: before}.items():
         fake_api.gives(row, answer)

@@ -288,6 +288,87 @@ def test_what_was_once_taken_for_none_isnt(
     assert false not in words
 
 
+def _each(change: Callable[[str, Any], Any]) -> Callable[[Any], Any]:
+    """What does this to every member of an answer, by its name and value."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, list):
+            return [walk(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        changed = {name: (one, change(name, one)) for name, one in value.items()}
+        return {
+            name: walk(one) if new is one else new for name, (one, new) in changed.items() if new != "gone"
+        }
+
+    return walk
+
+
+def _listed(change: Callable[[list[Any]], dict[str, Any]]) -> Callable[[Any], Any]:
+    """What does this to every list that is asked for, by its rows."""
+    return lambda answer: (
+        {**answer, **change(answer["items"])} if isinstance(answer, dict) and "items" in answer else answer
+    )
+
+
+_AT = re.compile(r"\d{4}-\d\d-\d\dT")
+_CODES = {"status", "disposition", "severity", "role", "type", "call"}
+_ENDS = {"until", "endDate", "endDay", "expiresAt", "revokedAt", "procedureDate", "storageExpiresAt"}
+_BRIEF = {"requiredSigners", "signatures", "messages", "medications", "workingHours", "busy", "participants"}
+STRANGENESSES: dict[str, Callable[[Any], Any]] = {
+    "no date is 0": _each(lambda name, one: 0 if name in _ENDS else one),
+    "no date is the year 1": _each(lambda name, one: "0001-01-01T00:00:00Z" if name in _ENDS else one),
+    "empty texts": _each(lambda _name, one: "" if one is None else one),
+    "no empty members": _each(lambda _name, one: "gone" if one in (None, "", []) else one),
+    "local times": _each(
+        lambda _name, one: f"{one[8:10]}.{one[5:7]}.{one[:4]}" if _AT.match(str(one)) else one
+    ),
+    "own words": _each(lambda name, one: "ZZ-TOP" if name in _CODES and isinstance(one, str) else one),
+    "decimal commas": _each(lambda _name, one: str(one).replace(".", ",") if type(one) is float else one),
+    "yes and no": _each(lambda _name, one: ("Y" if one else "N") if isinstance(one, bool) else one),
+    "one in place of a list": _each(
+        lambda name, one: one[0] if isinstance(one, list) and one and name != "items" else one
+    ),
+    "no counts": _listed(lambda _rows: {"totalCount": None}),
+    "a count too large": _listed(lambda _rows: {"totalCount": 99}),
+    "the first row alone": _listed(lambda rows: {"items": rows[:1], "totalCount": len(rows)}),
+    "a failure as success": _listed(lambda _rows: {"items": [], "ok": False, "code": "X-1"}),
+    "rows are briefs": _listed(
+        lambda rows: {
+            "items": [{name: one for name, one in row.items() if name not in _BRIEF} for row in rows]
+        }
+    ),
+}
+"""What vendors' APIs do otherwise, as answers without a dialect show it."""
+
+
+@pytest.mark.parametrize(
+    "case", PAGES if FULL else PAGES[::3], ids=lambda case: f"{case.who} {case.path} {case.note}"
+)
+def test_two_strangenesses_state_nothing_that_neither_does(
+    undisturbed: InProcess, fake_api: FakeApi, case: Case
+) -> None:
+    def said(*names: str) -> set[str]:
+        fresh(undisturbed)
+
+        def change(_path: str, answer: Any) -> Any:
+            for name in names:
+                answer = STRANGENESSES[name](answer)
+            return answer
+
+        answer = read(undisturbed, fake_api, case, change)
+        assert answer.status_code != 500, names
+        words = " ".join(told(source_of(answer)).split())
+        return {text for text, pattern in statements().items() if pattern.search(words)}
+
+    chance = random.Random(f"{case.who} {case.path} {case.note}")
+    before = said()
+    for _time in range(TIMES if FULL else 1):
+        both = chance.sample(sorted(STRANGENESSES), k=2)
+        new = said(*both) - before - said(both[0]) - said(both[1]) - TRUE_ALL_THE_SAME
+        assert not new, f"{case.path}: {both}: {new}"
+
+
 def stated(
     portal: InProcess, fake_api: FakeApi, case: Case, changed: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[set[str], dict[str, bool]]:
