@@ -100,9 +100,9 @@ UPDATE_CASE = Group("CareCase").put(
 def update_case(care: Care, case_id: str, *, case: Case, before: Case | None = None) -> Case | None:
     """Update the case and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/cases/{id} (care API specification §4). `case` is the record that was read, with the changes; all members
-    of `CaseChange` are written, None clears one; `before` is the record that was read: what it didn't have isn't sent. Raises `Refused` for a status not in the case's `next_statuses`,
-    `Conflict` if it was changed meanwhile.
+    `case` is the record that was read, with the changes; all members of `CaseChange` are written, None clears one;
+    `before` is the record that was read: what it didn't have isn't sent. Raises `Refused` for a status not in the
+    case's `next_statuses`, `Conflict` if it was changed meanwhile.
     """
     return care.act(UPDATE_CASE, _change(case), before=before and _change(before), id=case_id)
 

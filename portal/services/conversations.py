@@ -197,8 +197,7 @@ _PIECE = 50
 def restore_message(care: Care, message_id: str) -> Message | None:
     """Restore a message and return it; None if the API returns no body, although it is restored.
 
-    POST /api/app/messaging/restore-message/{messageId} (care API specification §4). Only for this person;
-    a repeat does no harm.
+    Only for this person; a repeat does no harm.
     """
     return care.act(RESTORE_MESSAGE, None, messageId=message_id)
 
@@ -206,8 +205,7 @@ def restore_message(care: Care, message_id: str) -> Message | None:
 def archive_message(care: Care, message_id: str) -> Message | None:
     """Archive a message and return it; None if the API returns no body, although it is archived.
 
-    POST /api/app/messaging/archive-message/{messageId} (care API specification §4). Only for this person;
-    a repeat does no harm.
+    Only for this person; a repeat does no harm.
     """
     return care.act(ARCHIVE_MESSAGE, None, messageId=message_id)
 
@@ -221,10 +219,7 @@ def list_conversations(
     text: str | None = None,
     include_archived: bool = False,
 ) -> Page[Conversation]:
-    """One page of conversations, each with its newest messages (50 at most).
-
-    GET /api/messaging/getconversations (care API specification §4).
-    """
+    """One page of conversations, each with its newest messages (50 at most)."""
 
     def read(at: int, size: int) -> Page[Conversation]:
         return care.read(
@@ -244,7 +239,7 @@ def list_conversations(
 def get_conversation(care: Care, conversation_id: str) -> Conversation:
     """One conversation, archived or not, found by searching the first 1000 of the list.
 
-    GET /api/messaging/getconversations, page by page (care API specification §4). Raises `NotFound`.
+    Read page by page. Raises `NotFound`.
     """
     return get_conversation_and_others(care, conversation_id)[0]
 
@@ -285,7 +280,7 @@ def _is_archived(care: Care, conversation_id: str) -> bool:
 def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:
     """Archive conversations and return how many; None if the API doesn't say, although they are archived: then they are read.
 
-    POST /api/messaging/archive (care API specification §4). A repeat does no harm.
+    A repeat does no harm.
     """
     chosen = ConversationsToArchive(conversation_ids=tuple(conversation_ids))
     done = care.act(ARCHIVE_CONVERSATIONS, chosen)

@@ -90,8 +90,8 @@ def move_directory(
 ) -> Directory | None:
     """Move a folder (to the root if None) and return it; None if the API returns no body: read its episode again.
 
-    POST /api/document-management/directory-descriptor/move (care API specification §4). Raises `Refused` for
-    a destination inside itself or a name that is taken there, `Conflict` if it was changed meanwhile.
+    Raises `Refused` for a destination inside itself or a name that is taken there, `Conflict` if it was changed
+    meanwhile.
     """
     move = DirectoryMove(id=directory_id, new_parent_id=new_parent_id, concurrency_stamp=stamp)
     return care.act(MOVE_DIRECTORY, move)

@@ -16,7 +16,6 @@ DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete(
 def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:
     """Remove the connection.
 
-    DELETE /api/emr-integration/endpoints/{id} (care API specification §4). Raises `Refused` while a
-    synchronisation runs, `NotFound` when it is gone already.
+    Raises `Refused` while a synchronisation runs, `NotFound` when it is gone already.
     """
     care.act(DELETE_EMR_ENDPOINT, None, id=emr_endpoint_id)

@@ -318,10 +318,7 @@ READ_EPISODE = Group("PatientPortal").get(
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:
-    """One episode with all its embedded records.
-
-    GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
-    """
+    """One episode with all its embedded records."""
     episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if by := care.adapter.signers_by:
         people = (one for one in (episode.patient, episode.partner) if one and one.user_id)

@@ -60,9 +60,8 @@ def open_file(
 ) -> Content:
     """The file as a stream, with its metadata.
 
-    GET /api/file-management/file-descriptor/content (care API specification §4). Both headers are passed on from the
-    browser (RFC 9110 §14.2, §13.1.2), so the status may be 200, 206, 304 or 416. Base64 in a JSON string is decoded; the
-    media type is then unknown.
+    Both headers are passed on from the browser (RFC 9110 §14.2, §13.1.2), so the status may be 200, 206, 304 or 416.
+    Base64 in a JSON string is decoded; the media type is then unknown.
     """
     content = care.open(
         READ_FILE_CONTENT,

@@ -153,10 +153,7 @@ def list_notifications(
     type: str | None = None,
     text: str | None = None,
 ) -> Page[Notification]:
-    """One page of notifications, with the total of unread ones.
-
-    GET /api/app/notification (care API specification §4).
-    """
+    """One page of notifications, with the total of unread ones."""
 
     def read(at: int, size: int) -> Page[Notification]:
         return care.read(
@@ -170,18 +167,12 @@ def list_notifications(
 
 
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
-    """Mark these notifications read or unread; the counts are None if the API doesn't say.
-
-    PUT /api/app/notification (care API specification §4).
-    """
+    """Mark these notifications read or unread; the counts are None if the API doesn't say."""
     return _update(care, NotificationsRead(ids=tuple(notification_ids), is_read=is_read))
 
 
 def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
-    """Mark all of this person's notifications; the counts are None if the API doesn't say.
-
-    PUT /api/app/notification (care API specification §4).
-    """
+    """Mark all of this person's notifications; the counts are None if the API doesn't say."""
     return _update(care, NotificationsRead(all=True, is_read=is_read))
 
 
@@ -199,7 +190,7 @@ def unread_among(care: Care, page: Page[Notification]) -> int | None:
 def count_unread(care: Care) -> int:
     """The number of unread ones; if the API doesn't count them, at most `MANY`.
 
-    GET /api/app/notification (care API specification §4), more than once from an API that doesn't count.
+    Asks more than once where the API doesn't count.
     """
     told = unread_among(care, list_notifications(care, limit=1, is_read=False))
     if told is not None:
@@ -217,18 +208,14 @@ def ids_announcing(notifications: Iterable[Notification], conversation_id: str) 
 
 
 def get_settings(care: Care) -> NotificationSettings:
-    """This person's notification settings.
-
-    GET /api/app/notification/settings (care API specification §4).
-    """
+    """This person's notification settings."""
     return care.read(READ_NOTIFICATION_SETTINGS)
 
 
 def update_settings(care: Care, settings: NotificationSettings) -> NotificationSettings:
     """Save the settings and return them with a new stamp.
 
-    PUT /api/app/notification/settings (care API specification §4). Raises `Invalid` for an unknown type or a change to
-    a locked one, `Conflict` if they were changed meanwhile.
+    Raises `Invalid` for an unknown type or a change to a locked one, `Conflict` if they were changed meanwhile.
     """
     done = care.act(UPDATE_NOTIFICATION_SETTINGS, settings)
     return done or read_back(lambda: get_settings(care))

@@ -107,8 +107,8 @@ def update_patient(
 ) -> Patient | None:
     """Update the record and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/patients/{id} (care API specification §4). `patient` is the record that was read, with the changes,
-    `before` the one that was read: what it didn't have isn't sent. Patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed meanwhile,
-    `NotOffered` if the clinic keeps it in another system.
+    `patient` is the record that was read, with the changes, `before` the one that was read: what it didn't have isn't
+    sent. Patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed
+    meanwhile, `NotOffered` if the clinic keeps it in another system.
     """
     return care.act(UPDATE_PATIENT, patient, before=before, id=patient_id)

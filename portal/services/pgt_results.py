@@ -169,7 +169,7 @@ AUTOSOMES = range(1, 23)
 def get_pgt_result(care: Care, result_id: str) -> PgtResult:
     """The result; anything that could reveal the sex is withheld unless it is disclosed.
 
-    GET /api/care/pgt-results/{id} (care API specification §4). Raises `NotFound` for a patient before release.
+    Raises `NotFound` for a patient before release.
     """
     result = care.read(READ_PGT_RESULT, id=result_id)
     return result if result.sex_disclosed else without_sex(result)

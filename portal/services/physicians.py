@@ -106,8 +106,8 @@ def list_physicians(
 ) -> Reference[Page[Physician]]:
     """Physicians with their working hours and their busy times between `start` and `end`.
 
-    GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes; `as_of` says when they were
-    read if the API can't be reached now. Request whole days, so that the cached copy is reused.
+    Cached for minutes; `as_of` says when they were read if the API can't be reached now. Request whole days, so that
+    the cached copy is reused.
     """
     as_of: list[datetime] = []
 

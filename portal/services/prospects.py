@@ -102,8 +102,7 @@ def merge_prospects(
 ) -> Prospect | None:
     """Merge `merge_id` into a record and return that; None if the API returns no body, although it was done.
 
-    POST /api/prospect/records/{id}/merge/{mergeId} (care API specification §4). Raises `Refused` for a record
-    with itself, or one that is merged already.
+    Raises `Refused` for a record with itself, or one that is merged already.
     """
     choices = MergeChoices(field_choices=dict(field_choices) if field_choices else UNSET)
     return care.act(MERGE_PROSPECTS, choices, operation=operation, id=prospect_id, mergeId=merge_id)
@@ -123,8 +122,8 @@ def book_window(
 ) -> Booking | None:
     """Book a window; None if the API returns no body, although it was booked.
 
-    POST /api/prospect/records/{id}/book-window (care API specification §4). `start` and `end` are aware;
-    `time_zone` is an IANA name. Raises `Refused` when the slot is taken, outside hours or past.
+    `start` and `end` are aware; `time_zone` is an IANA name. Raises `Refused` when the slot is taken, outside hours
+    or past.
     """
     request = BookingRequest(
         physician_id=physician_id,

@@ -222,10 +222,7 @@ def list_protocols(
     text: str | None = None,
     status: ProtocolStatus | None = None,
 ) -> Page[Protocol]:
-    """One page of protocols; patients get their own.
-
-    GET /api/care/fertility-protocols (care API specification §4).
-    """
+    """One page of protocols; patients get their own."""
 
     def read(at: int, size: int) -> Page[Protocol]:
         return care.read(
@@ -239,18 +236,12 @@ def list_protocols(
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
-    """Create a protocol; None if the API returns no body (then it is the newest of its name in the list).
-
-    POST /api/care/fertility-protocols (care API specification §4).
-    """
+    """Create a protocol; None if the API returns no body (then it is the newest of its name in the list)."""
     return care.act(CREATE_PROTOCOL, draft, operation=operation)
 
 
 def get_protocol(care: Care, protocol_id: str) -> Protocol:
-    """One protocol.
-
-    GET /api/care/fertility-protocols/{id} (care API specification §4).
-    """
+    """One protocol."""
     return care.read(READ_PROTOCOL, id=protocol_id)
 
 
@@ -261,8 +252,8 @@ def update_protocol(
 
     `before` is the one that was read: what it didn't have isn't sent.
 
-    PUT /api/care/fertility-protocols/{id} (care API specification §4). Raises `Conflict` when it was changed
-    meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.
+    Raises `Conflict` when it was changed meanwhile, `Refused` when it is completed or cancelled, or the move isn't
+    allowed.
     """
     written = care.act(UPDATE_PROTOCOL, protocol, before=before, id=protocol_id)
     return written or read_back(lambda: get_protocol(care, protocol_id))

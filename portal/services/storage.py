@@ -188,10 +188,9 @@ def update_embryo_storage(
 ) -> EmbryoStorage | None:
     """Save staff's changes and return the record; None if the API returns no body: read its episode again.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). `embryo` is the record that was read, with the changes;
-    all members of `EmbryoChange` are written. `is_move` says that status or disposition change, which makes the demand
-    `MOVE`. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the required consent;
-    `Conflict` if it was changed meanwhile.
+    `embryo` is the record that was read, with the changes; all members of `EmbryoChange` are written. `is_move` says
+    that status or disposition change, which makes the demand `MOVE`. Raises `Refused` for a status not in the
+    embryo's `next_statuses`, on hold, or without the required consent; `Conflict` if it was changed meanwhile.
     """
     change = msgspec.convert(embryo, EmbryoChange, from_attributes=True)
     return care.act(UPDATE_EMBRYO_STORAGE, change, demand=MOVE if is_move else None, id=embryo_id)
@@ -202,8 +201,8 @@ def choose_disposition(
 ) -> EmbryoStorage | None:
     """Save a patient's decision (`ContinueStorage` renews); nothing else of the record is sent.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). Returns the record, or None if the API returns no body:
-    read its episode again. Raises `Refused` without the required signed consent.
+    Returns the record, or None if the API returns no body: read its episode again. Raises `Refused` without the
+    required signed consent.
     """
     choice = EmbryoChange(disposition=disposition, concurrency_stamp=stamp)
     return care.act(UPDATE_EMBRYO_STORAGE, choice, demand=MOVE, id=embryo_id)

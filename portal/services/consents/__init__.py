@@ -78,9 +78,8 @@ def list_consents(
 ) -> Page[ConsentForm]:
     """One page of forms without their text; a patient's own and those that name them as a signer.
 
-    GET /api/care/consent-forms (care API specification §4). `sorting` is a field, or "field desc". `waits_for` (whose
-    signature is missing), `due_from` and `due_to` (bounds of the procedure date) may be ignored by an API: the answer has
-    to be looked through.
+    `sorting` is a field, or "field desc". `waits_for` (whose signature is missing), `due_from` and `due_to` (bounds
+    of the procedure date) may be ignored by an API: the answer has to be looked through.
     """
 
     def read(at: int, size: int) -> Page[ConsentForm]:
@@ -114,7 +113,7 @@ def all_consents(
 ) -> Listed[ConsentForm]:
     """All forms that the person may see, at most 1000, without their text: for pages that group them.
 
-    GET /api/care/consent-forms, page by page (care API specification §4).
+    Read page by page.
     """
 
     def read(skip: int, limit: int) -> Page[ConsentForm]:
@@ -126,17 +125,14 @@ def all_consents(
 
 
 def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
-    """The forms with one of `OPEN_STATUSES`, at most 1000, soonest needed first; without their text.
-
-    GET /api/care/consent-forms (care API specification §4).
-    """
+    """The forms with one of `OPEN_STATUSES`, at most 1000, soonest needed first; without their text."""
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP)
 
 
 def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
     """The forms that treatments rest on and that were withdrawn or declined since, the latest first; without their text.
 
-    GET /api/care/consent-forms (care API specification §4). One without the moment of its end counts as late.
+    One without the moment of its end counts as late.
     """
     page = list_consents(care, status=ConsentStatus.REVOKED, sorting="revokedAt desc", limit=CHUNK)
     ends = [form.revoked_at for form in page.items if form.revoked_at]
@@ -155,7 +151,7 @@ def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
 def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[ConsentForm]:
     """Those of `list_open_consents` that lack this person's signature, as far as they can be told apart.
 
-    GET /api/care/consent-forms (care API specification §4), up to three times.
+    Asks up to three times.
     """
     return _matching(
         lambda skip, limit: list_consents(
@@ -168,7 +164,7 @@ def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[C
 def list_due(care: Care, status: ConsentStatus, first: date, last: date) -> Listed[ConsentForm]:
     """Those of `list_open_consents` needed from `first` to `last`, both included, as far as they can be told apart.
 
-    GET /api/care/consent-forms (care API specification §4), up to three times.
+    Asks up to three times.
     """
     return _matching(
         lambda skip, limit: list_consents(
@@ -179,10 +175,7 @@ def list_due(care: Care, status: ConsentStatus, first: date, last: date) -> List
 
 
 def list_undated(care: Care, status: ConsentStatus, total: int) -> Listed[ConsentForm]:
-    """Those of `list_open_consents` without a procedure date: the end of the list, which is `total` long.
-
-    GET /api/care/consent-forms (care API specification §4).
-    """
+    """Those of `list_open_consents` without a procedure date: the end of the list, which is `total` long."""
     skip = max(total - CHUNK, 0)
     page = list_consents(care, skip=skip, limit=CHUNK, status=status, sorting=_SOONEST)
     dates = [form.procedure_date for form in page.items]
@@ -207,8 +200,7 @@ def _matching(
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
     """Create a form and return it, pending; None if the API returns no body and the form can't be found.
 
-    POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless if the API honours
-    it.
+    `operation` makes a repeat harmless if the API honours it.
     """
     sent = msgspec.structs.replace(draft, required_signers=by_number(draft.required_signers, care=care))
     form = care.act(CREATE_CONSENT, sent, operation=operation)
@@ -222,10 +214,7 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
 
 
 def get_consent(care: Care, consent_id: str) -> ConsentForm:
-    """The whole form with its text.
-
-    GET /api/care/consent-forms/{id} (care API specification §4).
-    """
+    """The whole form with its text."""
     return with_account(care, care.read(READ_CONSENT, id=consent_id))
 
 
@@ -239,8 +228,7 @@ def sign_consent(
 ) -> ConsentForm:
     """Sign the form, which is of this kind, and return it.
 
-    POST /api/care/consent-forms/{id}/sign (care API specification §4). Raises `Refused`, e.g. out of order, already signed,
-    or another version; `Conflict` if the form changed meanwhile.
+    Raises `Refused`, e.g. out of order, already signed, or another version; `Conflict` if the form changed meanwhile.
     """
     demand = signing_demand(signature.signer_role, kind)
     form = care.act(SIGN_CONSENT, signature, operation=operation, demand=demand, id=consent_id)
@@ -265,9 +253,8 @@ def revoke_consent(
 ) -> ConsentForm:
     """Revoke the form and return it; what is open under it goes on hold, and its signers are notified.
 
-    POST /api/care/consent-forms/{id}/revoke (care API specification §4). An empty `reason` isn't sent; `without_reason` is,
-    to an API that demands one. Staff record a withdrawal that they were told of. Raises `Refused` if it isn't theirs, or
-    everything that the form allows has been carried out.
+    An empty `reason` isn't sent; `without_reason` is, to an API that demands one. Staff record a withdrawal that they
+    were told of. Raises `Refused` if it isn't theirs, or everything that the form allows has been carried out.
     """
     revoking = Revoking(
         concurrency_stamp=stamp,
