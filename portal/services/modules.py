@@ -10,7 +10,7 @@ _MEMBERS = {
     Module.MEDICINES: ("Episode.protocol", "Protocol."),
     Module.CHARTS: ("Episode.monitoring", "MonitoringDay."),
     Module.STORAGE: ("Episode.embryos", "EmbryoStorage."),
-    Module.RESULTS: ("Episode.pgtResults", "PgtBrief.", "PGTResult."),
+    Module.RESULTS: ("Episode.pgtResults", "PgtBrief.", "PgtResult."),
 }
 """The members of records that only a module shows; a name that ends with a dot stands for all of that record."""
 

@@ -9,7 +9,7 @@ a 401.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -22,9 +22,9 @@ from portal.config.identity import Client, ClientAuth
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.http.transfer import Answer
-from portal.services.api import AnswerT, AnyEndpoint, Endpoint, Query, Reference, RequestT
+from portal.services.api import AnyEndpoint, Query
 from portal.services.client import Care
-from portal.services.errors import NotSignedIn, Unavailable
+from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import SignInFailed
@@ -146,42 +146,21 @@ class ServiceCare(Care):
 
     clinic: str
 
-    def send(
-        self,
-        endpoint: AnyEndpoint,
-        *,
-        query: Query | None = None,
-        ids: Mapping[str, str] | None = None,
-        body: object = None,
-        before: object = None,
-        operation: str | None = None,
-        headers: list[tuple[str, str]] | None = None,
-        accepted: tuple[int, ...] = (200, 201, 202, 204),
-    ) -> Answer:
-        try:
-            return super().send(
-                endpoint,
-                query=self._at_clinic(query),
-                ids=ids,
-                body=body,
-                before=before,
-                operation=operation,
-                headers=headers,
-                accepted=accepted,
-            )
-        except NotSignedIn as error:
-            raise Unavailable("service client refused") from error
+    def send(self, endpoint: AnyEndpoint, *, query: Query | None = None, **more: Any) -> Answer:
+        return super().send(endpoint, query=self._at_clinic(query), **more)
 
     def parameters(self, query: object) -> Query:
         return self._at_clinic(super().parameters(query))
 
-    def reference(
-        self, endpoint: Endpoint[AnswerT, RequestT], *, query: RequestT | None = None
-    ) -> Reference[AnswerT]:
-        try:
-            return super().reference(endpoint, query=query)
-        except NotSignedIn as error:
-            raise Unavailable("service client refused") from error
+    def error(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
+        return _between_servers(super().error(answer, endpoint))
+
+    def _error_sent_as_success(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
+        return _between_servers(super()._error_sent_as_success(answer, endpoint))
 
     def _at_clinic(self, query: Query | None) -> Query:
         return {**(query or {}), "__tenant": self.clinic}
+
+
+def _between_servers(error: CareError) -> CareError:
+    return Unavailable("service client refused") if isinstance(error, NotSignedIn) else error

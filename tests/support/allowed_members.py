@@ -2,7 +2,8 @@
 
 A member is named with its record: `Clause: text`. A record named alone stands for all its texts that the portal uses
 (`portal.services.uses`), for patients without those that are marked as only for staff. Those of an episode's two people are
-named by whose they are. A member that isn't listed may be nowhere: not in the text, an attribute, a hidden field, a header,
+named by whose they are. Pages of a module of `portal.views` none of whose pages is listed may show the records that say they
+are shown there (`shown_on`). A member that isn't listed may be nowhere: not in the text, an attribute, a hidden field, a header,
 a PDF or a calendar. Add one because a page should show it, never just to make a test pass.
 """
 
@@ -300,6 +301,12 @@ def members(row: str, *, for_staff: bool = False) -> set[str]:
             f"{record}.{name}" for name in (names.split() if colon else _used(record, for_staff=for_staff))
         }
     return found
+
+
+def shown_on(area: str, *, for_staff: bool) -> set[str]:
+    """The texts of the records that a module of `portal.views` shows."""
+    shown = [name for name, shape in records().items() if area in vars(shape).get("shown_on", ())]
+    return members("; ".join(shown), for_staff=for_staff)
 
 
 def _used(record: str, *, for_staff: bool) -> set[str]:

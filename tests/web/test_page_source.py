@@ -26,6 +26,7 @@ from tests.support.allowed_members import (
     ROLES_ALONE,
     STAFF,
     members,
+    shown_on,
 )
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.drafts import drafts
@@ -101,9 +102,15 @@ def seen(portal: PortalThread, request: pytest.FixtureRequest) -> Seen:
 
 
 @pytest.mark.asvs("15.3.1")
-def test_a_page_contains_only_its_allowed_members(marks: Marks, seen: Seen) -> None:
+def test_a_page_contains_only_its_allowed_members(marks: Marks, seen: Seen, portal: PortalThread) -> None:
     one = seen.one
     table = PATIENTS if one.role == "patient" else STAFF
+    areas = {
+        rule.rule: portal.app.view_functions[rule.endpoint].__module__.split(".")[2]
+        for rule in portal.app.url_map.iter_rules()
+        if "GET" in (rule.methods or ()) and rule.endpoint != "static"
+    }
+    listed = {areas[route] for table in (PATIENTS, STAFF) for route in table}
     surplus: set[str] = set()
     held = 0
     for route, source in seen.pages:
@@ -113,6 +120,8 @@ def test_a_page_contains_only_its_allowed_members(marks: Marks, seen: Seen) -> N
             for member in members(table.get(route, ""), for_staff=table is STAFF)
             if one.role in ROLES_ALONE.get((route, member), {one.role})
         }
+        if areas[route] not in listed:
+            allowed |= shown_on(areas[route], for_staff=table is STAFF)
         if one.role == "patient" and 'class="menu-name"' in source:
             allowed |= members(PATIENTS_FRAME)
         if one.role != "patient" and 'class="patient-banner"' in source:

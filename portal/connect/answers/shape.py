@@ -6,7 +6,7 @@ Decoded records don't show this, because a missing member and an empty one give 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias, cast, get_args, get_origin
@@ -60,52 +60,23 @@ def kinds_within(record: type[object]) -> dict[str, type[object]]:
 
 
 def _collect(record: type[object], found: dict[str, type[object]]) -> None:
-    if kind_of(record) in found:
-        return
-    found[kind_of(record)] = record
-    for member in members_of(record):
-        for within in records_in(member.type):
-            _collect(within, found)
-
-
-def records_in(shape: inspect.Type) -> Iterator[type[object]]:
-    """The record type that a member holds, possibly optional or in a list."""
-    match shape:
-        case inspect.StructType(cls=record):
-            yield record
-        case inspect.UnionType(types):
-            for one in types:
-                yield from records_in(one)
-        case inspect.VarTupleType(item_type=item):
-            yield from records_in(item)
-        case _:
-            return
+    if kind_of(record) not in found:
+        found[kind_of(record)] = record
+        for member in members_of(record):
+            if member.nested:
+                _collect(member.nested, found)
 
 
 @cache
 def _walk(into: type[object]) -> _Walk:
-    return _walk_of(inspect.type_info(into)) or _nothing
-
-
-def _walk_of(shape: inspect.Type) -> _Walk | None:
-    """A function that examines values of this type; None if there is nothing to examine."""
-    match shape:
-        case inspect.StructType():
-            return _record_walk(shape)
-        case inspect.UnionType(types):
-            return next((walk for one in types if (walk := _walk_of(one))), None)
-        case inspect.VarTupleType(item_type=item):
-            walk = _walk_of(item)
-            return None if walk is None else _list_walk(walk)
-        case _:
-            return None
-
-
-def _record_walk(shape: inspect.StructType) -> _Walk:
-    kind, is_listed = kind_of(shape.cls), (get_origin(shape.cls) or shape.cls) is Page
-    names = frozenset(one.encode_name for one in shape.fields)
-    within = [(one.encode_name, inner) for one in shape.fields if (inner := _walk_of(one.type))]
-    choices = [(one.encode_name, choice) for one in shape.fields if (choice := _choice_in(one.type))]
+    """A function that examines values of this type."""
+    if not isinstance(inspect.type_info(into), inspect.StructType):
+        return lambda _value, _found: None
+    kind, is_listed = kind_of(into), (get_origin(into) or into) is Page
+    members = members_of(into)
+    names = frozenset(member.name for member in members)
+    within = [(member.name, _walk(member.nested)) for member in members if member.nested]
+    choices = [(member.name, member.choice) for member in members if member.choice]
 
     def walk(value: object, found: Look) -> None:
         if not isinstance(value, dict):
@@ -119,28 +90,11 @@ def _record_walk(shape: inspect.StructType) -> _Walk:
             if (chosen := given.get(name)) is not None and not _is_known(chosen, choice):
                 found.values[f"{kind}.{name}"] += 1
         for name, walk_member in within:
-            if (there := given.get(name)) is not None:
-                walk_member(there, found)
+            there = given.get(name)
+            for record in cast("list[object]", there) if isinstance(there, list) else (there,):
+                walk_member(record, found)
 
     return walk
-
-
-def _list_walk(walk: _Walk) -> _Walk:
-    def walk_each(value: object, found: Look) -> None:
-        for one in cast("list[object]", value) if isinstance(value, list) else ():
-            walk(one, found)
-
-    return walk_each
-
-
-def _choice_in(shape: inspect.Type) -> type[Choice] | None:
-    match shape:
-        case inspect.EnumType(cls=choice) if issubclass(choice, Choice):
-            return choice
-        case inspect.UnionType(types):
-            return next((choice for one in types if (choice := _choice_in(one))), None)
-        case _:
-            return None
 
 
 def _is_known(value: object, choice: type[Choice]) -> bool:
@@ -148,7 +102,3 @@ def _is_known(value: object, choice: type[Choice]) -> bool:
         return choice(cast("str", value)).known
     except ValueError:
         return False
-
-
-def _nothing(_value: object, _found: Look) -> None:
-    return

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import cast
 
-from portal.connect.conform.judge import choice_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.reading import UNLISTED, codes_read
 from portal.connect.dialects.rules import Code, Rules
@@ -40,7 +39,7 @@ class Codes:
 
     def see(self, member: Member, value: object) -> None:
         """Record a member's value or values."""
-        choice = choice_of(member.type)
+        choice = member.choice
         if choice is None:
             return
         for one in cast("list[object]", value) if isinstance(value, list) else [value]:

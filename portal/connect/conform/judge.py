@@ -10,7 +10,7 @@ from typing import Any, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from portal.connect.answers.shape import Look, kinds_within, look, records_in
+from portal.connect.answers.shape import Look, kinds_within, look
 from portal.connect.conform.forms import form_of
 from portal.connect.conform.losses import loss_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
@@ -190,7 +190,7 @@ def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
         value = given.get(member.name)
         if value is None:
             continue
-        within = next(records_in(member.type), None)
+        within = member.nested
         if within is None:
             yield f"{into.__name__}.{member.name}", value, fit(value, member)
             continue
@@ -201,7 +201,7 @@ def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
 def fit(value: object, member: Member) -> str:
     """How a value fits its member: "strict", "forgiven" if its meaning is unambiguous, "unknown" if it is outside an
     enumeration, "unfit"."""
-    choice = choice_of(member.type)
+    choice = member.choice
     form = form_of(member.name) if _may_be_text(member.type) else None
     if form and isinstance(value, str) and value and not form(value):
         return "unfit"
@@ -226,14 +226,6 @@ def _may_be_text(shape: inspect.Type) -> bool:
     if isinstance(shape, inspect.UnionType):
         return any(map(_may_be_text, shape.types))
     return isinstance(shape, inspect.StrType)
-
-
-def choice_of(shape: inspect.Type) -> type[decoding.Choice] | None:
-    """The member's enumeration, or None."""
-    if isinstance(shape, inspect.UnionType):
-        return next((choice for one in shape.types if (choice := choice_of(one))), None)
-    is_choice = isinstance(shape, inspect.EnumType) and issubclass(shape.cls, decoding.Choice)
-    return cast("type[decoding.Choice]", cast("inspect.EnumType", shape).cls) if is_choice else None
 
 
 _HOLDERS: dict[Any, Any] = {}

@@ -14,9 +14,8 @@ from typing import cast
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD, records_in
+from portal.connect.answers.shape import UNREAD
 from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
-from portal.connect.conform.judge import choice_of
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.walk import STAMP
 from portal.connect.dialects.naming import folded, words
@@ -204,8 +203,8 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
     if not by_name and member.is_required:
         return fitting
     by_name = [_as_meant(member, u) for u in by_name]
-    if not by_name and next(records_in(member.type), None):
-        is_list = _holds(member.type, inspect.VarTupleType)
+    if not by_name and member.nested:
+        is_list = member.is_list
         by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
     if is_weak(member.name, by_name) and member.name != STAMP:  # one alone would be believed
         by_name = sorted(fitting, key=lambda u: -likeness(member.name, u)) if member.is_required else []
@@ -214,9 +213,7 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
 
 def _as_meant(member: Member, theirs: str) -> str:
     """A name as a dialect file would have it: with "!" if it says the opposite."""
-    return (
-        f"!{theirs}" if _holds(member.type, inspect.BoolType) and is_opposite(member.name, theirs) else theirs
-    )
+    return f"!{theirs}" if member.is_truth and is_opposite(member.name, theirs) else theirs
 
 
 def _may_be(member: Member, theirs: str, values: list[object]) -> bool:
@@ -259,7 +256,7 @@ def _plain_words(name: str) -> set[str]:
 
 def is_date(member: Member) -> bool:
     """Whether it holds a date or an instant."""
-    return _holds(member.type, inspect.DateTimeType, inspect.DateType)
+    return member.is_time
 
 
 def fits(member: Member, values: list[object]) -> bool | None:
@@ -268,7 +265,7 @@ def fits(member: Member, values: list[object]) -> bool | None:
     if told and _is_text(member) and not _is_of_form(member, told):
         return False
     if not told:
-        wants_list = _holds(member.type, inspect.VarTupleType)
+        wants_list = member.is_list
         if any(isinstance(one, list) is not wants_list for one in values):
             return False
         return None
@@ -276,24 +273,24 @@ def fits(member: Member, values: list[object]) -> bool | None:
 
 
 def _fits(member: Member, value: object) -> bool:
-    record = next(records_in(member.type), None)
+    record = member.nested
     if record is not None:
-        is_list = _holds(member.type, inspect.VarTupleType)
+        is_list = member.is_list
         if is_list is not isinstance(value, list):
             return False
         items = cast("list[object]", value) if isinstance(value, list) else [value]
         return all(_is_like(one, record) for one in items)
-    choice = choice_of(member.type)
+    choice = member.choice
     if choice is not None:
         return _is_whole(value) or (isinstance(value, str) and choice(value).known)
     if is_date(member):
         return date_form(value) is not None
-    if _holds(member.type, inspect.BoolType):
+    if member.is_truth:
         return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
     if _holds(member.type, inspect.IntType, inspect.FloatType) and not _holds(member.type, inspect.StrType):
         is_written = isinstance(value, str) and NUMBER.fullmatch(value)
         return bool(is_written) or (isinstance(value, int | float) and not isinstance(value, bool))
-    if _holds(member.type, inspect.VarTupleType):
+    if member.is_list:
         return isinstance(value, list)
     if _holds(member.type, inspect.DictType):
         return isinstance(value, dict)
@@ -302,7 +299,7 @@ def _fits(member: Member, value: object) -> bool:
 
 
 def _is_text(member: Member) -> bool:
-    return _holds(member.type, inspect.StrType) and choice_of(member.type) is None
+    return _holds(member.type, inspect.StrType) and member.choice is None
 
 
 def _is_of_form(member: Member, values: list[object]) -> bool:
@@ -343,7 +340,7 @@ def _is_whole(value: object) -> bool:
 
 def _is_telling(member: Member) -> bool:
     is_told = _is_text(member) and member.name in TOLD_BY_FORM
-    return is_told or next(records_in(member.type), None) is not None or choice_of(member.type) is not None
+    return is_told or member.nested is not None or member.choice is not None
 
 
 def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_origin
 
-from portal.connect.answers.shape import UNREAD, records_in
+from portal.connect.answers.shape import UNREAD
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
@@ -97,7 +97,7 @@ def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
             record = cast("dict[str, object]", value)
             found.setdefault(kind.__name__, []).append(record)
             for member in members_of(kind):
-                within = next(records_in(member.type), None)
+                within = member.nested
                 if within and member.name in record:
                     add(record[member.name], within)
 

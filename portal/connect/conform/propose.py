@@ -12,7 +12,7 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD, kind_of, records_in
+from portal.connect.answers.shape import UNREAD, kind_of
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.forms import date_form, is_without_zone
 from portal.connect.conform.judge import excused_members
@@ -254,7 +254,7 @@ def _with_embedded(
         record, value = ahead.pop()
         names = (made.matches.get(kind_of(record)) or match(record, [value])).names
         for member in members_of(record):
-            within = next(records_in(member.type), None)
+            within = member.nested
             there = _given(value, names.get(member.name, member.name)) if within else None
             for one in cast("list[object]", there) if isinstance(there, list) else [there]:
                 if within and isinstance(one, dict):
