@@ -52,13 +52,14 @@ AREAS = {
 """What a file belongs to: the first whose pattern is found in its path."""
 
 _MORE_TESTS = {
+    "portal/careservice/domain/": ("tests/careservice/migrations/test_migrations.py",),
     **dict.fromkeys(
         ("portal/config/", "portal/connect/needs.py", "portal/careservice/openapi/"),
         ("tests/tools/test_generated_documents.py",),
     ),
     "static/scripts/": ("tests/browser/test_journeys.py", "tests/browser/test_session_end.py"),
 }
-"""Tests of a whole folder, beside those that name a file."""
+"""Tests of a whole folder, tried first: of documents and tables that are derived from it, and of what no function runs."""
 
 _WHOLE_PAGES = ("tests/pages/test_facts.py", "tests/pages/test_states.py")
 """Compare whole pages, and so notice most."""
@@ -281,7 +282,10 @@ class Watched:
             if (seconds := seconds + test.seconds) > _SECONDS and chosen:
                 break
             chosen.append(test.test)
-        return chosen or near[:12]
+        more = [
+            test for folder, group in _MORE_TESTS.items() if mutant.path.startswith(folder) for test in group
+        ]
+        return [*more, *(chosen or near[:12])]
 
 
 def _function_at(mutant: Mutant, root: Path) -> str:
@@ -311,17 +315,15 @@ def _holds(node: ast.AST, line: int) -> TypeGuard[ast.FunctionDef | ast.ClassDef
 
 
 def _nearest(path: str, root: Path = ROOT) -> list[str]:
-    """The test files that bear a file's name or speak of it, and those that hold all of its kind."""
+    """The test files that bear a file's name or speak of it."""
     file = Path(path)
     names = (path, file.with_suffix("").as_posix().replace("/", "."))
-    named = [
+    return [
         test.relative_to(root).as_posix()
         for test in sorted((root / "tests").rglob("test_*.py"))
         if test.stem.removeprefix("test_").startswith(file.stem.strip("_"))
         or any(name in test.read_text(encoding="utf-8") for name in names)
     ]
-    more = [test for folder, group in _MORE_TESTS.items() if path.startswith(folder) for test in group]
-    return list(dict.fromkeys((*more, *named)))
 
 
 def main() -> int:
@@ -372,7 +374,15 @@ def _watched(tree: Path, week: str) -> list[Reached]:
         )
         subprocess.run([*command, "--ignore", "tests/browser"], cwd=tree, check=False)
         shutil.move(tree / FOLDER.relative_to(ROOT), kept)
-    return read(kept)
+    there = _collected(tree)
+    return [test for test in read(kept) if test.test in there]
+
+
+def _collected(tree: Path) -> set[str]:
+    """The tests that there are now: a run of one that was there when they were watched would fail."""
+    command = (sys.executable, "-m", "pytest", "-q", "--collect-only", "--ignore", "tests/browser")
+    found = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True)
+    return set(found.stdout.splitlines())
 
 
 def _tried(tree: Path, mutant: Mutant, tests: list[str]) -> str:
