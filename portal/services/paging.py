@@ -78,13 +78,13 @@ def read_page(
 def _may_be_cut(page: Page[T], skip: int, limit: int) -> bool:
     """Whether what seems to be a list's last page may be cut: its count may be its own length, or there is none."""
     if page.total_count is None:
-        return page.received < limit and page.received in _USUAL_SIZES
+        return page.received < limit and page.received in _SMALL_SIZES | _USUAL_SIZES
     is_full = page.received == limit or (page.received < limit and page.received in _USUAL_SIZES)
     return skip == 0 and is_full and page.total == page.received
 
 
-_USUAL_SIZES = frozenset({10, 20, 25, 50, 100, 200, 250, 500, 1000})
-"""To which pages are cut: a list of as many records costs another call, any other none."""
+_USUAL_SIZES, _SMALL_SIZES = frozenset({50, 100, 200, 250, 500, 1000}), frozenset({10, 20, 25})
+"""To which pages are cut. A list that counts as many as a small one is believed: it would often cost another call."""
 
 
 def _is_cut(page: Page[T], skip: int, limit: int) -> bool:

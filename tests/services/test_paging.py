@@ -87,8 +87,8 @@ def test_a_list_that_ends_before_its_count_is_not_whole() -> None:
 
 @pytest.mark.parametrize("numbers", [False, True], ids=["offsets", "page numbers"])
 @pytest.mark.parametrize("counts", ["its own length", "nothing"])
-@pytest.mark.parametrize("largest", [5, 20, 25, 100, 200])
-@pytest.mark.parametrize("length", [5, 20, 25, 100, 230])
+@pytest.mark.parametrize("largest", [5, 50, 100, 200])
+@pytest.mark.parametrize("length", [5, 20, 50, 100, 230])
 def test_a_page_that_counts_itself_is_not_taken_for_the_list(
     length: int, largest: int, counts: str, numbers: bool
 ) -> None:

@@ -64,6 +64,7 @@ class Groups:
     others: Listed[Item]
     signed: Listed[Item]
     ended: Listed[Item]
+    unknown: Listed[Item]
 
 
 def group(forms: Listed[ConsentForm], person: Person) -> Groups:
@@ -75,18 +76,30 @@ def group(forms: Listed[ConsentForm], person: Person) -> Groups:
     others: list[Item] = []
     signed: list[Item] = []
     ended: list[Item] = []
+    unknown: list[Item] = []
     for form in sorted(forms, key=_urgency):
         if form.is_draft:
             continue
-        if form.is_ended:
+        if not form.status.known:
+            unknown.append(_item(form, person))
+        elif form.is_ended:
             ended.append(_item(form, person))
         elif form.is_signed:
             signed.append(_item(form, person))
         else:
             (mine if listed_role(form, person) else others).append(_item(form, person))
-    groups = (mine, others, signed[::-1], ended[::-1])
-    is_whole = forms.is_whole and all(form.status.known for form in forms)
-    return Groups(*(Listed(tuple(items), is_whole) for items in groups))
+    is_whole = forms.is_whole and not unknown
+
+    def listed(items: list[Item]) -> Listed[Item]:
+        return Listed(tuple(items), is_whole)
+
+    return Groups(
+        mine=listed(mine),
+        others=listed(others),
+        signed=listed(signed[::-1]),
+        ended=listed(ended[::-1]),
+        unknown=Listed(tuple(unknown), forms.is_whole),
+    )
 
 
 def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person) -> tuple[ConsentForm, ...]:
