@@ -157,7 +157,9 @@ def test_an_ended_sessions_owner_is_remembered_for_a_limited_time(
 def test_removing_a_value_from_a_session_keeps_the_others(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     here = again(sessions, cookie)
-    here["kept"], here["removed"], here["put back"] = 1, 2, 3
+    here["kept"], here["removed"], here["put back"], here["at once"] = 1, 2, 3, 4
+    del here["at once"]
+    assert "at once" not in here
     here.save()
     here = again(sessions, cookie)
     del here["removed"]
