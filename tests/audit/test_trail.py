@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from portal.audit import signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
+from portal.audit.output import StderrOutput
 from portal.audit.trail import Audit
 from portal.audit.verify import ChainResult, ChainVerdict, report, verify
 from portal.store import Store, StoreDown, open_store
@@ -304,6 +306,13 @@ def test_events_are_written_while_the_store_is_down_and_checkpointed_afterwards(
     assert newest.stem not in [one.chain for one in finished.checkpoints.all()]
     checkpoint_now(finished)
     assert [one.lines for one in finished.checkpoints.all() if one.chain == newest.stem] == [3]
+
+
+def test_audit_lines_are_written_to_a_stderr_that_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    replaced = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", replaced)
+    StderrOutput().write(b'{"line":1}\n', is_promised=False)
+    assert replaced.getvalue() == '{"line":1}\n'
 
 
 def test_audit_lines_of_several_processes_are_verified_from_a_mixed_log(
