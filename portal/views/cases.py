@@ -16,7 +16,8 @@ from portal.services.physicians import list_physicians
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_opened
 from portal.web import audit, labels
-from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
+from portal.web.edit_form import Edit, Saved
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Fields, member
 from portal.web.forms import Choices, Form, choice, text
 from portal.web.guard import signed_in

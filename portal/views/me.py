@@ -18,7 +18,8 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.web import audit, preferred_name
-from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
+from portal.web.edit_form import Edit, Saved
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page

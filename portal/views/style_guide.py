@@ -21,12 +21,12 @@ from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.drawings.week import Column, week
+from portal.web.edit_form import Comparison, Difference
 from portal.web.filters import long_date, now, today
 from portal.web.htmx import render
 from portal.web.pages import Page
 from portal.web.patient_banner import PatientBanner
 from portal.web.static import FOLDER
-from portal.web.three_way_merge import Comparison, Difference
 
 bp = Blueprint("style_guide", __name__)
 

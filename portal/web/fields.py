@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from portal.web.forms import Form, Values, cleaned
+from portal.web.forms import Values, cleaned
 
 R = TypeVar("R")
 
@@ -146,50 +146,3 @@ def part(
     return Field(
         f"{of}_{name}", input, lambda record: text(getattr(getattr(record, of), name, None)), onto, tidy
     )
-
-
-class EditForm(Form):
-    """The form of these fields; `faults` are errors by the id of what isn't one of its inputs, as a column of a row."""
-
-    def __init__(self, fields: Fields[Any], values: Values) -> None:
-        super().__init__({field.name: field.input for field in fields if isinstance(field, Field)}, values)
-        self.values = values
-        self.faults: dict[str, str] = {}
-        self._rows = [field for field in fields if isinstance(field, Rows)]
-
-    @property
-    def errors(self) -> list[str]:
-        """All errors."""
-        return [*super().errors, *self.faults.values()]
-
-    def label(self, name: str) -> str:
-        """A field's label, or which row it is."""
-        rows = self.rows_of(name)
-        return rows.label(self.values.get(name, "")) if rows else super().label(name)
-
-    def words(self, name: str, value: str) -> str:
-        """A value as a person reads it."""
-        rows = self.rows_of(name)
-        return rows.words(value) if rows else super().words(name, value)
-
-    def rows_of(self, name: str) -> Rows[Any] | None:
-        """The rows to which this name belongs."""
-        return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
-
-
-def values_of(fields: Fields[R], record: R) -> Values:
-    """Return what the form holds for a record."""
-    return {name: text for field in fields for name, text in field.values(record).items()}
-
-
-def changed(fields: Fields[R], record: R, values: Values) -> R:
-    """Return the record with these values; of a field that holds what it held nothing is touched."""
-    made = record
-    for field in fields:
-        made = field.put(made, record, values)
-    return made
-
-
-def is_shown(fields: Fields[R], record: R, values: Values) -> bool:
-    """Whether the record holds these values."""
-    return all(field.shows(record, values) for field in fields)

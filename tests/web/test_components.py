@@ -15,10 +15,10 @@ from markupsafe import Markup
 from portal.views.style_guide import SampleForm
 from portal.web import templates
 from portal.web.alerts import ClinicAlert
+from portal.web.edit_form import Comparison, Difference
 from portal.web.filters import breakable
 from portal.web.patient_banner import PatientBanner
 from portal.web.templates import PortalEnvironment
-from portal.web.three_way_merge import Comparison, Difference
 
 FILES = sorted((templates.FOLDER / "ui").glob("*.html"))
 """Columns that fit a screen beside a tree of files."""

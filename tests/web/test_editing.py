@@ -14,11 +14,11 @@ import pytest
 from flask import Flask
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
-from portal.web import three_way_merge
-from portal.web.editing import Editing, Filled, Saved, open_form, save_edit
+from portal.web import edit_form
+from portal.web.edit_form import Comparison, Filled, Saved
+from portal.web.editing import Editing, open_form, save_edit
 from portal.web.fields import member
 from portal.web.forms import text
-from portal.web.three_way_merge import Comparison
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
 
@@ -364,9 +364,9 @@ def test_an_edit_that_is_not_sent_is_audited_too(app: Flask, api: Api, audit: No
 
 def test_the_mark_of_a_version_changes_with_its_stamp_and_its_values() -> None:
     marks = {
-        three_way_merge.version_mark({"a": "1"}, "s"),
-        three_way_merge.version_mark({"a": "2"}, "s"),
-        three_way_merge.version_mark({"a": "1"}, "t"),
-        three_way_merge.version_mark({"a": "1"}, None),
+        edit_form.version_mark({"a": "1"}, "s"),
+        edit_form.version_mark({"a": "2"}, "s"),
+        edit_form.version_mark({"a": "1"}, "t"),
+        edit_form.version_mark({"a": "1"}, None),
     }
     assert len(marks) == 4

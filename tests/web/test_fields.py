@@ -6,7 +6,8 @@ from datetime import date
 
 import msgspec
 
-from portal.web.fields import EditForm, Rows, changed, is_shown, member, part, values_of
+from portal.web.edit_form import EditForm, changed, is_shown, values_of
+from portal.web.fields import Rows, member, part
 from portal.web.forms import text
 
 

@@ -21,7 +21,8 @@ from portal.views.patients import overview
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.views.recent import name_opened
 from portal.web import audit
-from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, open_form, save_edit
+from portal.web.edit_form import Edit, Saved
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Field, Fields, member
 from portal.web.forms import Form, a_date, choice, text
 from portal.web.guard import signed_in

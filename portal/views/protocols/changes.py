@@ -9,7 +9,7 @@ from portal.i18n.gettext import _
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import CheckRow, MedicationRow, column_labels, decode_row
-from portal.web.fields import EditForm
+from portal.web.edit_form import EditForm
 from portal.web.filters import in_a_row
 from portal.web.forms import Values
 

@@ -24,13 +24,12 @@ from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
 from portal.views.protocols.told_doses import ToldDoses, read_told_doses
 from portal.views.protocols.view import Whose, read_whose
 from portal.web import audit, unsent
-from portal.web.editing import Editing, Filled, Saved, save_edit
-from portal.web.fields import EditForm
+from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
+from portal.web.editing import Editing, save_edit
 from portal.web.forms import Values
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.three_way_merge import Comparison, Sent, opened_in, settle
 
 bp = Blueprint("edit", __name__)
 

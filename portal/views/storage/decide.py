@@ -23,7 +23,8 @@ from portal.state.session_records import Person
 from portal.views.storage.letter import Letter, letter_about
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
-from portal.web.editing import Edit, Editing, Saved, open_form, save_edit
+from portal.web.edit_form import Edit, Saved
+from portal.web.editing import Editing, open_form, save_edit
 from portal.web.fields import member
 from portal.web.filters import long_date
 from portal.web.forms import choice

@@ -22,11 +22,11 @@ from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.storage.view import EmbryoView
 from portal.web import audit
+from portal.web.edit_form import version_mark
 from portal.web.filters import local
 from portal.web.forms import Values
 from portal.web.modules import has_module
 from portal.web.permissions import may
-from portal.web.three_way_merge import version_mark
 
 _SECONDS = 15 * 60
 

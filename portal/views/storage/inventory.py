@@ -20,8 +20,8 @@ from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
-from portal.web.editing import EDIT_FORM, Edit, Editing, Saved, check_edit, open_form, save_edit
-from portal.web.fields import EditForm, values_of
+from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
+from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit
 from portal.web.forms import Form, Values, sent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -80,8 +80,8 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
         confirmed = _editing(care, person, embryo_id, moves, confirmed=wanted)
         if not g.tenant.second_person_for_embryos:
             editing = confirmed
-        elif isinstance(values := check_edit(confirmed, embryo), dict) and values["status"] == wanted:
-            return _begin(care, person, view, values)
+        elif isinstance(change := check_edit(confirmed, embryo), Change) and change.record.status == wanted:
+            return _begin(care, person, view, change.form.values)
     with changing_room():
         result = save_edit(editing, embryo)
     if not isinstance(result, Saved):

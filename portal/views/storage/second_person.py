@@ -21,7 +21,7 @@ from portal.views.storage.room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.fields import EditForm, changed, values_of
+from portal.web.edit_form import EditForm, changed, values_of
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page

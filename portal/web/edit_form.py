@@ -1,17 +1,21 @@
-"""Merging three versions of a record field by field: as it was opened, as it was typed, and as it is now."""
+"""The form of a record that others change too: as it was opened, as it was typed, and as the record is now.
+
+The three are merged field by field. Nothing here sends or reads: `portal.web.editing` does.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from portal.i18n.gettext import _
-from portal.web.fields import EditForm, Fields, values_of
+from portal.services.errors import CareError
+from portal.web.fields import Field, Fields, Rows
 from portal.web.forms import Form, Values
 
 
@@ -35,6 +39,36 @@ class Stamped(Protocol):
 
 
 R = TypeVar("R", bound=Stamped)
+
+
+class EditForm(Form):
+    """The form of these fields; `faults` are errors by the id of what isn't one of its inputs, as a column of a row."""
+
+    def __init__(self, fields: Fields[Any], values: Values) -> None:
+        super().__init__({field.name: field.input for field in fields if isinstance(field, Field)}, values)
+        self.fields = fields
+        self.values = values
+        self.faults: dict[str, str] = {}
+        self._rows = [field for field in fields if isinstance(field, Rows)]
+
+    @property
+    def errors(self) -> list[str]:
+        """All errors."""
+        return [*super().errors, *self.faults.values()]
+
+    def label(self, name: str) -> str:
+        """A field's label, or which row it is."""
+        rows = self.rows_of(name)
+        return rows.label(self.values.get(name, "")) if rows else super().label(name)
+
+    def words(self, name: str, value: str) -> str:
+        """A value as a person reads it."""
+        rows = self.rows_of(name)
+        return rows.words(value) if rows else super().words(name, value)
+
+    def rows_of(self, name: str) -> Rows[Any] | None:
+        """The rows to which this name belongs."""
+        return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +110,57 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved.
+
+    `error` is what the API answered to it, for a page that has words of its own for that.
+    """
+
+    form: EditForm
+    carried: tuple[tuple[str, str], ...]
+    status: int = 200
+    note: str = ""
+    error: CareError | None = None
+    is_comparison: bool = False
+
+
+Edit: TypeAlias = Filled | Comparison
+"""What a page of an edit form shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Generic[R]):
+    """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change."""
+
+    record: R
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[R]):
+    """What a form makes of the record `read`: `record`, to be sent."""
+
+    form: EditForm
+    read: R
+    record: R
+    mark: str
+
+    def is_outdated_by(self, newest: R) -> bool:
+        """Whether the record holds something else by now than when it was read."""
+        return values_of(self.form.fields, newest) != values_of(self.form.fields, self.read)
+
+    def is_shown_by(self, newest: R) -> bool:
+        """Whether the record holds by now what was typed."""
+        return is_shown(self.form.fields, newest, self.form.values)
+
+    def filled(self, *, status: int, note: str = "", error: CareError | None = None) -> Filled:
+        """The form once more, because it wasn't saved."""
+        return Filled(
+            self.form, hidden_fields(values_of(self.form.fields, self.read), self.mark), status, note, error
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """What an edit form brought: what was typed, what was there when it was opened, and what was chosen."""
 
@@ -107,6 +192,34 @@ def opened_in(form: Mapping[str, str]) -> Values:
         return msgspec.json.decode(form.get("opened", ""), type=Values)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
+
+
+def opened_form(fields: Fields[R], record: R, restored: Mapping[str, str] | None) -> Edit:
+    """Return the form as the record is or, where it is given back, with what was typed into it."""
+    if restored is None:
+        return _filled(record, EditForm(fields, values_of(fields, record)))
+    wanted = settle(Sent.of_form(fields, restored), fields, record)
+    if isinstance(wanted, Comparison):
+        return replace(wanted, status=200)
+    return _filled(record, EditForm(fields, wanted))
+
+
+def change_of(
+    posted: Sent, fields: Fields[R], record: R, check: Callable[[R, EditForm], None]
+) -> Change[R] | Saved[R] | Edit:
+    """Return what a form makes of the record as it is now, or what to show instead; `check` adds errors over several fields."""
+    wanted = settle(posted, fields, record)
+    if isinstance(wanted, Comparison):
+        return wanted
+    form = EditForm(fields, wanted)
+    form.validate()
+    check(record, form)
+    if form.errors:
+        return _filled(record, form, status=422)
+    now, to_send = values_of(fields, record), changed(fields, record, wanted)
+    if to_send == record:
+        return Saved(record, is_changed=posted.opened not in ({}, now))
+    return Change(form, record, to_send, version_mark(now, record.concurrency_stamp))
 
 
 def settle(posted: Sent, fields: Fields[R], record: R) -> Values | Comparison:
@@ -180,3 +293,27 @@ def hidden_fields(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
 def version_mark(now: Values, stamp: str | None) -> str:
     """Return a mark of the version that a page shows; the stamp alone won't do for an API that gives none."""
     return hashlib.sha256(msgspec.json.encode([now, stamp])).hexdigest()[:32]
+
+
+def _filled(record: Stamped, form: EditForm, *, status: int = 200) -> Filled:
+    """The form over this version of the record."""
+    now = values_of(form.fields, record)
+    return Filled(form, hidden_fields(now, version_mark(now, record.concurrency_stamp)), status)
+
+
+def values_of(fields: Fields[R], record: R) -> Values:
+    """Return what the form holds for a record."""
+    return {name: text for field in fields for name, text in field.values(record).items()}
+
+
+def changed(fields: Fields[R], record: R, values: Values) -> R:
+    """Return the record with these values; of a field that holds what it held nothing is touched."""
+    made = record
+    for field in fields:
+        made = field.put(made, record, values)
+    return made
+
+
+def is_shown(fields: Fields[R], record: R, values: Values) -> bool:
+    """Whether the record holds these values."""
+    return all(field.shows(record, values) for field in fields)
