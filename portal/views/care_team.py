@@ -28,10 +28,11 @@ from portal.parse import line, record_id, week_monday
 from portal.services.client import Care
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
+from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather
 from portal.services.physicians import Physician, list_physicians
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import read_episodes, remembered
+from portal.views.episodes.lookup import remembered
 from portal.web import audit
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, in_a_row, now

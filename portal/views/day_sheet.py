@@ -21,11 +21,12 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import Page as Answer
 from portal.services.episodes import Appointment, Episode
 from portal.services.errors import CareError
+from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, known
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import read_episodes, remembered
+from portal.views.episodes.lookup import remembered
 from portal.web import audit, modules
 from portal.web.doses import DoseLine, PlanWords
 from portal.web.filters import today

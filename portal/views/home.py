@@ -21,6 +21,7 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
+from portal.services.found_episodes import Found, mentioned, read_episodes
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications, unread_among
@@ -30,7 +31,7 @@ from portal.views import day_sheet, help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
-from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
+from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.first_page import Duty, duties_of, regions_of

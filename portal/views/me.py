@@ -11,11 +11,12 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound, Unavailable
+from portal.services.found_episodes import read_episodes
 from portal.services.gather import attempt
 from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
+from portal.views.episodes.lookup import find_embedded, reachable
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.web import audit, preferred_name
 from portal.web.edit_form import Edit, Saved

@@ -14,13 +14,14 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
+from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import gather, known
 from portal.services.rules.doses import Standing, standing
 from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
 from portal.views.consents.labels import state_word
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
-from portal.views.episodes.lookup import Found, reachable, read_episodes
+from portal.views.episodes.lookup import reachable
 from portal.web import audit
 from portal.web.filters import now, today
 from portal.web.guard import signed_in

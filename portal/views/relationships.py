@@ -23,14 +23,13 @@ from portal.views.consents.eligibility import may_create
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
-from portal.web.editing import kept_elsewhere
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.labels import with_record
 from portal.web.pages import Page
 from portal.web.permissions import may
-from portal.web.refusals import refusal_message
+from portal.web.refusals import kept_elsewhere, refusal_message
 
 bp = Blueprint("relationships", __name__, url_prefix="/relationships")
 

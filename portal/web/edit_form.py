@@ -1,12 +1,12 @@
 """The form of a record that others change too: as it was opened, as it was typed, and as the record is now.
 
-The three are merged field by field. Nothing here sends or reads: `portal.web.editing` does.
+The three are merged field by field. Nothing here reads or sends anything: `portal.web.editing` does.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -14,9 +14,11 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from portal.i18n.gettext import _
-from portal.services.errors import CareError
+from portal.services.errors import CareError, Invalid, NotOffered, Refused
+from portal.web.act_once import Unconfirmed
 from portal.web.fields import Field, Fields, Rows
 from portal.web.forms import Form, Values
+from portal.web.refusals import kept_elsewhere, refusal_message
 
 
 class Stamped(Protocol):
@@ -153,7 +155,36 @@ class Change(Generic[R]):
         """Whether the record holds by now what was typed."""
         return is_shown(self.form.fields, newest, self.form.values)
 
-    def filled(self, *, status: int, note: str = "", error: CareError | None = None) -> Filled:
+    def refused(self, error: CareError) -> Filled:
+        """The form once more, saying why it wasn't saved; raises what concerns the whole page."""
+        match error:
+            case NotOffered():
+                return self._filled(status=501, note=kept_elsewhere(), error=error)
+            case Refused(code=code):
+                return self._filled(status=403, note=refusal_message(code), error=error)
+            case Unconfirmed(is_readable=True):
+                note = _(
+                    "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
+                )
+                return self._filled(status=503, note=note, error=error)
+            case Invalid():
+                self._mark(error.fields)
+                return self._filled(status=422, error=error)
+            case _:
+                raise error
+
+    def _mark(self, fields: Iterable[str]) -> None:
+        """Add errors for these members of the record."""
+        form = self.form
+        for name in (name.replace(".", "_") for name in fields):
+            if name in form:
+                form.add_error(name, _("The clinic’s system doesn’t accept this."))
+        if not form.errors:
+            form.add_error(
+                None, _("The clinic’s system doesn’t accept something of this. Nothing was changed.")
+            )
+
+    def _filled(self, *, status: int, note: str = "", error: CareError | None = None) -> Filled:
         """The form once more, because it wasn't saved."""
         return Filled(
             self.form, hidden_fields(values_of(self.form.fields, self.read), self.mark), status, note, error

@@ -14,18 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from flask import request
 
-from portal.i18n.gettext import _
 from portal.services.errors import Conflict, Invalid, NotOffered, Refused
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.edit_form import Change, Edit, EditForm, Filled, Saved, Sent, Stamped, change_of, opened_form
+from portal.web.edit_form import Change, Edit, EditForm, Saved, Sent, Stamped, change_of, opened_form
 from portal.web.fields import Fields
-from portal.web.refusals import refusal_message
 
 R = TypeVar("R", bound=Stamped)
 
@@ -80,13 +78,6 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Edit:
         return _save(editing, editing.read())
 
 
-def kept_elsewhere() -> str:
-    """Explain that this one record is kept in the clinic's own system (501)."""
-    return _(
-        "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
-    )
-
-
 def _save(editing: Editing[R], record: R) -> Saved[R] | Edit:
     change = check_edit(editing, record)
     if not isinstance(change, Change):
@@ -95,7 +86,7 @@ def _save(editing: Editing[R], record: R) -> Saved[R] | Edit:
     try:
         return Saved(_write_once(editing, change), is_changed=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
-        return _refused(change, error)
+        return change.refused(error)
 
 
 def _outcome(result: Saved[R] | Edit) -> str:
@@ -143,29 +134,3 @@ def _write_once(editing: Editing[R], change: Change[R]) -> R:
     if not change.is_outdated_by(newest):
         raise Unconfirmed(is_readable=True, status=503)
     return newest
-
-
-def _refused(change: Change[Any], error: Invalid | Refused | NotOffered | Unconfirmed) -> Filled:
-    """The form again, saying why it wasn't saved; raises what concerns the whole page."""
-    match error:
-        case NotOffered():
-            return change.filled(status=501, note=kept_elsewhere(), error=error)
-        case Refused(code=code):
-            return change.filled(status=403, note=refusal_message(code), error=error)
-        case Unconfirmed(is_readable=True):
-            note = _(
-                "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
-            )
-            return change.filled(status=503, note=note, error=error)
-        case Invalid():
-            form = change.form
-            for name in (name.replace(".", "_") for name in error.fields):
-                if name in form:
-                    form.add_error(name, _("The clinic’s system doesn’t accept this."))
-            if not form.errors:
-                form.add_error(
-                    None, _("The clinic’s system doesn’t accept something of this. Nothing was changed.")
-                )
-            return change.filled(status=422, error=error)
-        case _:
-            raise error

@@ -100,3 +100,10 @@ def refusal_message(code: str) -> str:
             return _("Its present state doesn’t allow this step.")
         case _:
             return _("A rule of the clinic doesn’t allow this now.")
+
+
+def kept_elsewhere() -> str:
+    """Explain that this one record is kept in the clinic's own system (501)."""
+    return _(
+        "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
+    )

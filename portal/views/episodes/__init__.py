@@ -10,16 +10,11 @@ from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
+from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather
 from portal.state.session_records import Person
 from portal.views.episodes import calendar, doses
-from portal.views.episodes.lookup import (
-    MOST_RECENT,
-    MOST_REMEMBERED,
-    reachable,
-    read_episodes,
-    remembered,
-)
+from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
 from portal.views.episodes.parting import read_forms
 from portal.views.episodes.show import (
     AppointmentsPage,

@@ -10,10 +10,7 @@ searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from flask import request
@@ -22,14 +19,12 @@ from portal.context import session
 from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.consents import list_consents
-from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import Conversation, list_conversations
-from portal.services.decoding import Page
-from portal.services.episodes import Episode, episode_ids, get_episode
+from portal.services.conversations import list_conversations
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import BadResponse, CareError, NotFound, Unavailable
-from portal.services.gather import gather, gather_all, known
-from portal.services.notifications import Notification, list_notifications
-from portal.services.patients import Patient
+from portal.services.found_episodes import Found, mentioned, read_episodes
+from portal.services.gather import gather
+from portal.services.notifications import list_notifications
 from portal.state.session_records import Person
 from portal.web.not_given import not_given
 
@@ -38,38 +33,6 @@ T = TypeVar("T")
 MOST_REMEMBERED = 12
 MOST_RECENT = 4
 """How many of them staff's list shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The episodes that could be read; `is_incomplete` if one couldn't.
-
-    `absent` are the ids of those not available to this person: removed, or no longer shared.
-    """
-
-    episodes: tuple[Episode, ...]
-    is_incomplete: bool = False
-    absent: frozenset[str] = frozenset()
-
-    @property
-    def is_none_left(self) -> bool:
-        """Whether there were episodes, but none is available to this person any more."""
-        return bool(self.absent) and not self.episodes and not self.is_incomplete
-
-    @property
-    def newest_first(self) -> list[Episode]:
-        """Ongoing ones first, then by start date, newest first."""
-        by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
-        return sorted(by_start, key=lambda e: e.is_ended)
-
-    def with_more(self, more: Found) -> Found:
-        """These episodes and those of another result."""
-        is_incomplete = self.is_incomplete or more.is_incomplete
-        return Found((*self.episodes, *more.episodes), is_incomplete, self.absent | more.absent)
-
-    def record_of(self, sub: str) -> Patient | None:
-        """The record of `sub` from the newest episode that contains it, or None."""
-        return next((patient for e in self.newest_first if (patient := e.patient_of(sub))), None)
 
 
 def remembered() -> list[str]:
@@ -81,14 +44,6 @@ def reachable(care: Care, person: Person) -> list[str]:
     """Return the ids of a person's episodes: those stored; for a patient without any, those mentioned in records."""
     ids = remembered()
     return ids if ids or person.is_staff else _find(care)
-
-
-def read_episodes(care: Care, ids: Sequence[str]) -> Found:
-    """Read these episodes concurrently; those not found are left out."""
-    answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
-    read = tuple(answer for answer in answers if isinstance(answer, Episode))
-    absent = frozenset(id_ for id_, a in zip(ids, answers, strict=True) if isinstance(a, NotFound))
-    return Found(read, is_incomplete=len(read) + len(absent) < len(answers), absent=absent)
 
 
 def remember(found: Found, ids: Iterable[str] = ()) -> None:
@@ -107,28 +62,6 @@ def remember_opened(episode_id: str) -> None:
 
 def _has_stored(episode: Episode) -> bool:
     return any(not embryo.is_terminal for embryo in episode.embryos)
-
-
-def mentioned(
-    forms: Page[ConsentForm] | CareError,
-    talks: Page[Conversation] | CareError,
-    news: Page[Notification] | CareError,
-) -> list[str]:
-    """Return the ids of the episodes that these records mention; lists that couldn't be read are skipped.
-
-    Raises CareError if none is mentioned and a list couldn't be read, because there may be some.
-    """
-    consents, conversations, notifications = known(forms), known(talks), known(news)
-    ids = episode_ids(
-        consents.items if consents else (),
-        conversations.items if conversations else (),
-        notifications.items if notifications else (),
-    )
-    if not ids:
-        for answer in (forms, talks, news):
-            if isinstance(answer, CareError):
-                raise answer
-    return list(ids)
 
 
 def _find(care: Care) -> list[str]:

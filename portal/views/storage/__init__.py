@@ -7,9 +7,10 @@ from flask import Blueprint, Response
 from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
+from portal.services.found_episodes import read_episodes
 from portal.services.listed import Count
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import reachable, read_episodes
+from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, inventory, second_person
 from portal.views.storage.cryo_room import show_room
 from portal.views.storage.decide import Decision, decisions_about
