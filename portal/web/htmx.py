@@ -89,7 +89,7 @@ def render(
         banner = patient_banner.banner_of(page.patient_ref, hides_mrn=page.hides_mrn)
         context.update(banner=banner, is_banner_pinned=page.is_pinned)
         return _vary(make_response(templates.render(template, context), status))
-    parts = [templates.render_block(template, block, context)]
+    parts = [templates.render(template, context, block=block)]
     if records := g.get("unreadable", 0):
         toast(
             ngettext("%(num)d record can’t be shown.", "%(num)d records can’t be shown.", records),
@@ -100,7 +100,7 @@ def render(
     if bell is not None:
         parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
     for selector, swap, name in also:
-        content = Markup(templates.render_block(template, name, context))  # noqa: S704 (the template has escaped it)
+        content = Markup(templates.render(template, context, block=name))  # noqa: S704 (the template has escaped it)
         parts.append(_partial(selector, swap, content))
     if status < 400 and unsent.was_waiting():
         parts.append(_partial("#given-back", "delete", ""))

@@ -122,19 +122,13 @@ def prepare(app: Flask, languages: Iterable[str]) -> None:
             environment(language)
 
 
-def render(name: str, context: dict[str, Any]) -> str:
-    """Return the rendered template."""
-    with tracing.span("page", template=name):
-        current_app.update_template_context(context)
-        return "".join(_within_deadline(template(name).generate(context)))
-
-
-def render_block(name: str, block: str, context: dict[str, Any]) -> str:
-    """Return one rendered block of the template."""
-    with tracing.span("page", template=name, block=block):
+def render(name: str, context: dict[str, Any], *, block: str | None = None) -> str:
+    """Return the rendered template, or one block of it."""
+    with tracing.span("page", template=name, **({"block": block} if block else {})):
         current_app.update_template_context(context)
         page = template(name)
-        return "".join(_within_deadline(page.blocks[block](page.new_context(context))))
+        chunks = page.blocks[block](page.new_context(context)) if block else page.generate(context)
+        return "".join(_within_deadline(chunks))
 
 
 def _within_deadline(chunks: Iterable[str]) -> Iterator[str]:
