@@ -101,6 +101,15 @@ class NotificationSettings(Record, frozen=True, kw_only=True):
     language: Annotated[str | None, "language of notifications"] = None
     concurrency_stamp: str | None = None
 
+    @property
+    def id(self) -> str:
+        """None: everybody has one."""
+        return ""
+
+    @property
+    def last_modification_time(self) -> None:
+        """The API doesn't say."""
+
 
 class NotificationCounts(Record, frozen=True, kw_only=True):
     """The result of marking notifications: how many changed, how many are unread now."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import cast
 
 import msgspec
 from babel.dates import get_timezone_location
 from flask import Blueprint, Response, g, request, url_for
+from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
@@ -16,7 +17,6 @@ from portal.config.time_zones import zone_named, zones_offered
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.errors import Conflict, Invalid
 from portal.services.notifications import (
     NotificationChoice,
     NotificationSettings,
@@ -26,163 +26,35 @@ from portal.services.notifications import (
 )
 from portal.state.session_records import Person
 from portal.views.notifications import kind_words
-from portal.web import unsent
-from portal.web.act_once import Attempt, act_once, begin_edit
+from portal.web.edit_form import Comparison, Difference, Edit, EditForm, Saved
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
+from portal.web.fields import Field, Fields, member
 from portal.web.filters import in_a_row
+from portal.web.forms import choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.locale_selector import NAMES
 from portal.web.pages import Page
+from portal.web.unsent import typed_text
 
 bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")
 
 _CHANNELS = ("in_app", "email", "sms", "push")
-
-
-@bp.get("")
-@signed_in(Side.PATIENT, Side.STAFF)
-def show(care: Care, person: Person) -> Response:
-    """Show the settings."""
-    current = get_settings(care)
-    given = unsent.restored_form(url_for(".save"))
-    if given is None:
-        return _settings_page(Filled.of(current))
-    filled = Filled.of_form(current, given)
-    is_changed = filled.settings.concurrency_stamp != current.concurrency_stamp
-    return _settings_page(filled, saved=current if is_changed else None)
-
-
-@bp.post("")
-@signed_in(Side.PATIENT, Side.STAFF)
-@unsent.typed_text(*_CHANNELS, "start", "end", "time_zone", "language", "stamp")
-def save(care: Care, person: Person) -> Response:
-    """Save the settings, unless they are invalid or others were saved meanwhile."""
-    current = get_settings(care)
-    filled = Filled.of_form(current, request.form)
-    if filled.errors:
-        return _settings_page(filled, status=422)
-    if request.form.get("stamp", "") != (current.concurrency_stamp or ""):
-        return _settings_page(filled, saved=current, status=409)
-    sent = (current.concurrency_stamp, msgspec.json.encode(filled.settings).decode())
-    try:
-        act_once(
-            Attempt(person.sub, begin_edit(person.sub, "notification-settings", *sent), sent),
-            lambda _key: update_settings(care, filled.settings),
-            event="notification-settings.update",
-            kind="notification-settings",
-            is_repeatable=True,
-        )
-    except Conflict:
-        return _settings_page(filled, saved=get_settings(care), status=409)
-    except Invalid as error:
-        return _settings_page(filled.with_errors(error), status=422)
-    toast(_("Your notification settings are saved."))
-    return redirect_to(url_for(".show"))
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """The settings as form values, and their errors: (field id, sentence)."""
-
-    settings: NotificationSettings
-    start: str
-    end: str
-    zone: str
-    errors: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, saved: NotificationSettings) -> Filled:
-        """The form as it is first shown."""
-        quiet = saved.quiet_hours or QuietHours()
-        return cls(saved, quiet.start, quiet.end, quiet.time_zone or str(g.tenant.time_zone))
-
-    @classmethod
-    def of_form(cls, current: NotificationSettings, form: MultiDict[str, str]) -> Filled:
-        """The submitted form applied to the current settings; locked ones stay unchanged."""
-        chosen = {channel: set(form.getlist(channel)) for channel in _CHANNELS}
-        errors = [*_locked_errors(current, chosen)]
-        start, end = (form.get(name, "").strip()[:5] for name in ("start", "end"))
-        zone = form.get("time_zone", "")
-        language = form.get("language", "")
-        errors += _quiet_errors(start, end, zone)
-        if language and language not in {*g.tenant.languages, current.language}:
-            errors.append(("language", _("Choose one of the clinic’s languages.")))
-        quiet = QuietHours(start=start, end=end, time_zone=zone) if start or end else None
-        settings = msgspec.structs.replace(
-            current,
-            items=tuple(_chosen(item, chosen) for item in current.items),
-            quiet_hours=quiet,
-            language=language or None,
-            concurrency_stamp=form.get("stamp") or None,
-        )
-        return cls(settings, start, end, zone, tuple(errors))
-
-    def with_errors(self, error: Invalid) -> Filled:
-        """A copy with the care API's errors, in the portal's words."""
-        found: list[tuple[str, str]] = []
-        for field in error.fields:
-            if field.startswith("quiet_hours"):
-                found.append(("start", _("The clinic’s system doesn’t accept these quiet hours.")))
-            elif field.startswith("language"):
-                found.append(("language", _("The clinic’s system doesn’t accept this language.")))
-        found = found or [("matrix", _("The clinic’s system doesn’t accept one of these choices."))]
-        return Filled(self.settings, self.start, self.end, self.zone, tuple(dict.fromkeys(found)))
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One setting that was saved meanwhile and differs from the person's choice."""
-
-    what: str
-    yours: str
-    saved: str
-
-
-def _chosen(item: NotificationChoice, chosen: dict[str, set[str]]) -> NotificationChoice:
-    if item.locked:
-        return item
-    return msgspec.structs.replace(item, **{channel: item.type in chosen[channel] for channel in _CHANNELS})
-
-
-def _locked_errors(current: NotificationSettings, chosen: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Reject submitted values for locked kinds, which the form doesn't contain."""
-    return [
-        (
-            "matrix",
-            _("“%(kind)s” can’t be changed: your clinic always sends these.", kind=kind_words(item.type)),
-        )
-        for item in current.items
-        if item.locked
-        and any(item.type in chosen[channel] and not getattr(item, channel) for channel in _CHANNELS)
-    ]
-
-
-def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
-    if not start and not end:
-        return []
-    errors: list[tuple[str, str]] = []
-    for name, given, missing in (
-        ("start", start, _("Enter when quiet hours begin, or leave both times empty.")),
-        ("end", end, _("Enter when quiet hours end, or leave both times empty.")),
-    ):
-        if not given:
-            errors.append((name, missing))
-        elif not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", given):
-            errors.append((name, _("Enter a time between 00:00 and 23:59, such as 22:00.")))
-    if not errors and start == end:
-        errors.append(("end", _("Quiet hours must end at another time than they begin.")))
-    if not zone_named(zone):
-        errors.append(("time_zone", _("Choose a time zone from the list.")))
-    return errors
+_HOURS = ("start", "end", "time_zone")
+_KIND = "kind-"
 
 
 class SettingsPage(Page, template="notifications/settings.html"):
-    """The form; `saved` are settings saved meanwhile, `differences` how they differ from the input."""
+    """The settings as a form; after a conflict, `differences` from what was saved meanwhile (else None) above it."""
 
-    filled: Filled
-    stamp: str
-    saved: NotificationSettings | None
-    differences: list[Difference]
+    settings: NotificationSettings
+    chosen: dict[str, list[str]]
+    chosen_language: str
+    carried: list[tuple[str, str]]
+    differences: list[Difference] | None
+    errors: list[tuple[str, str]]
+    note: str
+    hours: QuietHours
     channels: list[tuple[str, str]]
     kind_words: Callable[[str], str]
     zones: list[tuple[str, str]]
@@ -190,50 +62,180 @@ class SettingsPage(Page, template="notifications/settings.html"):
     clinic_zone: str
 
 
-def _settings_page(
-    filled: Filled, *, saved: NotificationSettings | None = None, status: int = 200
-) -> Response:
-    """The form; after a conflict, with the settings saved meanwhile beside it, ready to overwrite them."""
-    stamp = (saved or filled.settings).concurrency_stamp
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person) -> Response:
+    """Show the settings."""
+    current = get_settings(care)
+    return _page(current, open_form(_editing(care, person), current))
+
+
+@bp.post("")
+@signed_in(Side.PATIENT, Side.STAFF)
+@typed_text(*EDIT_FORM, *_CHANNELS, *_HOURS, "language")
+def save(care: Care, person: Person) -> Response:
+    """Save the settings, or show what was saved meanwhile."""
+    current = get_settings(care)
+    result = save_edit(_editing(care, person), current)
+    if not isinstance(result, Saved):
+        return _page(current, result)
+    toast(_("Your notification settings are saved."))
+    return redirect_to(url_for(".show"))
+
+
+def _editing(care: Care, person: Person) -> Editing[NotificationSettings]:
+    return Editing(
+        owner=person.sub,
+        event="notification-settings.update",
+        kind="notification-settings",
+        fields=_fields,
+        read=lambda: get_settings(care),
+        write=lambda _read, settings: update_settings(care, settings),
+        check=_check,
+    )
+
+
+def _fields(settings: NotificationSettings) -> Fields[NotificationSettings]:
+    """The kinds that can be changed, each as the names of its channels; quiet hours as a whole; the language."""
+    codes = sorted({"", *g.tenant.languages, settings.language or ""})
+    languages = [(code, NAMES.get(code) or code or _("The portal’s language")) for code in codes]
+    wrong = _("Choose one of the clinic’s languages.")
+    hours = Field(
+        "quiet_hours", text(_("Quiet hours")), _hours, _with_hours, sent=_sent_hours, words=_in_words
+    )
+    return [
+        *(_kind(item.type) for item in settings.items if not item.locked),
+        hours,
+        member("language", choice(_("Language"), languages, wrong=wrong)),
+    ]
+
+
+def _kind(type_: str) -> Field[NotificationSettings]:
+    def channels(settings: NotificationSettings) -> str:
+        return next((" ".join(_channels_of(item)) for item in settings.items if item.type == type_), "")
+
+    def with_channels(settings: NotificationSettings, typed: str) -> NotificationSettings:
+        chosen = {channel: channel in typed.split() for channel in _CHANNELS}
+        items = (replace(item, **chosen) if item.type == type_ else item for item in settings.items)
+        return replace(settings, items=tuple(items))
+
+    def sent(form: Mapping[str, str]) -> str:
+        boxes = cast("MultiDict[str, str]", form)
+        return " ".join(channel for channel in _CHANNELS if type_ in boxes.getlist(channel))
+
+    def words(typed: str) -> str:
+        return in_a_row([_channel_words(channel) for channel in typed.split()]) or _("Not at all")
+
+    return Field(f"{_KIND}{type_}", text(kind_words(type_)), channels, with_channels, sent=sent, words=words)
+
+
+def _channels_of(item: NotificationChoice) -> list[str]:
+    return [channel for channel in _CHANNELS if getattr(item, channel)]
+
+
+def _hours(settings: NotificationSettings) -> str:
+    quiet = settings.quiet_hours
+    return _written(quiet.start, quiet.end, quiet.time_zone) if quiet else ""
+
+
+def _sent_hours(form: Mapping[str, str]) -> str:
+    start, end = (form.get(name, "").strip()[:5] for name in ("start", "end"))
+    return _written(start, end, form.get("time_zone")) if start or end else ""
+
+
+def _written(start: str, end: str, zone: str | None) -> str:
+    return msgspec.json.encode([start, end, zone or str(g.tenant.time_zone)]).decode()
+
+
+def _read(hours: str) -> QuietHours:
+    """Quiet hours as they were written; without any, only the clinic's time zone."""
+    start, end, zone = msgspec.json.decode(hours or _written("", "", None), type=tuple[str, str, str])
+    return QuietHours(start=start, end=end, time_zone=zone)
+
+
+def _with_hours(settings: NotificationSettings, hours: str) -> NotificationSettings:
+    return replace(settings, quiet_hours=_read(hours) if hours else None)
+
+
+def _in_words(hours: str) -> str:
+    if not hours:
+        return _("None")
+    quiet = _read(hours)
+    return _("%(start)s to %(end)s, %(zone)s", start=quiet.start, end=quiet.end, zone=quiet.time_zone)
+
+
+def _check(settings: NotificationSettings, form: EditForm) -> None:
+    """Add the errors of quiet hours, and of kinds that the form doesn't offer."""
+    if hours := form.value("quiet_hours"):
+        form.faults = _faults(_read(hours))
+    for item in settings.items:
+        if item.locked and {c for c in _CHANNELS if item.type in request.form.getlist(c)} - {
+            *_channels_of(item)
+        }:
+            form.faults["matrix"] = _(
+                "“%(kind)s” can’t be changed: your clinic always sends these.", kind=kind_words(item.type)
+            )
+
+
+def _faults(quiet: QuietHours) -> dict[str, str]:
+    """What is wrong with quiet hours, by the id of the input."""
+    faults: dict[str, str] = {}
+    for name, given, missing in (
+        ("start", quiet.start, _("Enter when quiet hours begin, or leave both times empty.")),
+        ("end", quiet.end, _("Enter when quiet hours end, or leave both times empty.")),
+    ):
+        if not given:
+            faults[name] = missing
+        elif not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", given):
+            faults[name] = _("Enter a time between 00:00 and 23:59, such as 22:00.")
+    if not faults and quiet.start == quiet.end:
+        faults["end"] = _("Quiet hours must end at another time than they begin.")
+    if not zone_named(quiet.time_zone or ""):
+        faults["time_zone"] = _("Choose a time zone from the list.")
+    return faults
+
+
+def _page(current: NotificationSettings, edit: Edit) -> Response:
+    """The form, holding what was typed; saving it after a comparison keeps that instead of what was saved meanwhile."""
+    if isinstance(edit, Comparison):
+        carried = dict(edit.carried)
+        values, differences = carried, list(edit.differences)
+        keep = [(one.id, "mine") for one in differences]
+        hidden = [*((name, carried[name]) for name in ("opened", "seen")), *keep]
+        errors: list[tuple[str, str]] = []
+        note = ""
+    else:
+        values, differences, hidden = edit.form.values, None, list(edit.carried)
+        errors, note = _errors(edit.form), edit.note
+    hours = _read(values["quiet_hours"])
     page = SettingsPage(
-        filled=filled,
-        stamp=stamp or "",
-        saved=saved,
-        differences=_differences(filled.settings, saved) if saved else [],
+        settings=current,
+        chosen={
+            item.type: _channels_of(item) if item.locked else values[f"{_KIND}{item.type}"].split()
+            for item in current.items
+        },
+        chosen_language=values["language"],
+        carried=hidden,
+        differences=differences,
+        errors=errors,
+        note=note,
+        hours=hours,
         channels=[(channel, _channel_words(channel)) for channel in _CHANNELS],
         kind_words=kind_words,
-        zones=[(name, _zone_words(name)) for name in zones_offered(g.tenant.time_zone, filled.zone)],
+        zones=[
+            (name, _zone_words(name)) for name in zones_offered(g.tenant.time_zone, hours.time_zone or "")
+        ],
         languages_offered=[(code, NAMES.get(code, code)) for code in g.tenant.languages],
         clinic_zone=str(g.tenant.time_zone),
     )
-    return render(page, status=status)
+    return render(page, status=edit.status)
 
 
-def _differences(yours: NotificationSettings, saved: NotificationSettings) -> list[Difference]:
-    mine = {item.type: item for item in yours.items}
-    found = [
-        Difference(kind_words(item.type), _ways(mine[item.type]), _ways(item))
-        for item in saved.items
-        if item.type in mine and _ways(mine[item.type]) != _ways(item)
-    ]
-    found.append(Difference(_("Quiet hours"), _hours(yours.quiet_hours), _hours(saved.quiet_hours)))
-    found.append(Difference(_("Language"), _language(yours.language), _language(saved.language)))
-    return [difference for difference in found if difference.yours != difference.saved]
-
-
-def _ways(item: NotificationChoice) -> str:
-    ways = [_channel_words(channel) for channel in _CHANNELS if getattr(item, channel)]
-    return in_a_row(ways) or _("Not at all")
-
-
-def _hours(quiet: QuietHours | None) -> str:
-    if quiet is None:
-        return _("None")
-    return _("%(start)s to %(end)s, %(zone)s", start=quiet.start, end=quiet.end, zone=quiet.time_zone or "–")
-
-
-def _language(code: str | None) -> str:
-    return NAMES.get(code, code) if code else _("The portal’s language")
+def _errors(form: EditForm) -> list[tuple[str, str]]:
+    """All errors by the id of what they are about, in the order of the page."""
+    places = {"quiet_hours": "start", "language": "language"}
+    of_fields = [(places.get(field.name, "matrix"), str(words)) for field in form for words in field.errors]
+    return [*(("matrix", words) for words in form.form_errors), *form.faults.items(), *of_fields]
 
 
 def _channel_words(channel: str) -> str:

@@ -52,6 +52,7 @@ class EditForm(Form):
         self.values = values
         self.faults: dict[str, str] = {}
         self._rows = [field for field in fields if isinstance(field, Rows)]
+        self._words = {f.name: f.words for f in fields if isinstance(f, Field) and f.words}
 
     @property
     def errors(self) -> list[str]:
@@ -66,7 +67,8 @@ class EditForm(Form):
     def words(self, name: str, value: str) -> str:
         """A value as a person reads it."""
         rows = self.rows_of(name)
-        return rows.words(value) if rows else super().words(name, value)
+        words = rows.words if rows else self._words.get(name)
+        return words(value) if words else super().words(name, value)
 
     def rows_of(self, name: str) -> Rows[Any] | None:
         """The rows to which this name belongs."""
@@ -176,9 +178,11 @@ class Change(Generic[R]):
     def _mark(self, fields: Iterable[str]) -> None:
         """Add errors for these members of the record."""
         form = self.form
-        for name in (name.replace(".", "_") for name in fields):
-            if name in form:
-                form.add_error(name, _("The clinic’s system doesn’t accept this."))
+        for field in fields:
+            for name in (field.replace(".", "_"), field.partition(".")[0]):
+                if name in form:
+                    form.add_error(name, _("The clinic’s system doesn’t accept this."))
+                    break
         if not form.errors:
             form.add_error(
                 None, _("The clinic’s system doesn’t accept something of this. Nothing was changed.")

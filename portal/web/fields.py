@@ -23,6 +23,7 @@ class Field(Generic[R]):
 
     `onto` returns the record with what was typed, and is asked only for what was changed: everything else goes back to
     the API as it came. `tidy` writes what was typed as `text` would, so that another way of writing it is no change.
+    A field of several inputs reads them with `sent`, and says in `words` what they hold.
     """
 
     name: str
@@ -30,6 +31,8 @@ class Field(Generic[R]):
     text: Callable[[R], str]
     onto: Callable[[R, str], R]
     tidy: Callable[[str], str] = str
+    sent: Callable[[Mapping[str, str]], str] | None = None
+    words: Callable[[str], str] | None = None
 
     def values(self, record: R) -> Values:
         """What it holds for a record, by name."""
@@ -37,7 +40,7 @@ class Field(Generic[R]):
 
     def typed(self, form: Mapping[str, str], opened: Values) -> Values:
         """What was typed; what it was opened with, where a browser and `cleaned` alone made something else of it."""
-        typed, was = cleaned(form.get(self.name, "")), opened.get(self.name)
+        typed, was = cleaned(self.sent(form) if self.sent else form.get(self.name, "")), opened.get(self.name)
         return {self.name: self.tidy(typed if was is None or cleaned(was) != typed else was)}
 
     def put(self, record: R, read: R, values: Values) -> R:

@@ -104,7 +104,13 @@ ACTS = (
     Act(RESTORE_MESSAGE, "nora", f"{TALK}?archived=1", "/restore", {}, ARCHIVED),
     Act(ARCHIVE_CONVERSATIONS, "nora", f"{TALK}/archive", f"{TALK}/archive"),
     Act(UPDATE_NOTIFICATIONS, "amelia", "/notifications", "/notifications/read"),
-    Act(UPDATE_NOTIFICATION_SETTINGS, "amelia", "/notifications/settings", "/notifications/settings"),
+    Act(
+        UPDATE_NOTIFICATION_SETTINGS,
+        "amelia",
+        "/notifications/settings",
+        "/notifications/settings",
+        {"start": "21:15", "end": "06:30"},
+    ),
     Act(MERGE_PROSPECTS, "colin", "/prospects/s-1/merge?merge=s-2", "/prospects/s-1/merge"),
     Act(BOOK_WINDOW, "colin", "/prospects/s-1/book?from=2026-11-30", "/prospects/s-1/book"),
 )

@@ -65,7 +65,7 @@ CASE_EDIT = f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}"
 FOLDER_MOVE = f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}"
 CONTACT = f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}"
 CALLED = "/consents?list=friday&waits=patients"
-_COUNT = itertools.count(20)
+_COUNT = itertools.cycle(range(20, 60))
 SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"], [data-state="gone"]'
 SAYINGS = (
     "can’t be listed right now",
@@ -324,7 +324,9 @@ class Act:
 ACTS = {
     "mark one as read": Act("nora", "/notifications?unread=1", "/notifications/", once=True),
     "mark all as read": Act("daniel", "/notifications", "/notifications/read", once=True),
-    "choose what to be told": Act("amelia", "/notifications/settings", "/notifications/settings"),
+    "choose what to be told": Act(
+        "amelia", "/notifications/settings", "/notifications/settings", {"start": "21:{n}", "end": "06:30"}
+    ),
     "archive a message": Act("amelia", f"/conversations/{SCAN}", "/conversations/"),
     "change my details": Act("amelia", "/me", "/me", {"address_line2": "Floor {n}"}),
     "change a patient": Act("nora", PATIENT_EDIT, PATIENT_EDIT, {"address_line2": "Floor {n}"}),
