@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
+from portal.services.listed import Listed
 from portal.services.paging import read_every_page, read_page
 from portal.services.read_back import read_back
 
@@ -232,3 +233,17 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
 
 def _update(care: Care, change: NotificationsRead) -> NotificationCounts:
     return care.act(UPDATE_NOTIFICATIONS, change) or NotificationCounts()
+
+
+def notable(news: Page[Notification]) -> Listed[Notification]:
+    """Unread notifications, the pressing ones first; others only about records not already on this page."""
+    shown = ("Conversation", "ConsentForm")
+    found = news.listed.where(
+        lambda one: not one.is_read and (is_pressing(one) or not any(map(one.is_about, shown)))
+    )
+    return found.through(lambda unread: sorted(unread, key=is_pressing, reverse=True))
+
+
+def is_pressing(one: Notification) -> bool:
+    """Whether it comes first: it is urgent, somebody withdrew a consent, or a couple shares no more."""
+    return one.is_urgent or one.type in ("ConsentRevoked", "SharingEnded")

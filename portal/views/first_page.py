@@ -11,9 +11,10 @@ from portal.i18n.gettext import _
 from portal.services.errors import CareError
 from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification
+from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
 from portal.views.consents.narrowing import Narrowing, WaitsFor
-from portal.views.consents.worklist import Work, WorkList, list_address
+from portal.views.consents.worklist import Work, list_address
 from portal.views.waiting_conversations import Waiting
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at

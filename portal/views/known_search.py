@@ -9,7 +9,7 @@ from datetime import date
 
 from portal.folding import folded
 from portal.services.people import NO_MATCH, is_near, rank_of
-from portal.views.storage.places import words_of
+from portal.views.storage.selection import words_of
 from portal.web.filters import long_date
 from portal.web.known_people import KnownEmbryo, KnownPerson
 

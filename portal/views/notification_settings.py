@@ -25,7 +25,7 @@ from portal.services.notifications import (
     update_settings,
 )
 from portal.state.session_records import Person
-from portal.views.notifications import kind_words
+from portal.views.notification_words import kind_words
 from portal.web.edit_form import Comparison, Difference, Edit, EditForm, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Field, Fields, member

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
+from portal.services.rules.danger_signs import danger_words, marked
 from portal.state.session_records import Person
-from portal.views.danger_words import danger_words, marked
 from portal.web import section_counts
 from portal.web.permissions import may
 from portal.web.plain_text import plain_text

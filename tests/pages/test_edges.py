@@ -21,14 +21,15 @@ from portal.services.episodes import Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
 from portal.services.relationships import Relationship
+from portal.services.rules import free_windows
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from portal.views.booking import windows
 from portal.views.consents.draft import NewForm
+from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
 from portal.views.consents.people import About
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
-from portal.views.home import storage_dates
+from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.web.filters import countdown, local, today
 from tests.support.builders import consent, person
@@ -132,7 +133,7 @@ def test_a_form_can_be_signed_until_its_last_day_is_over(day: date) -> None:
 def test_a_form_may_be_for_today(day: date, days: int, is_over: bool) -> None:
     on = (day + timedelta(days=days)).isoformat()
     form = form_until(on)
-    told = {field for field, _ in form.faults()}
+    told = {field for field, _ in faults_of(form)}
     assert {"procedure_date", "expires_on"} & told == ({"procedure_date", "expires_on"} if is_over else set())
 
 
@@ -172,8 +173,8 @@ def test_a_time_that_touches_another_is_free(day: date, busy: tuple[str, str], o
     hours = WorkingHours(day_of_week=f"{on:%A}", start="09:00", end="10:30")
     taken = Busy(start=at(busy[0]), end=at(busy[1]))
     anna = Physician(id="d-1", name="Anna", working_hours=(hours,), busy=(taken,))
-    free = windows._day(on, [anna, anna], ZONE, at("09:00") - timedelta(minutes=1)).windows
+    free = free_windows.day_of(on, [anna, anna], ZONE, at("09:00") - timedelta(minutes=1)).windows
     assert [f"{local(window.start):%H:%M}" for window in free] == offered
-    assert len(windows._day(on, [anna], ZONE, at(offered[0])).windows) == len(offered) - 1, (
+    assert len(free_windows.day_of(on, [anna], ZONE, at(offered[0])).windows) == len(offered) - 1, (
         "what has begun isn't"
     )

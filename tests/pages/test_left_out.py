@@ -22,7 +22,7 @@ from portal.services.patients import Patient
 from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.relationships import DELETE_RELATIONSHIP
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from portal.views.consents import draft
+from portal.views.consents import begin_draft
 from tests.pages.test_facts import EPISODE, HERS, ONE_EPISODE, ROLES, SIGNED, UNSIGNED
 from tests.support.fake_api import FakeApi, samples
 from tests.support.in_process import InProcess
@@ -139,5 +139,5 @@ def test_a_form_names_the_patients_embryos_that_are_still_there_if_its_kind_is_a
     about_embryos = {"Storage", "StorageRenewal", "Disposition", "Donation"}
     with in_process.app.test_request_context():
         g.language = "en"
-        named = draft._embryos(kind, episode)
+        named = begin_draft._embryos(kind, episode)
     assert [one.id for one in named] == ["hers"] * (kind.value in about_embryos)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from portal.views.care_team import first_day_of
+from portal.views.care_team_week import first_day_of
 from tests.support.stack import CareService, PortalThread, plan
 
 

@@ -12,7 +12,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.http import transport
 from portal.services.notifications import Notification, NotificationCounts
-from portal.views import notifications
+from portal.views import notification_words, notifications
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Form, Page, Visitor
 
@@ -92,7 +92,7 @@ def test_each_kind_opens_its_page_even_without_a_record_id(
     forms = [open_form(one.get("/notifications"), "") for one in (amelia, portal.sign_in("nora"))]
     monkeypatch.setattr(notifications, "set_read", lambda *_args, **_more: NotificationCounts())
     with portal.app.test_request_context():
-        kinds = notifications._known_kinds()  # pyright: ignore[reportPrivateUsage]
+        kinds = notification_words.known_kinds()  # pyright: ignore[reportPrivateUsage]
     for kind in sorted(kinds.keys() - about_records_alone):
         given = Notification(id="n", type=kind, is_read=True)
         monkeypatch.setattr(notifications, "_find", lambda *_args, given=given: (0, given))

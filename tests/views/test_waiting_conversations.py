@@ -9,8 +9,8 @@ import pytest
 
 from portal.services import decoding
 from portal.services.conversations import Conversation, Message, MessageSide
+from portal.services.rules.danger_signs import danger_words, marked
 from portal.views import waiting_conversations
-from portal.views.danger_words import danger_words, marked
 from portal.views.waiting_conversations import waiting_since
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor

@@ -23,12 +23,15 @@ from portal import folding, parse, telephone
 from portal.i18n import collation
 from portal.services import failures, pgt_results
 from portal.services.conversations import ReplyAddress
+from portal.services.rules import danger_signs
 from portal.signin import flow
-from portal.views import danger_words, find, notifications, open_by_id
-from portal.views.consents import draft, snapshot, worklist
+from portal.views import find, notification_words, open_by_id
+from portal.views.consents import labels as consent_labels
+from portal.views.consents import snapshot
 from portal.views.conversations import view
+from portal.views.episodes import lookup
 from portal.views.protocols import told_doses
-from portal.views.storage import places
+from portal.views.storage import places, selection
 from portal.web import calendar_file, file_names, filters, forms, glossary, labels, plain_text, record_links
 
 ROOT = Path(portal.__file__).parent
@@ -40,8 +43,8 @@ _AT_ONCE = 0.01
 PARSERS: dict[str, Callable[[str], object]] = {
     "plain_text": lambda text: plain_text.plain_text(text, LONG),
     "plain_text (as HTML)": lambda text: plain_text.plain_text(f"</p>{text}", LONG),
-    "danger words": danger_words.danger_words,
-    "danger words marked": danger_words.marked,
+    "danger words": danger_signs.danger_words,
+    "danger words marked": danger_signs.marked,
     "whole_number": parse.whole_number,
     "page_number": parse.page_number,
     "byte_count": parse.byte_count,
@@ -59,11 +62,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "local_path": flow.local_path,
     "page_of_link": open_by_id.page_of_link,
     "an id or a link (find)": lambda text: (find._LINK.search(text), find._ID.fullmatch(text)),
-    "words of a place (storage)": places.words_of,
+    "words of a place (storage)": selection.words_of,
     "a place's order (storage)": lambda text: places.natural([text]),
-    "episode_id_of": draft.episode_id_of,
+    "episode_id_of": lookup.episode_id_of,
     "changes between forms": lambda text: snapshot._change("part", text, text[::-1]),
-    "abbreviation": worklist._ABBREVIATION.search,
+    "abbreviation": consent_labels._ABBREVIATION.search,
     "folded": folding.folded,
     "sort_key": lambda text: [collation.sort_key(text, language) for language in ("en", "es", "ar")],
     "reply address": lambda text: view._reply(ReplyAddress(email=text, sms=text)),
@@ -85,7 +88,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "grade_in_words": labels.grade_in_words,
     "sentences of a message": told_doses._SENTENCE.split,
     "amounts in a message": told_doses._AMOUNT.findall,
-    "kind of a notification": notifications.kind_words,
+    "kind of a notification": notification_words.kind_words,
     "without sex (words)": pgt_results._is_of_known_words,
     "without sex (chromosome)": pgt_results._CHROMOSOME.fullmatch,
     "without sex (code)": pgt_results._CODE.fullmatch,
@@ -124,15 +127,16 @@ MODULES = (
         glossary,
     ),
     *(
-        danger_words,
+        danger_signs,
         view,
         open_by_id,
         find,
-        draft,
+        lookup,
         snapshot,
-        worklist,
-        notifications,
+        consent_labels,
+        notification_words,
         places,
+        selection,
         failures,
         pgt_results,
         flow,
@@ -152,12 +156,13 @@ _OPERATORS = tuple(
 _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
     "connect/dialects/conversions.py",
-    *("views/booking/windows.py", "views/notification_settings.py", "signin/client_authentication.py"),
+    *("services/rules/free_windows.py", "views/notification_settings.py", "signin/client_authentication.py"),
     *("views/passkeys.py", "web/said.py"),
     *(
         "views/protocols/form.py",
         "views/protocols/plan.py",
-        "views/protocols/rows.py",
+        "views/protocols/typed_values.py",
+        "views/consents/begin_draft.py",
         "views/protocols/stops.py",
         "services/rules/doses.py",
         "services/protocols.py",

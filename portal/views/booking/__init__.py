@@ -21,11 +21,12 @@ from portal.services import errors
 from portal.services.adapter import PLAIN
 from portal.services.episodes import Appointment
 from portal.services.errors import CareError, NotFound, NotOffered
+from portal.services.rules.free_windows import Window
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
-from portal.views.booking.windows import FIRST_VISIT, Week, Window, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
 from portal.web import audit, read_only
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.calendar_file import appointments_calendar, as_download

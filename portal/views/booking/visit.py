@@ -10,8 +10,9 @@ from flask import g
 from portal.services.client import Care
 from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.prospects import Booking, book_window
+from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation
-from portal.views.booking.windows import Window, read_week
+from portal.views.booking.windows import read_week
 from portal.web.act_once import Attempt, Done, act_once
 from portal.web.filters import local
 

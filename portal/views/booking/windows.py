@@ -6,8 +6,6 @@ counted from the start of each working period (docs/assumptions.md). Hours are i
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
@@ -15,68 +13,20 @@ from zoneinfo import ZoneInfo
 
 from flask import g, request
 
-from portal.config.time_zones import zone_named
-from portal.dates import in_zone
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
-from portal.parse import calendar_date, time_of_day
+from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.physicians import Physician, list_physicians
+from portal.services.rules.free_windows import Day, Window, day_of, start_of
 from portal.web.filters import now, today
 
-LENGTH = timedelta(minutes=30)
-"""The length of a window."""
 FIRST_VISIT = "InitialConsultation"
 """The kind of appointment booked through a link."""
 _DAYS = 7
 _FARTHEST = 26
 """How many weeks ahead can be shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A free time with a physician; instants in UTC."""
-
-    start: datetime
-    end: datetime
-    physician: Physician
-
-    @property
-    def value(self) -> str:
-        """Its value in the form; the slash separates the parts, as ids contain none."""
-        return f"{_written(self.start)}/{self.physician.id}"
-
-    @property
-    def element_id(self) -> str:
-        """The DOM id of its radio button."""
-        return "w" + re.sub(r"[^0-9A-Za-z]", "-", self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A period within working hours in which a physician is busy; instants in UTC."""
-
-    start: datetime
-    end: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """One day of the week shown, with its windows and busy periods in order."""
-
-    date: date
-    entries: tuple[Window | Taken, ...]
-
-    @property
-    def windows(self) -> list[Window]:
-        """Only the windows."""
-        return [entry for entry in self.entries if isinstance(entry, Window)]
-
-    def without(self, value: str) -> Day:
-        """The day less a window, with whomever it is."""
-        kept = (one for one in self.entries if not isinstance(one, Window) or one.value != value)
-        return replace(self, entries=tuple(kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +62,7 @@ class Week:
 
     def nearest(self, value: str, most: int = 3) -> list[Window]:
         """The free windows closest to the one that a form requested, in order; none if that isn't a valid time."""
-        asked = _read(value)
+        asked = start_of(value)
         if asked is None:
             return []
         free = sorted((w for day in self.days for w in day.windows), key=lambda w: abs(w.start - asked))
@@ -188,7 +138,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
             physicians=physicians,
             physician=chosen,
             days=tuple(
-                _day(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
+                day_of(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
                 for offset in range(_DAYS)
             ),
             asked=calendar_date(request.values.get("day")),
@@ -204,63 +154,3 @@ def chosen_day() -> date:
     """The first day to show, from the query (`from`): not before today, and within `_FARTHEST`."""
     given = calendar_date(request.values.get("from")) or today()
     return min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
-
-
-def _day(day: date, physicians: Sequence[Physician], zone: ZoneInfo, after: datetime) -> Day:
-    """The day's free windows and, for a single physician, the busy periods; past times are left out."""
-    entries: list[Window | Taken] = []
-    offered: set[datetime] = set()
-    for physician in physicians:
-        for opens, closes in _hours(physician, day, zone):
-            for window in _free(physician, opens, closes):
-                if window.start > after and window.start not in offered:
-                    offered.add(window.start)
-                    entries.append(window)
-            if len(physicians) == 1:
-                entries += _busy(physician, opens, closes)
-    return Day(day, tuple(sorted(entries, key=lambda entry: entry.start)))
-
-
-def _hours(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
-    """The physician's working periods that start on this day at the clinic, in UTC."""
-    own = _zone(physician, zone)
-    for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
-        for hours in physician.working_hours:
-            opens, closes = hours.opens, hours.closes
-            if hours.weekday != near.weekday() or opens is None or closes is None or closes <= opens:
-                continue
-            start = in_zone(datetime.combine(near, opens, own), UTC)
-            if in_zone(start, zone).date() == day:
-                yield start, in_zone(datetime.combine(near, closes, own), UTC)
-
-
-def _free(physician: Physician, opens: datetime, closes: datetime) -> Iterator[Window]:
-    start = opens
-    while start + LENGTH <= closes:
-        end = start + LENGTH
-        if not any(busy.start < end and busy.end > start for busy in physician.busy):
-            yield Window(start, end, physician)
-        start = end
-
-
-def _busy(physician: Physician, opens: datetime, closes: datetime) -> Iterable[Taken]:
-    return [
-        Taken(max(busy.start, opens), min(busy.end, closes))
-        for busy in physician.busy
-        if busy.start < closes and busy.end > opens
-    ]
-
-
-def _zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
-    return zone_named(physician.time_zone) or otherwise
-
-
-def _written(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%MZ")
-
-
-def _read(value: str) -> datetime | None:
-    """The start of the submitted window; None if there is none."""
-    day, _, clock = value.partition("/")[0].removesuffix("Z").partition("T")
-    on, at = calendar_date(day), time_of_day(clock)
-    return datetime.combine(on, at.replace(tzinfo=None), UTC) if on and at else None

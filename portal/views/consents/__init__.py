@@ -16,6 +16,7 @@ from portal.services.gather import gather
 from portal.services.listed import Listed
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
+from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
 from portal.views.consents import (
     bundle,
@@ -29,25 +30,16 @@ from portal.views.consents import (
     sign,
     sign_in_method,
     verification,
-    worklist,
 )
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
 from portal.views.consents.eligibility import Eligibility, eligibility_of, may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
 from portal.views.consents.narrowing import Narrowing, kind_choices, waits_choices
-from portal.views.consents.queue import asked_list, place_in_list, with_queue
+from portal.views.consents.queue import Place, asked_list, place_in_list, with_queue
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
-from portal.views.consents.worklist import (
-    PAGE,
-    Place,
-    Work,
-    WorkList,
-    WorkRow,
-    listed_rows,
-    read_work,
-)
+from portal.views.consents.worklist import PAGE, Work, WorkRow, listed_rows, read_work
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
@@ -61,7 +53,7 @@ sign_in_method.register(bp)
 verification.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
-for part in (sign.bp, revoke.bp, create.bp, bundle.bp, pdf.bp, worklist.bp, contacts.bp):
+for part in (sign.bp, revoke.bp, create.bp, bundle.bp, pdf.bp, contacts.bp):
     bp.register_blueprint(part)
 
 

@@ -25,16 +25,11 @@ from portal.services.listed import Listed
 from portal.state.operations import State
 from portal.state.session_records import Person
 from portal.views.consents import lawful
-from portal.views.consents.create import (
-    alike_of,
-    drafts,
-    faults_of,
-    search_in,
-    show_sources,
-    templates_in_use,
-)
-from portal.views.consents.draft import NewForm, from_template
+from portal.views.consents.begin_draft import from_template
+from portal.views.consents.create import alike_of, drafts, faults_of, search_in
+from portal.views.consents.draft import NewForm
 from portal.views.consents.eligibility import CREATORS
+from portal.views.consents.form_sources import show_sources, templates_in_use
 from portal.views.consents.labels import names_of
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flask import Blueprint, Response, g, request, url_for
+from flask import Blueprint, Response, request, url_for
 
-from portal.config.consent_templates import Templates, load
 from portal.config.tenants import Side
-from portal.context import context
 from portal.i18n.gettext import _
-from portal.parse import line, record_id, whole_number
-from portal.services import decoding, errors
+from portal.parse import line, record_id
+from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import (
     all_consents,
@@ -21,44 +19,40 @@ from portal.services.consents import (
     get_consent,
     list_consents,
 )
-from portal.services.consents.forms import ConsentForm, ConsentKind
-from portal.services.episodes import Episode, get_episode
+from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError
-from portal.services.gather import attempt, gather, known
+from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.state.session_records import Person
-from portal.views.consents import lawful
-from portal.views.consents.draft import Earlier, NewForm, episode_id_of, from_form, from_template
+from portal.views.consents import draft_faults, lawful
+from portal.views.consents.begin_draft import from_form, from_template
+from portal.views.consents.draft import Earlier, NewForm
+from portal.views.consents.draft_faults import faults_named_by
 from portal.views.consents.eligibility import CREATORS, Eligibility, eligibility_of
+from portal.views.consents.form_sources import (
+    LONGEST_EPISODE,
+    ask_episode,
+    episode_at,
+    episode_of,
+    sources_page,
+    templates_in_use,
+)
 from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
-from portal.views.consents.people import LEFT_OUT
 from portal.views.consents.show import show_refusal
-from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.act_once import Done, Reopened, Unconfirmed
 from portal.web.guard import signed_in
-from portal.web.htmx import render, toast, wants
+from portal.web.htmx import render, toast
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)
 
 _ROLES = set(CREATORS)
-_COPIES = 8
 _RECENT = 100
-_LONGEST_TEXT, _LONGEST_EPISODE = 200, 300
-_FIELDS = {
-    "title": "title",
-    "version": "version",
-    "procedure_date": "procedure_date",
-    "expires_at": "expires_on",
-    "embryo_storage_ids": "embryos",
-    "disposition": "disposition",
-}
-"""The API's members of a new form, and the page's fields for them."""
 drafts = Drafts(
     "consent",
     NewForm,
@@ -66,33 +60,6 @@ drafts = Drafts(
     first="choose",
     address=lambda id_: url_for("consents.show", consent_id=id_),
 )
-
-
-class SourcesPage(Page, template="consents/new.html", about="about"):
-    """The choice of a template or a form to copy; `found` are forms to copy.
-
-    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen. With an
-    `episode`, several can be chosen at once: `about` says whose they will be, `states` what the patient has of each, by the
-    templates' names; None if the patient's forms couldn't be read.
-    """
-
-    templates: Templates
-    found: decoding.Page[ConsentForm] | errors.CareError
-    text: str
-    episode: str
-    unlawful: dict[str, str]
-    refused: str | None
-    about: Episode | None = None
-    states: dict[str, TemplateState] | None = None
-    fault: str = ""
-
-
-class EpisodePage(Page, template="consents/new_episode.html"):
-    """Asks for the episode; `chosen` is the template or form chosen, as in the query."""
-
-    typed: str
-    error: str | None
-    chosen: dict[str, str]
 
 
 class FillPage(Page, template="consents/fill.html", about="new_form"):
@@ -130,22 +97,22 @@ class UnconfirmedPage(Page, template="consents/new_unconfirmed.html", about="new
 def choose(care: Care, person: Person) -> Response:
     """Choose a template or a form to copy; if chosen, fill it in."""
     if not ("template" in request.args or "copy" in request.args):
-        return _sources(care)
+        return sources_page(care)
     template = templates_in_use().by_name.get(request.args.get("template", ""))
     copy = record_id(request.args.get("copy"))
     copied = get_consent(care, copy) if copy else None
     if template is None and copied is None:
         raise errors.NotFound
     if template and request.args["template"] in lawful.template_faults(templates_in_use()):
-        return _sources(care, refused=request.args["template"])
-    typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
+        return sources_page(care, refused=request.args["template"])
+    typed = line(request.args.get("episode"), longest=LONGEST_EPISODE)
     if copied and copied.text_gap:
         return show_refusal(care, copied, person, text_gap_words(copied.text_gap))
-    episode = _episode(care, typed) if typed else _episode_of(care, copied)
+    episode = episode_at(care, typed) if typed else episode_of(care, copied)
     if isinstance(episode, str):
-        return _ask_episode(typed, error=episode)
+        return ask_episode(typed, error=episode)
     if episode is None and copied is None:
-        return _ask_episode("")
+        return ask_episode("")
     recent = known(attempt(lambda: list_consents(care, limit=_RECENT)))
     forms = recent.items if recent else ()
     if copied:
@@ -281,7 +248,7 @@ def _warn(draft: Draft[NewForm], alike: list[ConsentForm], *, status: int) -> Re
 def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Response:
     match error:
         case errors.Invalid():
-            return _fill(draft, _faults_named_by(error, draft.content), status=422)
+            return _fill(draft, faults_named_by(error, draft.content), status=422)
         case errors.Refused(code="FormAlreadyOpen"):
             forms = all_consents(care, patient_id=draft.content.about.patient_id)
             if alike := alike_of(forms, draft.content):
@@ -297,90 +264,7 @@ def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Resp
             raise error
 
 
-def _episode(care: Care, typed: str) -> Episode | str:
-    """The episode for an id or link, or the reason why it can't be read."""
-    id_ = episode_id_of(typed)
-    try:
-        return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
-    except errors.NotFound:
-        audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
-        return _("There is no treatment with this id at your clinic")
-    except errors.NotOffered:
-        return _("This treatment is kept in another system, so no form can be made for it here")
-
-
-def _episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
-    """The episode of the form to be copied; None if it has none or it can't be read."""
-    if form is None or form.episode_id is None:
-        return None
-    try:
-        return get_episode(care, form.episode_id)
-    except (errors.NotFound, errors.NotOffered):
-        return None
-
-
-def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str, str]]:
-    """The API's errors by field of this page; those about anything else are shown at the title."""
-    found: list[tuple[str, str]] = []
-    for name in error.fields:
-        path = name.split(".")
-        field = _FIELDS.get(path[0], name)
-        if path[0] == "required_signers":
-            chosen = [str(place) for place, row in enumerate(new_form.rows) if row.person_id != LEFT_OUT]
-            place = whole_number(path[1], most=len(chosen) - 1) if len(path) > 1 else None
-            field = f"signer-{chosen[place or 0] if chosen else 0}"
-        elif field not in _FIELDS.values():
-            field = "title"
-        found.append((field, _("The clinic’s system doesn’t accept this; please check it")))
-    return list(dict.fromkeys(found)) or [
-        ("title", _("The clinic’s system didn’t accept the form; please check it"))
-    ]
-
-
 # ── the pages ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _sources(care: Care, *, refused: str | None = None) -> Response:
-    text = line(request.args.get("q"), longest=_LONGEST_TEXT)
-    typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
-    id_ = episode_id_of(typed) if typed and not wants("copies") else None
-    found, episode = gather(
-        lambda: list_consents(care, limit=_COPIES, text=text or None),
-        lambda: get_episode(care, id_) if id_ else None,
-    )
-    return show_sources(care, found, known(episode), text=text, typed=typed, refused=refused)
-
-
-def show_sources(
-    care: Care,
-    found: decoding.Page[ConsentForm] | CareError,
-    about: Episode | None,
-    *,
-    text: str = "",
-    typed: str = "",
-    refused: str | None = None,
-    fault: str = "",
-) -> Response:
-    """Show the templates, with what the patient of a treatment has of each, and forms to copy."""
-    templates = templates_in_use()
-    forms = attempt(lambda: all_consents(care, patient_id=about.patient.id)) if about else None
-    page = SourcesPage(
-        templates=templates,
-        found=found,
-        text=text,
-        episode=typed,
-        unlawful=lawful.template_faults(templates),
-        refused=refused,
-        about=about,
-        states=states_of(templates, forms) if isinstance(forms, Listed) else None,
-        fault=fault,
-    )
-    return render(page, fragment="copies", status=422 if refused or fault else 200)
-
-
-def _ask_episode(typed: str, *, error: str | None = None) -> Response:
-    chosen = {name: request.args[name] for name in ("template", "copy") if name in request.args}
-    return render(EpisodePage(typed=typed, error=error, chosen=chosen), status=422 if error else 200)
 
 
 def _fill(
@@ -404,21 +288,6 @@ def _unconfirmed(draft: Draft[NewForm], error: Unconfirmed) -> Response:
     return render(page, status=error.status)
 
 
-def address_to_create(kind: ConsentKind, episode_id: str) -> str:
-    """Return where a form of this kind is begun for an episode: with its template, if the clinic has one alone."""
-    fit = [
-        name
-        for name, template in templates_in_use().by_name.items()
-        if ConsentKind(template.kind) == kind and name not in lawful.template_faults(templates_in_use())
-    ]
-    return url_for("consents.create.choose", episode=episode_id, template=fit[0] if len(fit) == 1 else None)
-
-
-def templates_in_use() -> Templates:
-    """Return the templates that this clinic can use."""
-    return load(context().settings.consent_templates, g.tenant.country)
-
-
 def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
     """Return the errors of a draft as (field id, sentence) pairs, by the law of the country and by its own rules."""
-    return [*lawful.faults(new_form, templates_in_use()), *new_form.faults()]
+    return [*lawful.faults(new_form, templates_in_use()), *draft_faults.faults_of(new_form)]

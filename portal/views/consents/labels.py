@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TypeVar
 from unicodedata import bidirectional
@@ -34,6 +35,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(role_word, "signer_role")
     bp.add_app_template_filter(kind_word, "consent_kind")
+    bp.add_app_template_filter(short_name, "consent_short")
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(names_of, "names")
     bp.add_app_template_filter(signer_name, "signer_name")
@@ -166,3 +168,14 @@ def text_direction(text: str) -> str:
 
 def _word(words: Mapping[ChoiceT, str], value: ChoiceT) -> str:
     return words.get(value) or spaced(str(value))
+
+
+_ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
+
+
+def short_name(form: ConsentForm) -> str:
+    """`Genetic testing · PGT-A`: its kind, and the abbreviation at the end of its title."""
+    known = form.kind is not None and form.kind.known
+    found = _ABBREVIATION.search(form.title)
+    parts = [kind_word(form.kind) if known else "", found[1] if found else ""]
+    return in_a_row([part for part in parts if part], " · ") or form.title

@@ -8,7 +8,8 @@ from portal.config.consent_templates import Template, TemplateClause, Templates
 from portal.config.consent_templates.law import Matter, Rule
 from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ONE_PERSON_KINDS, ConsentKind, SignerRole
-from portal.views.consents.draft import NewForm, filled_in
+from portal.views.consents.begin_draft import filled_in
+from portal.views.consents.draft import NewForm
 from portal.views.consents.labels import listed, role_word
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flask import request
 
 from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotSignedIn
+from portal.services.listed import Count
+from portal.services.rules.work_lists import WorkList, by_need
 from portal.state.session_records import Person
 from portal.views.consents.narrowing import Narrowing
-from portal.views.consents.worklist import Place, WorkList, place_of, queue_query, read_work
+from portal.views.consents.worklist import PAGE, Work, list_word, listed_rows, queue_query, read_work
+from portal.web.filters import today
 
 
 def asked_list() -> WorkList | None:
@@ -45,3 +50,55 @@ def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None
 
 def _done() -> int:
     return whole_number(request.args.get("done"), most=999) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A form's position in the list that it was opened from.
+
+    `back` and `next` are the addresses of its neighbours, `home` is the list's, at this form's position; `query` is added
+    to further addresses of the form itself.
+    """
+
+    words: str
+    query: str
+    home: str
+    number: int
+    of: Count
+    back: str
+    next: str
+    next_form: ConsentForm | None
+    next_sign: str
+
+
+def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place:
+    """The form's position in its list; if it has been signed and left the list, its former position.
+
+    `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
+    """
+    forms = work.forms_of(which)
+    own_query = queue_query(which, done, work.narrowing)
+    ids = [one.id for one in forms]
+    if form.id in ids:
+        index = ids.index(form.id)
+        after = index + 1
+    else:
+        day = today()
+        index = after = sum(by_need(day, one) < by_need(day, form) for one in forms)
+        done += 1
+    query = queue_query(which, done, work.narrowing)
+    rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)
+    before = next((row for row in rows if index and row.form.id == ids[index - 1]), None)
+    following = next((row for row in rows if after < len(ids) and row.form.id == ids[after]), None)
+    page = index // PAGE + 1
+    return Place(
+        words=list_word(which),
+        query=own_query,
+        home=work.narrowing.address(list=which, **({"page": page} if page > 1 else {})) + f"#form-{form.id}",
+        number=index + done + (form.id in ids),
+        of=work.count_of(which) + Count(done),
+        back=before.href + query if before else "",
+        next=following.href + query if following else "",
+        next_form=following.form if following else None,
+        next_sign=following.sign_href + query if following and following.sign_href else "",
+    )

@@ -23,7 +23,7 @@ from portal.state.session_records import Person
 from portal.views.consents.eligibility import why_not_revoke
 from portal.views.consents.ending import told_words
 from portal.views.consents.labels import signer_name
-from portal.views.consents.queue import place_in_list, with_queue
+from portal.views.consents.queue import Place, place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.withdrawal import (
     EVENTS,
@@ -36,7 +36,6 @@ from portal.views.consents.withdrawal import (
     resume,
     withdraw_once,
 )
-from portal.views.consents.worklist import Place
 from portal.web import audit, unsent
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render

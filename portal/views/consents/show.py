@@ -9,7 +9,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import episode_of, names_in
-from portal.views.consents.worklist import Place
+from portal.views.consents.queue import Place
 from portal.views.recent import name_opened
 from portal.web import opened_forms
 from portal.web.htmx import render

@@ -16,7 +16,7 @@ from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.passkey import Offer, offer
-from portal.views.consents.queue import place_in_list, with_queue
+from portal.views.consents.queue import Place, place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signature import (
     CannotSign,
@@ -28,7 +28,6 @@ from portal.views.consents.signature import (
     StartOver,
 )
 from portal.views.consents.signing import Signing, Step
-from portal.views.consents.worklist import Place
 from portal.web import audit
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page

@@ -6,16 +6,14 @@ list is asked for by itself; a list that isn't whole even then is counted with "
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from enum import StrEnum
 from functools import partial
 from urllib.parse import urlencode
 
-from flask import Blueprint, url_for
+from flask import url_for
 
 from portal.i18n.gettext import _
 from portal.services.client import Care
@@ -32,36 +30,25 @@ from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
 from portal.services.listed import Count, Listed
 from portal.services.rules.signing import listed_role
+from portal.services.rules.work_lists import (
+    OLD_DAYS,
+    WEEK_DAYS,
+    WorkList,
+    by_need,
+    friday,
+    is_until,
+    when_needed,
+)
 from portal.state.session_records import Person
 from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
-from portal.views.consents.labels import kind_word
+from portal.views.consents.labels import short_name
 from portal.views.consents.list import Due, due, with_text_in_doubt
 from portal.views.consents.narrowing import EVERYTHING, Narrowing
 from portal.web import section_counts
-from portal.web.filters import in_a_row, today
+from portal.web.filters import today
 from portal.web.listing import Chip
 
-bp = Blueprint("worklist", __name__)
-
 PAGE = 25
-_WEEK_DAYS = 7
-_FRIDAY = 4
-"""Friday as `date.weekday` gives it."""
-_OLD_DAYS = 30
-"""After how many days a late form is apart, with those to close or chase."""
-_ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
-
-
-class WorkList(StrEnum):
-    """The lists, by their name in the query."""
-
-    MINE = "mine"
-    LATE = "late"
-    FRIDAY = "friday"
-    WEEK = "week"
-    UNDATED = "undated"
-    OPEN = "open"
-    OLDER = "older"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,27 +147,8 @@ class Work:
         if which is WorkList.MINE:
             return form.id in self.mine
         if which is WorkList.FRIDAY:
-            return form.procedure_date is not None and _is_until(form.procedure_date, friday(day), day)
-        return _when(form, day) is which
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A form's position in the list that it was opened from.
-
-    `back` and `next` are the addresses of its neighbours, `home` is the list's, at this form's position; `query` is added
-    to further addresses of the form itself.
-    """
-
-    words: str
-    query: str
-    home: str
-    number: int
-    of: Count
-    back: str
-    next: str
-    next_form: ConsentForm | None
-    next_sign: str
+            return form.procedure_date is not None and is_until(form.procedure_date, friday(day), day)
+        return when_needed(form, day) is which
 
 
 def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
@@ -202,7 +170,7 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person
         whole = frozenset[WorkList]()
     day = today()
     found = {form.id: form for form in read if form.is_open}  # one may have been signed meanwhile
-    listed = with_text_in_doubt(care, sorted(found.values(), key=partial(_order, day)), person)
+    listed = with_text_in_doubt(care, sorted(found.values(), key=partial(by_need, day)), person)
     total = sum((head.count for head in heads.values()), Count(0))
     if WorkList.OPEN in whole:
         total = Count(len(listed))
@@ -220,8 +188,8 @@ def _rest(
     """The lists of which nothing is missing, and what was read for them beyond `heads`."""
     day = today()
     spans = {
-        WorkList.LATE: (day - timedelta(days=_OLD_DAYS), day),
-        WorkList.WEEK: (day + timedelta(days=1), day + timedelta(days=_WEEK_DAYS)),
+        WorkList.LATE: (day - timedelta(days=OLD_DAYS), day),
+        WorkList.WEEK: (day + timedelta(days=1), day + timedelta(days=WEEK_DAYS)),
     }
     missing: list[WorkList] = []
     asked: list[tuple[WorkList, Callable[[], Listed[ConsentForm]]]] = []
@@ -279,44 +247,6 @@ def _row_of(form: ConsentForm, person: Person, contacts: Contacts) -> WorkRow:
     )
 
 
-def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place:
-    """The form's position in its list; if it has been signed and left the list, its former position.
-
-    `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
-    """
-    forms = work.forms_of(which)
-    own_query = queue_query(which, done, work.narrowing)
-    ids = [one.id for one in forms]
-    if form.id in ids:
-        index = ids.index(form.id)
-        after = index + 1
-    else:
-        day = today()
-        index = after = sum(_order(day, one) < _order(day, form) for one in forms)
-        done += 1
-    query = queue_query(which, done, work.narrowing)
-    rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)
-    before = next((row for row in rows if index and row.form.id == ids[index - 1]), None)
-    following = next((row for row in rows if after < len(ids) and row.form.id == ids[after]), None)
-    page = index // PAGE + 1
-    return Place(
-        words=list_word(which),
-        query=own_query,
-        home=work.narrowing.address(list=which, **({"page": page} if page > 1 else {})) + f"#form-{form.id}",
-        number=index + done + (form.id in ids),
-        of=work.count_of(which) + Count(done),
-        back=before.href + query if before else "",
-        next=following.href + query if following else "",
-        next_form=following.form if following else None,
-        next_sign=following.sign_href + query if following and following.sign_href else "",
-    )
-
-
-def queue_query(which: WorkList, done: int = 0, narrowing: Narrowing = EVERYTHING) -> str:
-    """The query parameters that identify the list that a form was opened from."""
-    return "?" + urlencode({"list": str(which), **narrowing.query, **({"done": done} if done else {})})
-
-
 def list_word(which: WorkList) -> str:
     """A list's name."""
     words = {
@@ -336,39 +266,6 @@ def list_address(which: WorkList, narrowing: Narrowing = EVERYTHING) -> str:
     return narrowing.address(list=which)
 
 
-def friday(day: date) -> date:
-    """The next Friday, which may be that day."""
-    return day + timedelta(days=(_FRIDAY - day.weekday()) % 7)
-
-
-def _is_until(needed: date, last: date, day: date) -> bool:
-    """Whether it is needed until `last`, or has been overdue on `day` for no more than 30 days."""
-    return day - timedelta(days=_OLD_DAYS) <= needed <= last
-
-
-@bp.app_template_filter("consent_short")
-def short_name(form: ConsentForm) -> str:
-    """`Genetic testing · PGT-A`: its kind, and the abbreviation at the end of its title."""
-    known = form.kind is not None and form.kind.known
-    found = _ABBREVIATION.search(form.title)
-    parts = [kind_word(form.kind) if known else "", found[1] if found else ""]
-    return in_a_row([part for part in parts if part], " · ") or form.title
-
-
-def _when(form: ConsentForm, day: date) -> WorkList | None:
-    """The list that the form's procedure date puts it on, on that day."""
-    if form.procedure_date is None:
-        return WorkList.UNDATED
-    days = (form.procedure_date - day).days
-    if days < -_OLD_DAYS:
-        return WorkList.OLDER
-    if days <= 0:
-        return WorkList.LATE
-    return WorkList.WEEK if days <= _WEEK_DAYS else None
-
-
-def _order(day: date, form: ConsentForm) -> tuple[bool, date, str, str, str]:
-    """Sorts by when it is needed, the old ones last; then in a way that doesn't change with signatures."""
-    on = form.procedure_date or date.max
-    is_old = _when(form, day) is WorkList.OLDER
-    return is_old, on, form.patient_name.casefold(), form.title, form.id
+def queue_query(which: WorkList, done: int = 0, narrowing: Narrowing = EVERYTHING) -> str:
+    """The query parameters that identify the list that a form was opened from."""
+    return "?" + urlencode({"list": str(which), **narrowing.query, **({"done": done} if done else {})})

@@ -6,7 +6,6 @@ Messages can't be sent here, because the care API has no endpoint for it. The pa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from flask import Blueprint, Response, current_app, make_response, request, url_for
 
@@ -30,19 +29,19 @@ from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
 from portal.state.session_records import Person
-from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page
-from portal.views.conversations.view import (
-    Bubble,
-    Row,
-    Thread,
-    others_in,
-    row_of,
-    subject_of,
-    thread_of,
-    waiting_row,
+from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page, show_waiting
+from portal.views.conversations.thread_page import (
+    News,
+    bubbles_after,
+    consequences_of_archiving,
+    page_of,
+    show_thread,
 )
-from portal.views.recent import name_opened
-from portal.views.waiting_conversations import read_waiting
+from portal.views.conversations.view import (
+    Thread,
+    row_of,
+    thread_of,
+)
 from portal.web import audit, bell, new_messages
 from portal.web.act_once import Attempt, act_once, begin_edit
 from portal.web.guard import signed_in
@@ -63,7 +62,7 @@ def inbox(care: Care, person: Person) -> Response:
     archived = request.args.get("archived") == "1"
     number = page_number(request.args.get("page"))
     if person.is_staff and not (text or archived or request.args.get("all") == "1"):
-        return _show_waiting(care, person, number)
+        return show_waiting(care, person, number)
     page = archived_page(care, text, number) if archived else current_page(care, text, number)
     is_first = not (text or archived) and number == 1
     if is_first:
@@ -80,34 +79,6 @@ def inbox(care: Care, person: Person) -> Response:
             pages=max(1, -(-page.total // PAGE)),
             newest=new_messages.newest_of(page.items) if is_first else None,
             has_news=False,
-        ),
-        fragment="inbox",
-    )
-
-
-def _show_waiting(care: Care, person: Person, number: int) -> Response:
-    waiting = read_waiting(care, person)
-    newest = waiting.newest[:PAGE]
-    mine = request.args.get("mine") == "1"
-    listed = waiting.conversations.where(lambda one: not mine or one.conversation.names(person.sub))
-    found, start = listed.count, (number - 1) * PAGE
-    shown = listed.items[start : start + PAGE]
-    if number == 1:
-        new_messages.learn(person, newest)
-    audit.shown("conversation.list", "conversation", [one.conversation.id for one in shown])
-    return render(
-        InboxPage(
-            rows=[waiting_row(one, person) for one in shown],
-            found=found,
-            q="",
-            archived=False,
-            page=number,
-            pages=max(1, -(-found.number // PAGE)),
-            newest=new_messages.newest_of(newest) if number == 1 else None,
-            has_news=False,
-            is_waiting=True,
-            mine=mine,
-            covers=waiting.covers,
         ),
         fragment="inbox",
     )
@@ -142,7 +113,7 @@ def show(care: Care, person: Person, conversation_id: str) -> Response:
     """Show one thread; staff see the newest conversations beside it."""
     conversation, others = get_conversation_and_others(care, conversation_id)
     current = [one for one in others if not one.is_archived] if person.is_staff else []
-    return _thread(conversation, person, beside=current[:PAGE])
+    return show_thread(conversation, person, beside=current[:PAGE])
 
 
 @bp.get("/<record:conversation_id>/new")
@@ -166,8 +137,8 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
     except CareError as error:
         current_app.logger.info("new messages: %s", type(error).__name__)
         return make_response("", 204)
-    added = _after(conversation, person, known)
-    unseen = [one for one in _after(conversation, person, since or known) if not one.mine]
+    added = bubbles_after(conversation, person, known)
+    unseen = [one for one in bubbles_after(conversation, person, since or known) if not one.mine]
     if not added:
         return make_response("", 204)
     if not wants("news"):
@@ -179,7 +150,7 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
         count=len(unseen),
         first=unseen[0].id if unseen else "",
     )
-    page = _page(conversation, person, news=news, shown=added)
+    page = page_of(conversation, person, news=news, shown=added)
     return render(page, fragment="news", also=[("#messages", "beforeend", "messages")])
 
 
@@ -203,7 +174,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
     if wants("news"):
         news = News(known=request.form.get("known", ""))
-        return render(_page(before, person, news=news), fragment="news", bell=unread)
+        return render(page_of(before, person, news=news), fragment="news", bell=unread)
     if not wants("read"):
         toast(
             _("Marked as read.")
@@ -214,7 +185,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
         return redirect_to(url_for(".show", conversation_id=conversation_id))
     after = get_conversation(care, conversation_id) if announced else before
     # The messages aren't replaced, because one of their menus may be open.
-    page = _page(after, person, just_read=before.unread_count - after.unread_count)
+    page = page_of(after, person, just_read=before.unread_count - after.unread_count)
     return render(page, fragment="read", bell=unread)
 
 
@@ -244,7 +215,9 @@ def confirm_archive(care: Care, person: Person, conversation_id: str) -> Respons
     """Show the consequences of archiving the thread, and ask."""
     conversation = get_conversation(care, conversation_id)
     audit.shown("conversation.read", "conversation", conversation.id)
-    return render(ArchivePage(thread=thread_of(conversation, person), consequences=_consequences()))
+    return render(
+        ArchivePage(thread=thread_of(conversation, person), consequences=consequences_of_archiving())
+    )
 
 
 @bp.post("/<record:conversation_id>/archive")
@@ -316,31 +289,6 @@ def _act(person: Person, event: str, record_id: str, send: Callable[[], object])
     act_once(once, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True)
 
 
-@dataclass(frozen=True, slots=True)
-class News:
-    """Messages that arrived while the thread was open: how many since the last one seen, and the first of them.
-
-    `known` is the newest message that the page has.
-    """
-
-    known: str
-    since: str = ""
-    count: int = 0
-    first: str = ""
-
-
-class ThreadPage(Page, template="conversations/show.html", about="thread"):
-    """One conversation, for staff beside the others; `shown` are its messages, or only the new ones."""
-
-    thread: Thread
-    shown: list[Bubble]
-    news: News
-    opened: bool
-    just_read: int
-    beside: list[Row]
-    consequences: list[str]
-
-
 class ArchivePage(Page, template="conversations/archive.html", about="thread"):
     """Asks for confirmation before archiving a conversation."""
 
@@ -358,47 +306,8 @@ def _set_read(care: Care, announced: tuple[str, ...], *, of: Count) -> int | Non
 
 def _after_act(care: Care, person: Person, conversation_id: str) -> Response:
     if wants("thread"):
-        return _thread(get_conversation(care, conversation_id), person, opened=True)
+        return show_thread(get_conversation(care, conversation_id), person, opened=True)
     return redirect_to(url_for(".show", conversation_id=conversation_id))
-
-
-def _thread(
-    conversation: Conversation,
-    person: Person,
-    *,
-    opened: bool = False,
-    beside: Sequence[Conversation] = (),
-) -> Response:
-    """The thread as a page or a fragment; `opened` ones don't request to be marked as read again.
-
-    `beside` are the conversations shown beside it.
-    """
-    audit.shown("conversation.read", "conversation", conversation.id)
-    audit.shown("conversation.list", "conversation", [one.id for one in beside])
-    name_opened(next(iter(others_in(conversation, person)), ""), subject_of(conversation))
-    return render(_page(conversation, person, opened=opened, beside=beside), fragment="thread")
-
-
-def _page(
-    conversation: Conversation,
-    person: Person,
-    *,
-    opened: bool = True,
-    just_read: int = 0,
-    beside: Sequence[Conversation] = (),
-    news: News | None = None,
-    shown: list[Bubble] | None = None,
-) -> ThreadPage:
-    thread = thread_of(conversation, person)
-    return ThreadPage(
-        thread=thread,
-        shown=thread.bubbles if shown is None else shown,
-        news=news or News(known=conversation.newest_id),
-        opened=opened,
-        just_read=just_read,
-        beside=[row_of(one, person) for one in beside],
-        consequences=_consequences(),
-    )
 
 
 def _ask(care: Care, person: Person) -> Sequence[Conversation]:
@@ -414,19 +323,3 @@ def _ask(care: Care, person: Person) -> Sequence[Conversation]:
         return ()
     new_messages.learn(person, asked)
     return asked
-
-
-def _after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
-    """The messages after this one, which may be archived; all if it is empty, none if it is unknown."""
-    ids = [one.id for one in conversation.in_order]
-    if id_ and id_ not in ids:
-        return []
-    later = set(ids[ids.index(id_) + 1 :] if id_ else ids)
-    return [one for one in thread_of(conversation, person).bubbles if one.id in later]
-
-
-def _consequences() -> list[str]:
-    return [
-        _("It leaves your inbox. You can still read it under Archived, and put it back."),
-        _("Nothing changes for the others in the conversation."),
-    ]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from flask import Response, request
+
 from portal.services import decoding
 from portal.services.client import Care
-from portal.services.conversations import Conversation, list_conversations
+from portal.services.conversations import (
+    Conversation,
+    list_conversations,
+)
 from portal.services.listed import Count
 from portal.services.paging import read_every_page
-from portal.views.conversations.view import Row
+from portal.state.session_records import Person
+from portal.views.conversations.view import (
+    Row,
+    waiting_row,
+)
+from portal.views.waiting_conversations import read_waiting
+from portal.web import audit, new_messages
+from portal.web.htmx import render
 from portal.web.pages import Page
 
 PAGE = 20
@@ -52,4 +64,32 @@ def archived_page(care: Care, text: str, number: int) -> decoding.Page[Conversat
         items=archived.items[start : start + PAGE],
         total_count=len(archived.items),
         is_counted=archived.is_whole,
+    )
+
+
+def show_waiting(care: Care, person: Person, number: int) -> Response:
+    waiting = read_waiting(care, person)
+    newest = waiting.newest[:PAGE]
+    mine = request.args.get("mine") == "1"
+    listed = waiting.conversations.where(lambda one: not mine or one.conversation.names(person.sub))
+    found, start = listed.count, (number - 1) * PAGE
+    shown = listed.items[start : start + PAGE]
+    if number == 1:
+        new_messages.learn(person, newest)
+    audit.shown("conversation.list", "conversation", [one.conversation.id for one in shown])
+    return render(
+        InboxPage(
+            rows=[waiting_row(one, person) for one in shown],
+            found=found,
+            q="",
+            archived=False,
+            page=number,
+            pages=max(1, -(-found.number // PAGE)),
+            newest=new_messages.newest_of(newest) if number == 1 else None,
+            has_news=False,
+            is_waiting=True,
+            mine=mine,
+            covers=waiting.covers,
+        ),
+        fragment="inbox",
     )

@@ -10,13 +10,15 @@ searched.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
+from urllib.parse import unquote
 
 from flask import request
 
 from portal.context import session
-from portal.parse import record_id
+from portal.parse import LONGEST_ID, record_id
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
@@ -118,3 +120,11 @@ def _first(found: Found, pick: Callable[[Episode], T | None], within: str) -> tu
         if (record := pick(episode)) is not None:
             return episode, record
     raise Unavailable("an episode can't be read") if found.is_incomplete else absent_from(within)
+
+
+def episode_id_of(text: str) -> str | None:
+    """The episode id from a pasted id or link; None if it is neither."""
+    path = re.split(r"[?#]", text.strip())[0]
+    found = re.search(r"/episodes/([^/]+)", path) or re.fullmatch(r"([^/\s]{1,128})", path)
+    id_ = unquote(found[1])[:LONGEST_ID] if found else ""
+    return id_ if id_.isprintable() and id_.strip(".") else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
@@ -12,18 +11,17 @@ from msgspec.structs import replace
 
 from portal.context import session
 from portal.i18n.gettext import _, ngettext
-from portal.i18n.locale import is_rtl, language
+from portal.i18n.locale import is_rtl
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import (
     Appointment,
     ConsentBrief,
     Episode,
     EpisodeStage,
-    MonitoringDay,
     TimelineEvent,
 )
 from portal.services.pgt_results import PgtBrief, PgtCall
-from portal.services.protocols import Protocol, ProtocolType
+from portal.services.protocols import Protocol
 from portal.services.rules.doses import (
     NIGHT_ENDS,
     Standing,
@@ -33,21 +31,21 @@ from portal.services.rules.doses import (
     remaining,
     standing,
 )
+from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
+from portal.views.episodes.measurements import Measurements
 from portal.views.episodes.parting import Parting, parting_of
 from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.doses import DoseLine, PlanWords, state_words
-from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import day as write_day
-from portal.web.filters import in_a_row, local, now, number, short_date, today
+from portal.web.filters import local, now, number, short_date, today
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
@@ -94,7 +92,7 @@ class EpisodeView:
     def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
         """For staff, the forms that a transfer still ahead has to wait for."""
         episode = self.episode
-        if self.person.is_patient or episode.is_ended or episode.stage in _SINCE_TRANSFER[1:]:
+        if self.person.is_patient or episode.is_ended or episode.stage in SINCE_TRANSFER[1:]:
             return ()
         return episode.unsigned_before_transfer
 
@@ -151,9 +149,9 @@ class EpisodeView:
         stage = self.episode.stage
         if self.episode.outcome:
             return None
-        if stage in _SINCE_TRANSFER:
+        if stage in SINCE_TRANSFER:
             return self._since_transfer()
-        is_counted = stage is None or not stage.known or stage in _COUNTED
+        is_counted = stage is None or not stage.known or stage in COUNTED
         return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day and is_counted else None
 
     def _since_transfer(self) -> str | None:
@@ -161,7 +159,7 @@ class EpisodeView:
         moments = (e.occurred_at for e in self.events if e.stage == EpisodeStage.TRANSFER and e.verified)
         last = max((moment for moment in moments if moment), default=None)
         days = (today() - local(last).date()).days if last else 0
-        if not 1 <= days <= _COUNTED_DAYS:
+        if not 1 <= days <= COUNTED_DAYS:
             return None
         if days < 14:
             return ngettext("%(num)s day after the transfer", "%(num)s days after the transfer", days)
@@ -173,7 +171,7 @@ class EpisodeView:
         current = self.episode.stage
         if self.episode.is_ended or current is None or not current.known:
             return []
-        steps = _steps(
+        steps = steps_of(
             self.episode, [event for event in self.episode.timeline if not self._is_withheld(event)]
         )
         order = list(EpisodeStage)
@@ -314,12 +312,7 @@ class EpisodeView:
     @property
     def needs_call_now(self) -> bool:
         """Whether the page says on which signs to call at once: from stimulation to the early scan, and shortly after."""
-        episode = self.episode
-        if self.person.is_staff:
-            return False
-        if episode.is_ended:
-            return episode.end_date is not None and (today() - episode.end_date).days <= _DAYS_AFTER_THE_END
-        return episode.stage is None or not episode.stage.known or episode.stage in _NEEDS_CALL_NOW
+        return self.person.is_patient and needs_call_now(self.episode, today())
 
     @property
     def ending(self) -> tuple[str, str] | None:
@@ -327,52 +320,10 @@ class EpisodeView:
         return ending_of(self.episode, today()) if self.episode.is_ended else None
 
     @property
-    def monitoring(self) -> list[MonitoringDay]:
-        """The scans and blood tests by date; for patients without the values whose unit isn't given."""
+    def measurements(self) -> Measurements:
+        """The scans and blood tests; for patients without the values whose unit isn't given."""
         days = sorted(self.episode.monitoring, key=lambda day: day.date)
-        return [day.readable for day in days] if self.person.is_patient else days
-
-    @property
-    def chart(self) -> Markup | None:
-        """The monitoring chart, or None without measurements."""
-        return monitoring_chart(
-            self.monitoring,
-            number=number,
-            write=short_date,
-            today=today(),
-            rtl=is_rtl(),
-            caution=self.caution,
-            id_="monitoring-chart",
-        )
-
-    @property
-    def chart_days(self) -> Markup | None:
-        """The values of each measured day, as an overlay for the chart."""
-        return monitoring_days(
-            self.monitoring,
-            number=number,
-            write=write_day,
-            today=today(),
-            rtl=is_rtl(),
-            caution=self.caution,
-        )
-
-    @property
-    def chart_words(self) -> str:
-        """The last scan's findings in a sentence or two; empty without measurements."""
-        days = [day for day in self.monitoring if day.sizes]
-        if not days:
-            return ""
-        last = days[-1]
-        counted = ngettext(
-            "%(num)s follicle on %(day)s, %(large)s of them over 13 mm.",
-            "%(num)s follicles on %(day)s, %(large)s of them over 13 mm.",
-            len(last.sizes),
-            day=write_day(last.date),
-            large=sum(size > _GROWING_MM for size in last.sizes),
-        )
-        said = "" if last.verified else self.caution
-        return " ".join(filter(None, (counted, describe([last], number), said)))
+        return Measurements([day.readable for day in days] if self.person.is_patient else days, self.caution)
 
     @property
     def caution(self) -> str:
@@ -380,11 +331,6 @@ class EpisodeView:
         if self.person.is_staff:
             return ""
         return _("Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you.")
-
-    @property
-    def chart_note(self) -> str:
-        """What stands above the chart: the caution, if a day in it isn't verified."""
-        return "" if all(day.verified for day in self.monitoring) else self.caution
 
     @property
     def grid(self) -> Markup | None:
@@ -428,62 +374,11 @@ class EpisodeView:
         """A number in the person's language."""
         return None if value is None else number(value)
 
-    def sizes(self, sizes: Sequence[float]) -> str:
-        """Follicle sizes of one ovary, largest first; Spanish separates them by semicolons, because of decimal commas."""
-        between = "; " if language().startswith("es") else ""
-        return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
-
     def _short_date_of(self, day: int) -> str:
         on = self.words.date_of(day)
         return short_date(on) if on else number(day)
 
 
-_GROWING_MM = 13
-"""Above this size, in millimetres, a follicle is expected to keep growing."""
-_COUNTED = (EpisodeStage.BASELINE, EpisodeStage.STIMULATION, EpisodeStage.TRIGGER)
-_COUNTED_DAYS = 42
-"""For how long days are counted from a transfer: the early scan comes before, and nobody tells the portal of a loss."""
-_SINCE_TRANSFER = (
-    EpisodeStage.TRANSFER,
-    EpisodeStage.LUTEAL_SUPPORT,
-    EpisodeStage.PREGNANCY_TEST,
-    EpisodeStage.EARLY_SCAN,
-)
-_NEEDS_CALL_NOW = tuple(EpisodeStage)[
-    tuple(EpisodeStage).index(EpisodeStage.STIMULATION) : tuple(EpisodeStage).index(EpisodeStage.EARLY_SCAN)
-    + 1
-]
-_DAYS_AFTER_THE_END = 14
-"""For how many days after its end a treatment may still cause signs on which to call."""
-_FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
-_IN_EVERY_CYCLE = (
-    EpisodeStage.BASELINE,
-    EpisodeStage.STIMULATION,
-    EpisodeStage.TRIGGER,
-    EpisodeStage.RETRIEVAL,
-    EpisodeStage.FERTILISATION,
-    EpisodeStage.CULTURE,
-)
-_FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
-
-
 def named(visit: Appointment) -> Appointment:
     """The visit with its purpose in the reader's language."""
     return replace(visit, kind=labels.visit_name(visit.kind))
-
-
-def _steps(episode: Episode, timeline: Sequence[TimelineEvent]) -> list[EpisodeStage]:
-    """The stages of this kind of treatment, and any others that it went through."""
-    kind = ProtocolType(episode.type) if episode.type else None
-    if kind in _FROZEN:
-        usual = (EpisodeStage.BASELINE, *_FROM_TRANSFER)
-    elif kind == ProtocolType.EGG_FREEZING:
-        usual = (*_IN_EVERY_CYCLE[:4], EpisodeStage.FREEZE)
-    elif kind == ProtocolType.IUI:
-        usual = (*_IN_EVERY_CYCLE[:3], EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
-    else:
-        usual = (*_IN_EVERY_CYCLE, *_FROM_TRANSFER)
-    seen = {event.stage for event in timeline} | {episode.stage}
-    return [
-        stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)
-    ]

@@ -8,10 +8,11 @@ from portal.config.tenants import Side
 from portal.parse import line
 from portal.services.client import Care
 from portal.services.errors import Conflict, Refused
+from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
-from portal.views.booking.windows import FIRST_VISIT, Week, Window, appointment_types, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
 from portal.views.prospects.known import Known, read_known
 from portal.views.prospects.link import LinkCard
 from portal.views.recent import name_opened

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.parse import LONGEST_ID, line, record_id
+from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.errors import NotFound, Refused
-from portal.services.gather import attempt, known
-from portal.services.notifications import list_notifications
 from portal.services.prospects import Prospect, merge_prospects
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
-from portal.views.prospects.known import FIELDS, Known, named_in, read_known
-from portal.views.recent import name_opened
+from portal.views.prospects.comparison import ask_for_other, choices_of, chosen_in, compare_page, merge_fields
+from portal.views.prospects.known import FIELDS
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -56,31 +52,6 @@ class Merged(msgspec.Struct, frozen=True):
     name: str = ""
     status: str = ""
     merged_name: str = ""
-
-
-class OtherPage(Page, template="prospects/merge_with.html"):
-    """Asks for the other record: `given` is what was typed, `suggested` come from notifications."""
-
-    prospect_id: str
-    name: str
-    given: str
-    error: str
-    suggested: list[Known]
-
-
-class ComparePage(Page, template="prospects/merge.html"):
-    """Both records, with a choice of value for each field; `is_incomplete` if not all could be read."""
-
-    prospect_id: str
-    merge_id: str
-    operation: Operation
-    kept: Known
-    merged: Known
-    fields: list[tuple[str, str]]
-    """The fields with a known value, with their labels; one more choice covers all others."""
-    rest: str
-    choices: dict[str, str]
-    is_incomplete: bool
 
 
 class ConfirmPage(Page, template="prospects/merge_confirm.html"):
@@ -131,12 +102,12 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
     """Show what is known of both records, and ask whose value to keep for each field."""
     merge_id = _merge_id()
     if merge_id in ("", prospect_id):
-        return _ask_for_other(care, prospect_id)
+        return ask_for_other(care, prospect_id)
     # A merge with an unknown outcome isn't reopened automatically, because no record shows whether it happened.
     operation, _was_lost = begin(person.sub, _purpose(prospect_id, merge_id), reopens=False)
     if operation.state is not State.OPEN:
         return _unconfirmed(prospect_id, merge_id, operation)
-    return _compare(care, person, prospect_id, merge_id, operation)
+    return compare_page(care, person, prospect_id, merge_id, operation)
 
 
 @bp.post("/<record:prospect_id>/merge")
@@ -148,7 +119,7 @@ def choose(care: Care, person: Person, prospect_id: str) -> Response:
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None:
         return _to_comparison(prospect_id, merge_id)
-    kept = {**operation.data, "choices": _chosen(request.form)}
+    kept = {**operation.data, "choices": chosen_in(request.form)}
     context().operations.keep(person.sub, operation.id, kept)
     return redirect_to(url_for(".confirm", prospect_id=prospect_id, merge=merge_id, operation=operation.id))
 
@@ -171,7 +142,7 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
         kept=_said(operation, "kept"),
         merged=_said(operation, "merged"),
         fields=merge_fields(),
-        choices=_choices(operation),
+        choices=choices_of(operation),
         outcome=_outcome(operation),
     )
     return render(page)
@@ -185,7 +156,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None or (request.form.get("checked") and give_up(person.sub, operation)):
         return _to_comparison(prospect_id, merge_id)
-    choices, ids = _choices(operation), {"kept": prospect_id, "merged": merge_id}
+    choices, ids = choices_of(operation), {"kept": prospect_id, "merged": merge_id}
     try:
         act_once(
             Attempt(person.sub, operation, sorted(f"{name}={whose}" for name, whose in choices.items())),
@@ -224,70 +195,6 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     return render(MergedPage(prospect_id=prospect_id, merged=merged, fields=dict(merge_fields())))
 
 
-def merge_fields() -> list[tuple[str, str]]:
-    """The fields to choose in a merge, with their labels."""
-    return [
-        ("firstName", _("First name")),
-        ("lastName", _("Last name")),
-        ("email", _("E-mail")),
-        ("phoneNumber", _("Telephone")),
-        ("source", _("Where they heard of us")),
-        ("interest", _("Interested in")),
-    ]
-
-
-def _ask_for_other(care: Care, prospect_id: str) -> Response:
-    """Ask for the other record; those suggested by notifications are links."""
-    news = attempt(lambda: list_notifications(care, limit=100))
-    heard = page.items if (page := known(news)) else ()
-    about = [n for n in heard if n.is_about("Prospect", prospect_id)]
-    suggested = dict.fromkeys(n.datum("mergeId") or "" for n in about)
-    given = line(request.args.get("merge"), longest=LONGEST_ID)
-    error = ""
-    if given == prospect_id:
-        error = refusal_message("SameRecord")
-    elif given:
-        error = _("This is no id. Copy it from the record in the clinic’s system.")
-    audit.shown("prospect.read", "prospect", prospect_id)
-    audit.shown("notification.list", "notification", [n.id for n in about])
-    page = OtherPage(
-        prospect_id=prospect_id,
-        name=named_in(heard, prospect_id).name,
-        given=given,
-        error=error,
-        suggested=[named_in(heard, id_) for id_ in suggested if id_ not in ("", prospect_id)],
-    )
-    return render(page, status=422 if error else 200)
-
-
-def _compare(care: Care, person: Person, prospect_id: str, merge_id: str, operation: Operation) -> Response:
-    (kept, merged), is_complete = read_known(care, prospect_id, merge_id)
-    audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
-    name_opened(kept.name)
-    said = {
-        whose: {"name": one.name, "values": dict(one.values)}
-        for whose, one in (("kept", kept), ("merged", merged))
-    }
-    if is_complete and said != operation.data.get("said"):
-        context().operations.keep(person.sub, operation.id, {**operation.data, "said": said})
-    given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id), typed_for=merge_id)
-    choices = _chosen(given) if given else _choices(operation)
-    fields = [(name, words) for name, words in merge_fields() if name in kept.values or name in merged.values]
-    others = {choices.get(name, "") for name in FIELDS if name not in dict(fields)}
-    page = ComparePage(
-        prospect_id=prospect_id,
-        merge_id=merge_id,
-        operation=operation,
-        kept=kept,
-        merged=merged,
-        fields=fields,
-        rest=others.pop() if len(others) == 1 else "",
-        choices=choices,
-        is_incomplete=not is_complete,
-    )
-    return render(page)
-
-
 def _refused(prospect_id: str, merge_id: str, operation: Operation, error: Refused | NotFound) -> Response:
     if isinstance(error, NotFound):
         reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
@@ -320,7 +227,7 @@ def _receipt(merge_id: str, operation: Operation, survivor: Prospect | None) -> 
     status = str(survivor.status or "") if survivor else ""
     values = {field: value for field, value in _outcome(operation).items() if value}
     merged_name = _said(operation, "merged").name
-    merged = Merged(merge_id, _choices(operation), values, name, status, merged_name)
+    merged = Merged(merge_id, choices_of(operation), values, name, status, merged_name)
     return msgspec.json.encode(merged).decode()
 
 
@@ -332,7 +239,7 @@ def _said(operation: Operation, whose: str) -> Said:
 def _outcome(operation: Operation) -> dict[str, str]:
     """The value that each field will have, as far as known."""
     kept, merged = _said(operation, "kept").values, _said(operation, "merged").values
-    choices = _choices(operation)
+    choices = choices_of(operation)
     found: dict[str, str] = {}
     for name in FIELDS:
         either = kept.get(name) or merged.get(name) or ""
@@ -357,14 +264,3 @@ def _merge_id() -> str:
 
 def _purpose(prospect_id: str, merge_id: str) -> str:
     return f"merge:{prospect_id}:{merge_id}"
-
-
-def _chosen(form: Mapping[str, str]) -> dict[str, str]:
-    """Whose value stays, by field; `rest` applies to fields without values on the page."""
-    rest = form.get("rest", "")
-    choices = {name: form.get(name, rest) for name in FIELDS}
-    return {name: whose for name, whose in choices.items() if whose in ("kept", "merged")}
-
-
-def _choices(operation: Operation) -> dict[str, str]:
-    return msgspec.convert(operation.data.get("choices", {}), dict[str, str])

@@ -26,8 +26,8 @@ from portal.services.protocols import (
 )
 from portal.state.operations import Operation
 from portal.state.session_records import Person
-from portal.views.consents.draft import episode_id_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices

@@ -15,7 +15,8 @@ from portal.parse import calendar_date
 from portal.services.protocols import Protocol, ProtocolType
 from portal.views.protocols.form import types
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.rows import CheckRow, MedicationRow, RowT, clean, decode_row, encode_row
+from portal.views.protocols.rows import CheckRow, MedicationRow, RowT, decode_row, encode_row
+from portal.views.protocols.typed_values import clean
 from portal.web.fields import Fields, Rows, given, member
 from portal.web.forms import Values, text
 

@@ -19,7 +19,7 @@ from portal.services.gather import attempt, known
 from portal.services.patient_ref import PatientRef
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Protocol, ProtocolType
-from portal.views.consents.draft import episode_id_of
+from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.history import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan

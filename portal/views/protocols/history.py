@@ -12,7 +12,8 @@ from portal.i18n.gettext import _
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import courses, horizon, minutes
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.rows import MedicationRow, day_in
+from portal.views.protocols.rows import MedicationRow
+from portal.views.protocols.typed_values import day_in
 from portal.web.doses import amount
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, today

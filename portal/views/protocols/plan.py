@@ -17,19 +17,14 @@ from portal.parse import calendar_date, whole_number
 from portal.services.protocols import Check, Medication, ProtocolDraft, ProtocolStatus, ProtocolType
 from portal.views.protocols.rows import (
     CHECK_COLUMNS,
-    LONG,
-    LONGEST,
     MEDICATION_COLUMNS,
     CheckRow,
     MedicationRow,
     RowT,
-    clean,
-    day_in,
     decode_row,
     encode_row,
-    times_typed,
-    too_long,
 )
+from portal.views.protocols.typed_values import LONG, LONGEST, clean, day_in, times_typed, too_long
 from portal.web.forms import Values, a_date
 
 FACTS = ("name", "type", "description", "start_date", "physician_id")

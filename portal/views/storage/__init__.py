@@ -13,7 +13,7 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, inventory, second_person
 from portal.views.storage.cryo_room import show_room
-from portal.views.storage.decide import Decision, decisions_about
+from portal.views.storage.decisions import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
 from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
 from portal.web import audit

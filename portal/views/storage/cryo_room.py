@@ -9,8 +9,9 @@ from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.state.session_records import Person
-from portal.views.storage.places import Selection, Shelves
-from portal.views.storage.room import STEP, Room, forget_room, read_on, room
+from portal.views.storage.places import Shelves
+from portal.views.storage.read_room import STEP, Room, forget_room, read_on, read_room
+from portal.views.storage.selection import Selection
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
@@ -41,7 +42,7 @@ def show_room(care: Care) -> Response:
     if "again" in request.args:
         forget_room()
         return redirect_to(selection.href)
-    return render(_page(attempt(lambda: room(care)), selection), fragment="results")
+    return render(_page(attempt(lambda: read_room(care)), selection), fragment="results")
 
 
 @bp.get("/read-on")

@@ -17,7 +17,7 @@ from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
-from portal.views.storage.room import changing_room
+from portal.views.storage.read_room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of

@@ -23,7 +23,7 @@ from portal.services.rules.embryo_moves import (
 )
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
-from portal.views.consents.create import address_to_create
+from portal.views.consents.form_sources import address_to_create
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
 from portal.web import labels

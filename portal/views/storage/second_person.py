@@ -17,7 +17,7 @@ from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
 from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
-from portal.views.storage.room import changing_room
+from portal.views.storage.read_room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit

@@ -118,9 +118,9 @@ def test_a_clinics_template_that_the_law_does_not_allow_is_shown_with_the_reason
 ) -> None:
     text = 'title = "Our own"\nkind = "Storage"\nversion = "1"\nsigners = ["GameteProvider"]\n'
     (tmp_path / "own.toml").write_text(text + '[[clauses]]\nheading = "H"\ntext = "T"\n')
-    from portal.views.consents import create
+    from portal.views.consents import form_sources
 
-    monkeypatch.setattr(create, "load", lambda _folder, country: load(tmp_path, country))
+    monkeypatch.setattr(form_sources, "load", lambda _folder, country: load(tmp_path, country))
     listed = nora.get("/consents/new")
     assert "Our own This template can’t be used." in listed.words
     refused = nora.get(f"/consents/new?template=own&episode={TREATMENT_OF_AMELIA}", status=422)

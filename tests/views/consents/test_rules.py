@@ -24,12 +24,12 @@ from portal.services.consents.forms import (
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
-from portal.views.consents.draft import episode_id_of
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
+from portal.views.episodes.lookup import episode_id_of
 from portal.web.refusals import refusal_message
 from tests.support.builders import consent, person
 

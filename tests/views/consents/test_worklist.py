@@ -22,10 +22,13 @@ from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import Page as Records
 from portal.services.errors import Invalid, Unavailable
 from portal.services.listed import Count
+from portal.services.rules.work_lists import WorkList
 from portal.views import consents as consents_views
 from portal.views.consents import contacts, worklist
+from portal.views.consents.labels import short_name
 from portal.views.consents.narrowing import Narrowing
-from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
+from portal.views.consents.queue import place_of
+from portal.views.consents.worklist import work_of
 from portal.web.known_people import KnownPerson
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 from tests.support.signing import NAMES, fresh_form

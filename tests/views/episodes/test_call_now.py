@@ -77,7 +77,10 @@ def test_the_dialog_of_an_ended_session_has_both_numbers(amelia: Visitor) -> Non
         *((EpisodeStage.ENDED, False), (None, True)),
     ],
 )
-def test_it_is_said_from_stimulation_to_the_early_scan(stage: EpisodeStage | None, is_said: bool) -> None:
+def test_it_is_said_from_stimulation_to_the_early_scan(
+    stage: EpisodeStage | None, is_said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "today", lambda: date(2026, 11, 23))
     episode = Episode(id="e", stage=stage, status=CareStatus.ACTIVE, patient=Patient(id="p"))
     assert view.EpisodeView(episode, person()).needs_call_now is is_said
     assert not view.EpisodeView(episode, person("nora", Side.STAFF)).needs_call_now

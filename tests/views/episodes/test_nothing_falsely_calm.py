@@ -11,13 +11,12 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
-from portal.services import decoding
+from portal.services import decoding, notifications
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.episodes import Alert, ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
 from portal.services.notifications import Notification, Severity
 from portal.services.patients import Patient
-from portal.views import home
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
 from portal.web.alerts import ClinicAlert
@@ -146,7 +145,7 @@ def test_urgent_news_and_withdrawals_come_first() -> None:
         Notification(id="withdrawn", type="ConsentRevoked", entity_type="ConsentForm"),
         Notification(id="urgent", severity=Severity.URGENT, entity_type="Episode"),
     ]
-    shown = home.notable(decoding.Page(items=tuple(news), total_count=len(news)))
+    shown = notifications.notable(decoding.Page(items=tuple(news), total_count=len(news)))
     assert [one.id for one in shown] == ["withdrawn", "urgent", "visit"]
 
 

@@ -13,11 +13,10 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode
-from portal.services.notifications import Notification
+from portal.services.notifications import Notification, is_pressing
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
 from portal.views.episodes import parting
-from portal.views.home import is_pressing
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.signing import consent
 from tests.support.stack import CareService, PortalThread

@@ -1,0 +1,88 @@
+"""A physician's working hours by day, in any time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from portal.config.time_zones import zone_named
+from portal.dates import in_zone
+from portal.services.physicians import Physician
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A period on one day; instants in the zone shown."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def words(self) -> str:
+        """`09:00–17:00`; the end of the day is 24:00."""
+        return f"{_clock(self.start)}–{_clock(self.end)}"
+
+    @property
+    def hours(self) -> tuple[float, float]:
+        """The same in hours since midnight."""
+        end = 24.0 if self.end.date() > self.start.date() else _hour(self.end)
+        return _hour(self.start), end
+
+
+@dataclass(frozen=True, slots=True)
+class Workday:
+    """One day of a physician, with or without hours."""
+
+    date: date
+    works: tuple[Period, ...]
+    busy: tuple[Period, ...]
+
+
+def workdays(
+    physician: Physician, on: Iterable[date], zone: ZoneInfo, clinic_zone: ZoneInfo
+) -> tuple[Workday, ...]:
+    """The physician's hours on these days of `zone`; a physician without a time zone works in the clinic's."""
+    own = zone_named(physician.time_zone) or (zone if physician.time_zone else clinic_zone)
+    weekly: dict[int | None, list[tuple[time, time]]] = {}
+    for hours in physician.working_hours:
+        opens, closes = hours.opens, hours.closes
+        if opens and closes and opens < closes:
+            weekly.setdefault(hours.weekday, []).append((opens, closes))
+    busy = [(one.start, one.end) for one in physician.busy]
+    days: list[Workday] = []
+    for day in on:
+        begins = datetime.combine(day, time(), zone)
+        ends = datetime.combine(day + timedelta(days=1), time(), zone)
+        works = _within(_around(day, weekly, own), begins, ends, zone)
+        days.append(Workday(day, works, _within(busy, begins, ends, zone)))
+    return tuple(days)
+
+
+def _around(
+    day: date, weekly: Mapping[int | None, Sequence[tuple[time, time]]], own: ZoneInfo
+) -> Iterator[tuple[datetime, datetime]]:
+    """The working hours of this day and those beside it: another zone's fall on two days."""
+    for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
+        for opens, closes in weekly.get(near.weekday(), ()):
+            yield datetime.combine(near, opens, own), datetime.combine(near, closes, own)
+
+
+def _within(
+    stretches: Iterable[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
+) -> tuple[Period, ...]:
+    """The parts of the periods that fall on one day, in order. Compared as instants, because of clock changes."""
+    low, high = in_zone(begins, UTC), in_zone(ends, UTC)
+    found = [(max(in_zone(start, UTC), low), min(in_zone(end, UTC), high)) for start, end in stretches]
+    return tuple(
+        Period(in_zone(start, zone), in_zone(end, zone)) for start, end in sorted(found) if start < end
+    )
+
+
+def _hour(at: datetime) -> float:
+    return at.hour + at.minute / 60
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%H:%M}"

@@ -1,0 +1,137 @@
+"""Drafts of forms: from a template, or as a copy of another form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+
+from flask import g
+
+from portal.config.consent_templates import Template
+from portal.services.consents.forms import (
+    EMBRYO_KINDS,
+    Clause,
+    ConsentForm,
+    ConsentKind,
+    Signer,
+    SignerRole,
+    Statement,
+)
+from portal.services.episodes import Episode
+from portal.services.rules.ending import is_carried_out
+from portal.state.session_records import Person
+from portal.views.consents.draft import Earlier, Embryo, NewForm
+from portal.views.consents.people import (
+    About,
+    about_episode,
+    about_form,
+    candidates,
+    rows_as_before,
+    rows_for,
+    with_usual_signers,
+)
+from portal.web.filters import today
+from portal.web.labels import with_record
+from portal.web.visit_times import place_day
+
+_PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|warm", re.IGNORECASE)
+"""Recognizes appointments that need consent, by their name."""
+
+
+def from_template(
+    template: Template, episode: Episode, person: Person, forms: Iterable[ConsentForm]
+) -> NewForm:
+    """A draft from a template, for the people of an episode."""
+    kind, about = ConsentKind(template.kind), about_episode(episode)
+    signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
+    days = template.expires_after_days
+    forms = tuple(forms)
+    people = candidates(person, episode, (), forms)
+    return NewForm(
+        title=template.title,
+        kind=str(kind),
+        version=template.version,
+        language=template.language or str(g.tenant.languages[0]),
+        order=template.order,
+        body=tuple(
+            Clause(
+                id=f"clause-{number}",
+                heading=clause.heading,
+                text=filled_in(clause.text, about),
+                summary=clause.summary and filled_in(clause.summary, about),
+            )
+            for number, clause in enumerate(template.clauses, start=1)
+        ),
+        statements=tuple(
+            Statement(id=f"statement-{number}", text=filled_in(text, about))
+            for number, text in enumerate(template.statements, start=1)
+        ),
+        rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
+        candidates=people,
+        embryos=_embryos(kind, episode),
+        procedure_date=_next_procedure(episode),
+        expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
+        about=about,
+    )
+
+
+def filled_in(text: str, about: About) -> str:
+    """A template's text with the names of the patient and the partner."""
+    return text.replace("{patient}", about.patient_name).replace("{partner}", about.partner_name)
+
+
+def from_form(
+    form: ConsentForm, episode: Episode | None, person: Person, forms: Iterable[ConsentForm]
+) -> NewForm:
+    """A draft that copies a form, for the people of an episode; without one, for the original's people."""
+    kind = ConsentKind(str(form.kind or ""))
+    signers = sorted(form.required_signers, key=lambda signer: signer.order)
+    about = about_episode(episode) if episode else about_form(form)
+    is_same = about.patient_id == form.patient_id
+    embryos = _embryos(kind, episode) if episode else ()
+    there = {embryo.id for embryo in embryos}
+    upcoming = form.procedure_date and form.procedure_date >= today() and is_same
+    return NewForm(
+        title=form.title,
+        kind=str(kind),
+        version=form.version,
+        language=form.language,
+        order=str(form.signing_order),
+        body=form.body or (),
+        statements=form.statements or (),
+        rows=rows_for(kind, signers, about) if episode else rows_as_before(form),
+        candidates=candidates(person, episode, signers, (form, *forms)),
+        embryos=embryos,
+        embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
+        disposition=str(form.disposition or "") if is_same else "",
+        procedure_date=form.procedure_date.isoformat() if form.procedure_date and upcoming else "",
+        earlier=Earlier.of(form) if is_same and _is_replaceable(form, episode) else None,
+        about=about,
+    )
+
+
+def _is_replaceable(form: ConsentForm, episode: Episode | None) -> bool:
+    return not form.is_ended and not is_carried_out(form, episode)
+
+
+def _next_procedure(episode: Episode) -> str:
+    """The date of the next procedure among the appointments, as YYYY-MM-DD; empty if there is none."""
+    days = [
+        place_day(visit)
+        for visit in episode.appointments
+        if not visit.is_cancelled and _PROCEDURE.search(visit.kind)
+    ]
+    first = min((day for day in days if day >= today()), default=None)
+    return first.isoformat() if first else ""
+
+
+def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
+    """The patient's embryos that a form of this kind can name: those still at the clinic."""
+    if kind not in EMBRYO_KINDS:
+        return ()
+    return tuple(
+        Embryo(embryo.id, with_record(embryo.embryo_code, episode.patient))
+        for embryo in episode.embryos
+        if not embryo.is_terminal and embryo.patient_id in (None, episode.patient.id)
+    )

@@ -1,0 +1,107 @@
+"""The page of one conversation, and of what arrives while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import Response
+
+from portal.i18n.gettext import _
+from portal.services.conversations import (
+    Conversation,
+)
+from portal.state.session_records import Person
+from portal.views.conversations.view import (
+    Bubble,
+    Row,
+    Thread,
+    others_in,
+    row_of,
+    subject_of,
+    thread_of,
+)
+from portal.views.recent import name_opened
+from portal.web import audit
+from portal.web.htmx import render
+from portal.web.pages import Page
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Messages that arrived while the thread was open: how many since the last one seen, and the first of them.
+
+    `known` is the newest message that the page has.
+    """
+
+    known: str
+    since: str = ""
+    count: int = 0
+    first: str = ""
+
+
+class ThreadPage(Page, template="conversations/show.html", about="thread"):
+    """One conversation, for staff beside the others; `shown` are its messages, or only the new ones."""
+
+    thread: Thread
+    shown: list[Bubble]
+    news: News
+    opened: bool
+    just_read: int
+    beside: list[Row]
+    consequences: list[str]
+
+
+def show_thread(
+    conversation: Conversation,
+    person: Person,
+    *,
+    opened: bool = False,
+    beside: Sequence[Conversation] = (),
+) -> Response:
+    """The thread as a page or a fragment; `opened` ones don't request to be marked as read again.
+
+    `beside` are the conversations shown beside it.
+    """
+    audit.shown("conversation.read", "conversation", conversation.id)
+    audit.shown("conversation.list", "conversation", [one.id for one in beside])
+    name_opened(next(iter(others_in(conversation, person)), ""), subject_of(conversation))
+    return render(page_of(conversation, person, opened=opened, beside=beside), fragment="thread")
+
+
+def page_of(
+    conversation: Conversation,
+    person: Person,
+    *,
+    opened: bool = True,
+    just_read: int = 0,
+    beside: Sequence[Conversation] = (),
+    news: News | None = None,
+    shown: list[Bubble] | None = None,
+) -> ThreadPage:
+    thread = thread_of(conversation, person)
+    return ThreadPage(
+        thread=thread,
+        shown=thread.bubbles if shown is None else shown,
+        news=news or News(known=conversation.newest_id),
+        opened=opened,
+        just_read=just_read,
+        beside=[row_of(one, person) for one in beside],
+        consequences=consequences_of_archiving(),
+    )
+
+
+def bubbles_after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
+    """The messages after this one, which may be archived; all if it is empty, none if it is unknown."""
+    ids = [one.id for one in conversation.in_order]
+    if id_ and id_ not in ids:
+        return []
+    later = set(ids[ids.index(id_) + 1 :] if id_ else ids)
+    return [one for one in thread_of(conversation, person).bubbles if one.id in later]
+
+
+def consequences_of_archiving() -> list[str]:
+    return [
+        _("It leaves your inbox. You can still read it under Archived, and put it back."),
+        _("Nothing changes for the others in the conversation."),
+    ]

@@ -1,0 +1,80 @@
+"""Scans and blood tests, drawn and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from portal.i18n.gettext import ngettext
+from portal.i18n.locale import is_rtl, language
+from portal.services.episodes import (
+    MonitoringDay,
+)
+from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
+from portal.web.filters import day as write_day
+from portal.web.filters import in_a_row, number, short_date, today
+
+_GROWING_MM = 13
+"""Above this size, in millimetres, a follicle is expected to keep growing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """The scans and blood tests of a treatment, by date; `caution` is said of what nobody has verified."""
+
+    days: list[MonitoringDay]
+    caution: str
+
+    @property
+    def chart(self) -> Markup | None:
+        """The monitoring chart, or None without measurements."""
+        return monitoring_chart(
+            self.days,
+            number=number,
+            write=short_date,
+            today=today(),
+            rtl=is_rtl(),
+            caution=self.caution,
+            id_="monitoring-chart",
+        )
+
+    @property
+    def overlay(self) -> Markup | None:
+        """The values of each measured day, as an overlay for the chart."""
+        return monitoring_days(
+            self.days,
+            number=number,
+            write=write_day,
+            today=today(),
+            rtl=is_rtl(),
+            caution=self.caution,
+        )
+
+    @property
+    def words(self) -> str:
+        """The last scan's findings in a sentence or two; empty without measurements."""
+        days = [day for day in self.days if day.sizes]
+        if not days:
+            return ""
+        last = days[-1]
+        counted = ngettext(
+            "%(num)s follicle on %(day)s, %(large)s of them over 13 mm.",
+            "%(num)s follicles on %(day)s, %(large)s of them over 13 mm.",
+            len(last.sizes),
+            day=write_day(last.date),
+            large=sum(size > _GROWING_MM for size in last.sizes),
+        )
+        said = "" if last.verified else self.caution
+        return " ".join(filter(None, (counted, describe([last], number), said)))
+
+    @property
+    def note(self) -> str:
+        """What stands above the chart: the caution, if a day in it isn't verified."""
+        return "" if all(day.verified for day in self.days) else self.caution
+
+    def sizes(self, sizes: Sequence[float]) -> str:
+        """Follicle sizes of one ovary, largest first; Spanish separates them by semicolons, because of decimal commas."""
+        between = "; " if language().startswith("es") else ""
+        return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"

@@ -1,0 +1,166 @@
+"""Staff's home: the work list, who waits for an answer, and what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+from datetime import timedelta
+
+from portal.services import decoding
+from portal.services.client import Care
+from portal.services.consents import list_open_consents, list_withdrawn
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import Conversation
+from portal.services.errors import CareError
+from portal.services.gather import attempt, gather
+from portal.services.listed import Listed
+from portal.services.notifications import Notification, list_notifications, notable, unread_among
+from portal.state.session_records import Person
+from portal.views import day_sheet
+from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
+from portal.views.conversations.view import Row, waiting_row
+from portal.views.first_page import Duty, duties_of, regions_of
+from portal.views.notification_words import name_of, names_by_record
+from portal.views.recent import Opened, show_recent
+from portal.views.storage.first_steps import FirstStep, first_steps
+from portal.views.waiting_conversations import Waiting, read_waiting
+from portal.web import bell
+from portal.web.filters import now
+from portal.web.pages import Page
+
+_WITHDRAWN_WEEKS = 8
+"""For how long staff's home names a form that was withdrawn: about as long as a treatment is under way. The page says it."""
+
+
+_MOST_OPENED = 5
+
+
+_MOST_AT_WORK, _MOST_FORMS = 6, 12
+"""How many messages and notifications staff's home shows, and how many forms that wait."""
+
+
+def ids_of(
+    records: Iterable[ConsentForm | Conversation | Notification] | CareError | None, most: int
+) -> list[str]:
+    """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
+    return [] if records is None or isinstance(records, CareError) else [one.id for one in records][:most]
+
+
+def read_news(care: Care) -> decoding.Page[Notification]:
+    return list_notifications(care, limit=50, is_read=False)
+
+
+class WorklistPage(Page, template="home/worklist.html"):
+    """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None.
+
+    `regions` is their order; `duties` are what is this person's, counted;
+    `whose` are the names of those whom notifications are about, by notification.
+    """
+
+    withdrawn: Listed[ConsentForm] | CareError | None = None
+    consents: Work | CareError | None = None
+    home_rows: tuple[WorkRow, ...] = ()
+    messages: Waiting | CareError | None = None
+    news: Listed[Notification] | CareError | None = None
+    opened: list[Opened] = field(default_factory=list[Opened])
+    whose: Mapping[str, str] = field(default_factory=dict[str, str])
+    waiting_rows: list[Row] = field(default_factory=list[Row])
+    first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
+    regions: tuple[str, ...] = ("consents", "messages", "news")
+    duties: tuple[Duty, ...] = ()
+    has_day_sheet: bool = False
+    most: int = _MOST_AT_WORK
+    """How many forms, messages and notifications its lists show."""
+
+    def shown(self) -> dict[str, list[str]]:
+        """Return the ids of the records shown on the page, by kind."""
+        return {
+            "consent": [*ids_of(self.withdrawn, self.most), *(row.form.id for row in self.home_rows)],
+            "conversation": ids_of(_talks_of(self.messages), self.most),
+            "notification": ids_of(self.news, self.most),
+        }
+
+
+def staff_home(care: Care, person: Person) -> WorklistPage:
+    withdrawn, pending, partial, talks, news = gather(
+        lambda: _withdrawn(care),
+        lambda: list_open_consents(care, ConsentStatus.PENDING),
+        lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: read_waiting(care, person),
+        lambda: read_news(care),
+    )
+    if not isinstance(news, CareError):
+        bell.learn(person, unread_among(care, news))
+    if isinstance(pending, CareError):
+        work = pending
+    elif isinstance(partial, CareError):
+        work = partial
+    else:
+        heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
+        work = work_of(care, heads, person)
+    noted = news if isinstance(news, CareError) else notable(news)
+    return WorklistPage(
+        withdrawn=withdrawn,
+        consents=work,
+        home_rows=_first_rows(work),
+        messages=talks,
+        waiting_rows=_waiting_rows(talks, person),
+        regions=regions_of(person, talks),
+        duties=duties_of(person, work, talks, noted),
+        has_day_sheet=bool(person.roles & day_sheet.ROLES),
+        news=noted,
+        whose=_whose(noted, work),
+        opened=show_recent(_MOST_OPENED),
+        first_steps=first_steps(person),
+    )
+
+
+def _whose(news: Listed[Notification] | CareError, work: Work | CareError | None = None) -> dict[str, str]:
+    """The names of those whom notifications are about, by notification."""
+    names = names_by_record(work.forms if isinstance(work, Work) else ())
+    return {} if isinstance(news, CareError) else {one.id: name_of(one, names, one.body) for one in news}
+
+
+def _withdrawn(care: Care) -> Listed[ConsentForm]:
+    """The forms withdrawn lately. Whether their treatment is under way isn't in the list of forms, nor asked for."""
+    return list_withdrawn(care, now() - timedelta(weeks=_WITHDRAWN_WEEKS))
+
+
+def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
+    if isinstance(waiting, CareError):
+        return []
+    return [waiting_row(one, person) for one in waiting.conversations.items[:_MOST_AT_WORK]]
+
+
+def _waiting_alone(care: Care, person: Person) -> WorklistPage:
+    waiting = attempt(lambda: read_waiting(care, person))
+    return WorklistPage(messages=waiting, waiting_rows=_waiting_rows(waiting, person))
+
+
+def _talks_of(waiting: Waiting | CareError | None) -> Listed[Conversation] | None:
+    if waiting is None or isinstance(waiting, CareError):
+        return None
+    return waiting.conversations.through(lambda listed: [one.conversation for one in listed])
+
+
+def _work_alone(care: Care, person: Person) -> WorklistPage:
+    work = attempt(lambda: read_work(care, person))
+    return WorklistPage(consents=work, home_rows=_first_rows(work))
+
+
+def _news_alone(care: Care) -> WorklistPage:
+    news = attempt(lambda: notable(read_news(care)))
+    return WorklistPage(news=news, whose=_whose(news))
+
+
+def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
+    """The first rows of this person's work list."""
+    return () if isinstance(work, CareError) else work.rows_of(work.usual(), 0, _MOST_FORMS)
+
+
+STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
+    "withdrawn": lambda care, _person: WorklistPage(withdrawn=attempt(lambda: _withdrawn(care))),
+    "consents": _work_alone,
+    "messages": _waiting_alone,
+    "news": lambda care, _person: _news_alone(care),
+}
