@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from flask import Flask, Response, current_app, g, request, url_for
 from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from portal.context import context, session
 from portal.parse import address_parts
@@ -151,7 +152,12 @@ def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, s
 
 def was_waiting() -> bool:
     """Whether this request sends a form whose text waited, so that its page says that nothing has been sent."""
-    return request.method == "POST" and _sent_form() in _waiting()
+    if request.method != "POST":
+        return False
+    try:
+        return _sent_form() in _waiting()
+    except RequestEntityTooLarge:  # it isn't read, and its text isn't kept
+        return False
 
 
 def forget(person: Person) -> None:
