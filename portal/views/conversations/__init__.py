@@ -264,7 +264,7 @@ def restore(care: Care, person: Person, conversation_id: str) -> Response:
 
 def _act_on_message(care: Care, person: Person, event: str, conversation_id: str, message_id: str) -> None:
     """Archive a message or restore it; raises `Unconfirmed` if neither the answer nor the conversation shows it."""
-    send, is_archived = (archive_message, True) if event == "archive" else (restore_message, False)
+    is_archived = event == "archive"
 
     def look() -> Message | None:
         messages = get_conversation(care, conversation_id).messages
@@ -272,7 +272,7 @@ def _act_on_message(care: Care, person: Person, event: str, conversation_id: str
 
     act_once(
         Attempt(person.sub, begin_edit(person.sub, f"message.{event}:{message_id}")),
-        lambda _key: send(care, message_id),
+        lambda _key: archive_message(care, message_id) if is_archived else restore_message(care, message_id),
         look=look,
         shows=lambda message: message is None or message.is_archived is is_archived,
         event=f"message.{event}",
