@@ -174,6 +174,7 @@ OTHERS = {
     **dict.fromkeys(_OUR_OWN, "reads the portal's own text"),
     **dict.fromkeys(_OPERATORS, "reads what operators write; values by patterns of a fixed length"),
     **dict.fromkeys(_WHOLE, "matches a whole value, or each character, by a pattern without choices"),
+    "connect/dialects/reading.py": "splits the address of a next page by urllib, once",
     "services/adapter.py": "finds a member of two possible values by a pattern that repeats only spaces",
     "signin/dpop.py": "matches a whole nonce, and an error's name by a pattern that repeats only spaces",
     "views/known_search.py": "matches a whole value of 2,000 characters at most, or each character",
