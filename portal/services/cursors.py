@@ -33,8 +33,8 @@ class Followed:
         with self.lock:
             while len(self._rows) < skip + limit and self._may_go_on:
                 cursor = self.pages[-1].next if self.pages else None
-                self.seen.add(cursor or "")
                 self.pages.append(read({**query, "SkipCount": cursor, "MaxResultCount": size}))
+                self.seen.add(cursor or "")  # only now: a page that couldn't be read may be asked for again
             return self._part(skip, limit)
 
     @property

@@ -7,6 +7,7 @@ import pytest
 from portal.services.api import Query
 from portal.services.cursors import Followed
 from portal.services.decoding import Page
+from portal.services.errors import Unavailable
 from portal.services.listed import Count, Listed
 from portal.services.paging import CAP, read_every_page, read_page, requested_page
 
@@ -173,6 +174,22 @@ def test_pages_that_lead_nowhere_are_no_whole_list(cursor: str) -> None:
     )
     assert set(page.items) == {1}
     assert not page.listed.is_whole and not page.count.is_whole
+
+
+def test_a_next_page_that_could_not_be_read_is_asked_for_again() -> None:
+    followed, asked = Followed(), list[object]()
+
+    def read(query: Query) -> Page[int]:
+        asked.append(query["SkipCount"])
+        if len(asked) == 2:
+            raise Unavailable("cut")
+        return Page(items=(2,)) if query["SkipCount"] else Page(items=(1,), next="second")
+
+    query: Query = {"SkipCount": 0, "MaxResultCount": 2}
+    with pytest.raises(Unavailable):
+        followed.page(query, read, 1)
+    assert followed.page(query, read, 1).items == (1, 2)
+    assert asked == [None, "second", "second"]
 
 
 def test_deleted_records_are_counted_over_all_pieces():
