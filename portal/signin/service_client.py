@@ -24,7 +24,7 @@ from portal.config.variables import Timeouts
 from portal.http.transfer import Answer
 from portal.services.api import AnyEndpoint, Query
 from portal.services.client import Care
-from portal.services.errors import CareError, NotSignedIn, Unavailable
+from portal.services.errors import CareError, StepUpNeeded, TokenRefused, Unavailable
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import SignInFailed
@@ -140,8 +140,8 @@ class ServiceBearers:
 class ServiceCare(Care):
     """The care API called as a clinic's service client. Every call names the clinic, because such a token doesn't.
 
-    A token refused twice is a problem between the servers, not the visitor's: it raises `Unavailable` instead of
-    `NotSignedIn`.
+    A token refused twice, or a stronger sign-in that is demanded, is a problem between the servers, not the visitor's: it
+    raises `Unavailable`.
     """
 
     clinic: str
@@ -163,4 +163,6 @@ class ServiceCare(Care):
 
 
 def _between_servers(error: CareError) -> CareError:
-    return Unavailable("service client refused") if isinstance(error, NotSignedIn) else error
+    if isinstance(error, TokenRefused | StepUpNeeded):
+        return Unavailable("service client refused")
+    return error

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,6 +38,7 @@ from portal.services.files import READ_FILE_CONTENT, FileQuery
 from portal.services.gather import gather
 from portal.services.prospects import MERGE_PROSPECTS
 from portal.signin.dpop import Nonces, Prover
+from portal.signin.service_client import ServiceCare
 from tests.support.care import Bearer, untyped
 from tests.support.upstream import Make, ok
 
@@ -160,6 +161,20 @@ def test_a_challenge_for_a_strength_that_the_sign_in_has_refuses_the_token(
     assert caught.value.demand == Demand(strength=Strength(acr=("mfa", "phr")))
     with pytest.raises(TokenRefused):  # it would go round for ever
         sign(care_at(server))
+
+
+@pytest.mark.parametrize(
+    "challenge", [b"Bearer", b'Bearer error="insufficient_user_authentication", max_age="1"']
+)
+def test_a_service_clients_refused_token_is_no_fault_of_who_sees_the_page(
+    upstream: Make, care_at: Callable[..., Care], challenge: bytes
+) -> None:
+    refused = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: %b\r\nContent-Length: 0\r\n\r\n" % challenge
+    care = care_at(upstream(lambda line, number: refused))
+    service = ServiceCare(clinic="riverside", **{one.name: getattr(care, one.name) for one in fields(care)})
+    with pytest.raises(Unavailable, match="service client refused") as caught:
+        sign(service)
+    assert caught.value.is_undone
 
 
 def test_an_act_that_needs_a_fresh_sign_in_is_not_sent_after_an_old_one(
