@@ -161,10 +161,13 @@ class Refresher:
             # keys aren't published yet; after that only a new sign-in helps, or tells what is wrong.
             if is_usable:
                 return self._failed(session, seen, str(error), refused=refused)
+            revoke_soon(tenant, provider, tokens, self._timeouts)
             return self._over(session, str(error))
         except (requests.RequestException, ValueError, ProviderDown, ProviderRefused) as error:
             return self._failed(session, seen, type(error).__name__, refused=refused)
-        if not self._sessions.replace_tokens(session, before, tokens):  # it ended meanwhile
+        if not self._sessions.replace_tokens(session, before, tokens):
+            if kept := self._sessions.tokens_of(session):  # another process was first, after this one's lock
+                return kept
             revoke_soon(tenant, provider, tokens, self._timeouts)
             raise NotSignedIn
         self._sessions.replace_roles(session, newest.roles, newest.roles_from)

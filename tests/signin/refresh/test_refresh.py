@@ -140,7 +140,7 @@ def test_a_client_refused_is_told_as_that_once_the_token_is_of_no_use(session: R
 
 
 def test_tokens_that_must_not_be_accepted_end_the_session_once_the_old_one_is_of_no_use(
-    session: RefreshedSession,
+    session: RefreshedSession, revoked: list[str | None]
 ) -> None:
     session.signed_in(OVER)
     session.identity.answer["id_token"] = "i1"
@@ -148,14 +148,19 @@ def test_tokens_that_must_not_be_accepted_end_the_session_once_the_old_one_is_of
     with pytest.raises(NotSignedIn):
         session.renew(OVER)
     assert session.is_over
+    assert revoked == ["r1"]
 
 
-def test_a_refresh_token_used_by_another_process_does_not_end_the_session(session: RefreshedSession) -> None:
+@pytest.mark.parametrize("fault", [OAuthError("invalid_grant"), None])
+def test_a_refresh_token_used_by_another_process_does_not_end_the_session(
+    session: RefreshedSession, revoked: list[str | None], fault: Exception | None
+) -> None:
     newer = msgspec.structs.replace(OLD, access_token="a9", refresh_token="r9")
-    session.identity.fault = OAuthError("invalid_grant")
+    session.identity.fault = fault
     session.identity.meanwhile = lambda: session.sessions.replace_tokens(session.name, OLD, newer)
     assert session.renew() == newer
     assert not session.is_over
+    assert revoked == [], "it may be the other's too"
 
 
 # person and roles
