@@ -251,9 +251,9 @@ class SignIn:
     def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
         """Complete the sign-in that this authorization response belongs to; None if the browser has none.
 
-        Raises SignInFailed if the response must not be accepted, NoRole if it is of somebody without access, Unavailable if the identity server fails,
-        ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password but should have,
-        StrengthNeeded if the person's roles need a stronger sign-in.
+        Raises SignInFailed if the response must not be accepted, NoRole if it is of somebody without access, Unavailable if
+        the identity server fails, ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password
+        but should have, StrengthNeeded if the person's roles need a stronger sign-in.
         """
         transaction = self._take(cookie, answer.get("state", ""))
         if transaction is None or transaction.tenant != tenant.key:
@@ -334,13 +334,16 @@ class SignIn:
         sub: str,
         prover: Prover | None,
     ) -> bool:
-        """Whether UserInfo has the roles that the ID token has: a refresh may bring no ID token. Asked once in a process."""
+        """Whether UserInfo has the roles that the ID token has: a refresh may bring no ID token.
+
+        Asked once in a process, or again after a failure, which no sign-in fails by.
+        """
         known = provider.roles_in_userinfo
         which = (tenant.client.client_id, tenant.roles.claim)
         if which not in known and provider.metadata().userinfo_endpoint:
             try:
                 told = userinfo(tenant, provider, response, sub, self._timeouts, prover)
-            except (Unavailable, SignInFailed):
+            except (Unavailable, SignInFailed, ProviderDown, ProviderRefused):
                 return False
             known[which] = claim_at(told, tenant.roles.claim) is not None
         return known.get(which, False)

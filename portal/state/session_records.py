@@ -15,9 +15,9 @@ from portal.store.names import hashed_name
 class Person(msgspec.Struct, frozen=True, kw_only=True):
     """The person who signed in, from the ID token's claims; times in seconds since 1970.
 
-    `roles_from` is where the roles can be read, "id_token", "userinfo" or both with a space; empty if not known. `acr` and `amr` say how
-    they signed in, as far as the identity server tells, and `nonce` is what the portal asked with. `record` is the number by
-    which the API names them, if a claim says it.
+    `roles_from` is where the roles can be read, "id_token", "userinfo" or both with a space; empty if not known. `acr` and
+    `amr` say how they signed in, as far as the identity server tells, and `nonce` is what the portal asked with. `record` is
+    the number by which the API names them, if a claim says it.
     """
 
     sub: str

@@ -246,6 +246,7 @@ def test_a_numeric_clinic_id_is_compared_as_text(sign_in: SignIn, identity: Iden
         ({"sub": "amelia", "role": "patient"}, "id_token userinfo", 1),
         ({"sub": "amelia"}, "id_token", 1),
         (Unavailable("down"), "id_token", 2),
+        (ProviderDown("no keys of signed UserInfo"), "id_token", 2),
     ],
 )
 def test_userinfo_is_asked_once_whether_it_tells_the_roles_too(
