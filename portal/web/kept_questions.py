@@ -28,12 +28,13 @@ def questions(person: Person) -> str:
 def keep_questions(person: Person, text: str, *, before: str) -> str | None:
     """Store a note that was `before` when it was opened, and return what is stored; None if it couldn't be.
 
-    What was stored meanwhile, in another window, stays above it.
+    What was stored meanwhile, in another window, stays above it; both together have to fit.
     """
 
-    def with_text(saved: Questions) -> Questions:
-        changed = saved.text not in ("", before, text)
-        return Questions(f"{saved.text}\n\n{text}"[: 2 * LONGEST] if changed else text)
+    def with_text(saved: Questions) -> Questions | None:
+        is_changed = saved.text not in ("", before, text)
+        both = f"{saved.text}\n\n{text}" if is_changed else text
+        return Questions(both) if len(both) <= 2 * LONGEST else None
 
     kept = QUESTIONS.update(person, with_text)
     return None if kept is None else kept.text

@@ -41,6 +41,11 @@ def test_what_another_window_saved_meanwhile_stays(visitor: SignIn) -> None:
     both = second.submit(questions="Two")
     assert "You wrote more in another window." in both.text
     assert written(both) == "One\n\nTwo"
+    longest = "x" * kept_questions.LONGEST
+    first, second = (daniel.get("/questions").form("/questions") for _ in range(2))
+    first.submit(questions=longest)
+    refused = second.submit(questions="y" + longest[1:], status=503)
+    assert written(refused) == "y" + longest[1:], "nothing is cut off to fit"
 
 
 def test_what_is_too_long_or_cant_be_stored_stays_in_the_form(
