@@ -124,7 +124,8 @@ def _kind(type_: str) -> Field[NotificationSettings]:
         return " ".join(channel for channel in _CHANNELS if type_ in boxes.getlist(channel))
 
     def words(typed: str) -> str:
-        return in_a_row([_channel_words(channel) for channel in typed.split()]) or _("Not at all")
+        chosen = [_channel_words(channel) for channel in _CHANNELS if channel in typed.split()]
+        return in_a_row(chosen) or _("Not at all")
 
     return Field(f"{_KIND}{type_}", text(kind_words(type_)), channels, with_channels, sent=sent, words=words)
 
@@ -148,8 +149,11 @@ def _written(start: str, end: str, zone: str | None) -> str:
 
 
 def _read(hours: str) -> QuietHours:
-    """Quiet hours as they were written; without any, only the clinic's time zone."""
-    start, end, zone = msgspec.json.decode(hours or _written("", "", None), type=tuple[str, str, str])
+    """Quiet hours as they were written; without any, or where a form holds something else, only the clinic's time zone."""
+    try:
+        start, end, zone = msgspec.json.decode(hours, type=tuple[str, str, str])
+    except msgspec.DecodeError:
+        return QuietHours(time_zone=str(g.tenant.time_zone))
     return QuietHours(start=start, end=end, time_zone=zone)
 
 
@@ -161,13 +165,12 @@ def _in_words(hours: str) -> str:
     if not hours:
         return _("None")
     quiet = _read(hours)
-    return _("%(start)s to %(end)s, %(zone)s", start=quiet.start, end=quiet.end, zone=quiet.time_zone)
+    start, end = quiet.start or "–", quiet.end or "–"
+    return _("%(start)s to %(end)s, %(zone)s", start=start, end=end, zone=quiet.time_zone)
 
 
 def _check(settings: NotificationSettings, form: EditForm) -> None:
-    """Add the errors of quiet hours, and of kinds that the form doesn't offer."""
-    if hours := form.value("quiet_hours"):
-        form.faults = _faults(_read(hours))
+    """Add the errors of kinds that the form doesn't offer, and of quiet hours."""
     for item in settings.items:
         if item.locked and {c for c in _CHANNELS if item.type in request.form.getlist(c)} - {
             *_channels_of(item)
@@ -175,11 +178,15 @@ def _check(settings: NotificationSettings, form: EditForm) -> None:
             form.faults["matrix"] = _(
                 "“%(kind)s” can’t be changed: your clinic always sends these.", kind=kind_words(item.type)
             )
+    form.faults |= _faults(form.value("quiet_hours"))
 
 
-def _faults(quiet: QuietHours) -> dict[str, str]:
+def _faults(hours: str) -> dict[str, str]:
     """What is wrong with quiet hours, by the id of the input."""
     faults: dict[str, str] = {}
+    if not hours:
+        return faults
+    quiet = _read(hours)
     for name, given, missing in (
         ("start", quiet.start, _("Enter when quiet hours begin, or leave both times empty.")),
         ("end", quiet.end, _("Enter when quiet hours end, or leave both times empty.")),
@@ -198,12 +205,10 @@ def _faults(quiet: QuietHours) -> dict[str, str]:
 def _page(current: NotificationSettings, edit: Edit) -> Response:
     """The form, holding what was typed; saving it after a comparison keeps that instead of what was saved meanwhile."""
     if isinstance(edit, Comparison):
-        carried = dict(edit.carried)
-        values, differences = carried, list(edit.differences)
-        keep = [(one.id, "mine") for one in differences]
-        hidden = [*((name, carried[name]) for name in ("opened", "seen")), *keep]
-        errors: list[tuple[str, str]] = []
-        note = ""
+        values, differences, note = dict(edit.carried), list(edit.differences), ""
+        hidden = [(name, values.pop(name)) for name in ("opened", "seen")]
+        hidden += [(f"keep-{name}", "mine") for name in values]
+        errors = [] if edit.status == 200 else list(_faults(values["quiet_hours"]).items())
     else:
         values, differences, hidden = edit.form.values, None, list(edit.carried)
         errors, note = _errors(edit.form), edit.note
@@ -211,7 +216,9 @@ def _page(current: NotificationSettings, edit: Edit) -> Response:
     page = SettingsPage(
         settings=current,
         chosen={
-            item.type: _channels_of(item) if item.locked else values[f"{_KIND}{item.type}"].split()
+            item.type: values[name].split()
+            if (name := f"{_KIND}{item.type}") in values
+            else _channels_of(item)
             for item in current.items
         },
         chosen_language=values["language"],

@@ -294,6 +294,28 @@ def test_concurrent_changes_of_settings_are_both_shown_for_a_choice(grace: Visit
     assert saved.soup.select_one("#start")["value"] == "23:00"
 
 
+def test_a_conflict_names_what_is_wrong_too_and_can_be_changed_in_every_field(grace: Visitor) -> None:
+    settings(grace)[1].submit(push=[])
+    _, mine = settings(grace)
+    _, theirs = settings(grace)
+    theirs.submit(push=["ResultReleased"], start="21:10", end="06:10")
+    page = mine.submit(push=["ResultReleased"], start="23:10", end="", status=409)
+    assert "23:10 to –" in page.soup.select_one("main table").get_text(" ", strip=True)
+    assert "Enter when quiet hours end" in page.soup.select_one('.error-summary a[href="#end"]').get_text()
+    saved = page.form(SETTINGS).submit(push=[], end="05:10")
+    assert ways(saved, "push") == {"ConsentRevoked", "AccountSecurity"}, "what both chose is taken back"
+    assert saved.soup.select_one("#end")["value"] == "05:10"
+
+
+def test_settings_that_were_never_so_are_compared_like_others(grace: Visitor) -> None:
+    _, form = settings(grace)
+    opened = '{"quiet_hours": "x", "kind-MessageReceived": "x"}'
+    page = form.submit(
+        opened=opened, seen="", start="20:20", end="05:20", email=["MessageReceived"], status=409
+    )
+    assert "20:20 to 05:20" in page.soup.select_one("main table").get_text(" ", strip=True)
+
+
 def test_staff_have_their_own_kinds_of_notifications(portal: PortalThread) -> None:
     assert "Enquiries" in portal.sign_in("colin").get(SETTINGS).words
 
