@@ -265,7 +265,9 @@ def read_none(words: frozenset[str | int], convert: Convert | None) -> Convert |
     if not words:
         return convert
     days = tuple(word for word in words if isinstance(word, str) and len(word) == _DAY)
-    begin = frozenset({" ", *(str(word)[:1] for word in words), *(str(word)[:1].upper() for word in words)})
+    begin = frozenset(
+        {*" \t\r\n\xa0", *(str(word)[:1] for word in words), *(str(word)[:1].upper() for word in words)}
+    )
 
     def read(value: object) -> object:
         if value.__class__ is str and cast("str", value)[:1] not in begin:

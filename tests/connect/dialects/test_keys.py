@@ -320,6 +320,12 @@ def test_bodies_may_have_several_envelopes() -> None:
     assert json.loads(sent[0]) == {"a": {"b": {"all": True}}}
 
 
+@pytest.mark.parametrize("told", ["n/a", "N/A ", "\tn/a", "\xa0N/A"])
+def test_a_word_for_none_may_be_in_any_case_with_space_around_it(told: str) -> None:
+    event = read('[values]\nnone = ["n/a"]', {"id": "e1", "note": told}, TimelineEvent)
+    assert event.note is None
+
+
 def test_a_change_leaves_everything_else_as_it_came() -> None:
     text = """
 [names]
