@@ -215,7 +215,8 @@ class Refresher:
             if read.intersection(known) or (not known and read == {ID_TOKEN, USERINFO}):
                 raise NoRole(f"the roles are gone from {' and '.join(sorted(read))}")
             return person
-        if roles_from in person.roles_from.split():
+        is_gone_from_id_token = roles_from == USERINFO and ID_TOKEN in read
+        if roles_from in person.roles_from.split() and not is_gone_from_id_token:
             roles_from = person.roles_from
         newest = person_of(tenant, metadata.issuer, {"sub": person.sub, **claims}, roles_from=roles_from)
         if newest.side is not person.side:

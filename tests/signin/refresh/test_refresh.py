@@ -269,6 +269,20 @@ def test_a_refresh_remembers_where_the_roles_are_now(session: RefreshedSession) 
         session.renew(session.kept)
 
 
+def test_where_refreshed_id_tokens_lack_the_roles_userinfo_alone_tells_of_them(
+    session: RefreshedSession,
+) -> None:
+    """A server may put fewer claims into them: its UserInfo, down for a while, then signs nobody out."""
+    session.signed_in(roles_from="id_token userinfo")
+    session.identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
+    session.identity.answer["id_token"], session.identity.claims = "i1", GONE
+    session.identity.userinfo = {"sub": "amelia", "role": "patient"}
+    seen = session.renew()
+    session.identity.answer |= {"access_token": "a2", "refresh_token": "r2"}
+    session.identity.userinfo = UNREAD
+    assert session.renew(seen).access_token == "a2"
+
+
 def test_roles_in_the_id_token_take_precedence_over_userinfo(session: RefreshedSession) -> None:
     session.identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
     session.identity.userinfo = {"sub": "amelia", "role": "nurse"}
