@@ -136,7 +136,7 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "lists.next",
-        "with cursors, the path of the next page's: a cursor, or an address that has it as the parameter `SkipCount` (by the "
+        "with cursors, the path of what names the next page: a cursor, or an address that has it as the parameter `SkipCount` (by the "
         'name that `query` gives it): `"paging.next"`, `"links.relation=next.url"`. There is none on the last page',
         "none",
         '"paging.next"',
