@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -21,7 +21,11 @@ from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
-TODAY = datetime.now(ZONE).date()
+
+
+def today() -> date:
+    """The day at the clinic, asked for in each test: midnight may pass between two."""
+    return datetime.now(ZONE).date()
 
 
 def embryo(code: str, *place: str, paid: int = 400, consented: int = 4000, **more: object) -> EmbryoStorage:
@@ -32,7 +36,7 @@ def embryo(code: str, *place: str, paid: int = 400, consented: int = 4000, **mor
         embryo_code=code,
         status=EmbryoStatus.STORED,
         location=StorageLocation(facility="Main", **parts),
-        storage_consented_until=TODAY + timedelta(days=consented),
+        storage_consented_until=today() + timedelta(days=consented),
         storage_expires_at=datetime.now(UTC) + timedelta(days=paid),
     )
     return replace(record, **more)
