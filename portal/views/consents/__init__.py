@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
@@ -42,7 +43,7 @@ from portal.views.consents.verification import Check, SealCheck, check_seal, che
 from portal.views.consents.worklist import PAGE, Work, WorkRow, listed_rows, read_work
 from portal.web import audit
 from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, wants
+from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.listing import Table
 from portal.web.pages import Page
 
@@ -173,13 +174,21 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
 @bp.get("/<record:consent_id>/receipt")
 @signed_in(Side.PATIENT, Side.STAFF)
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
-    """Show who signed what and when; with `verify`, check that the text is still the one that was signed."""
+    """Show who signed what and when; with `verify`, check that the text is still the one that was signed.
+
+    With `open-next` it shows the list's next form to sign instead, if there is one. The message there names neither this form
+    nor its patient, because it stands on another patient's page.
+    """
     read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
     if isinstance(read, CareError):
         raise read
-    form = read
+    form, is_mine = read, has_signed(read, person)
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
+    place = place_in_list(care, person, form)
+    if "open-next" in request.args and is_mine and place and place.next_sign:
+        toast(_("You’ve signed the form before this one."))
+        return redirect_to(place.next_sign)
     audit.shown("consent.receipt", "consent", form.id)
     page = ReceiptPage(
         form=form,
@@ -188,11 +197,11 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),
         is_ended=form.is_ended,
-        is_mine=person.is_patient and has_signed(form, person),
+        is_mine=person.is_patient and is_mine,
         missing=missing_words(form, person),
         seal_check=check_seal(form),
         next_form=next_form,
-        place=place_in_list(care, person, form),
+        place=place,
     )
     return render(page, fragment="verification")
 

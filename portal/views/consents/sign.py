@@ -20,13 +20,13 @@ from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.passkey import confirm as confirm_with_passkey
-from portal.views.consents.queue import place_in_list, with_queue
+from portal.views.consents.queue import with_queue
 from portal.views.consents.sign_pages import show_step, to_receipt
 from portal.views.consents.signature import is_proven, open_signing, sign_once
 from portal.views.consents.signing import Signing, Step, is_begun
 from portal.web import audit, opened_forms, unsent
 from portal.web.guard import signed_in, to_sign_in
-from portal.web.htmx import redirect_to, toast
+from portal.web.htmx import redirect_to
 
 bp = Blueprint("sign", __name__)
 sign_pages.register(bp)
@@ -100,7 +100,7 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
     if not is_proven(signing):  # the sign-in has proved another signature meanwhile
         return _fresh_sign_in(signing)
     sign_once(care, signing)
-    return _to_next(care, signing) if "open-next" in request.form else to_receipt(signing.form)
+    return to_receipt(signing.form, opens_next="open-next" in request.form)
 
 
 def _mark() -> str:
@@ -151,14 +151,12 @@ def _go_on(signing: Signing) -> Response:
     """To the next step; to the last one through a fresh sign-in if the current one is too old."""
     if signing.step is Step.NAME and not signing.is_fresh:
         return _fresh_sign_in(signing)
-    address = _address(signing, signing.step)
-    return redirect_to(address)
+    return redirect_to(_address(signing, signing.step))
 
 
 def _once_more(signing: Signing, step: Step) -> Response:
     """To the same step, because something is missing."""
-    address = _address(signing, step, is_refused=True)
-    return redirect_to(address)
+    return redirect_to(_address(signing, step, is_refused=True))
 
 
 def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
@@ -169,18 +167,6 @@ def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
 def _is_wanting(signing: Signing, step: Step) -> bool:
     """Whether this step's input is still incomplete, as the address may be outdated."""
     return signing.step is step if step is not Step.NAME else not signing.is_name_right
-
-
-def _to_next(care: Care, signing: Signing) -> Response:
-    """To the list's next form to sign; to the receipt if none is left or the list can't be read.
-
-    The message names neither form nor patient, because it stands on the next patient's page.
-    """
-    place = place_in_list(care, signing.person, signing.form)
-    if place is None or not place.next_sign:
-        return to_receipt(signing.form)
-    toast(_("You’ve signed the form before this one."))
-    return redirect_to(place.next_sign)
 
 
 def _fresh_sign_in(signing: Signing) -> Response:
