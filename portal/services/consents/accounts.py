@@ -20,7 +20,7 @@ from portal.services.consents.forms import (
     Signer,
 )
 from portal.services.decoding import Page
-from portal.services.gather import attempt, gather_all
+from portal.services.gather import gather_all
 from portal.services.salvage import Lost
 
 _MOST = 3
@@ -61,21 +61,19 @@ def by_number(signers: Iterable[Signer], *, care: Care) -> tuple[Signer, ...]:
 
 
 def _with_accounts(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
-    reader = care.partition[2]
     wanted = [form for form in forms if not _numbers(form) <= care.accounts.keys()]
     treatments = list(dict.fromkeys(form.episode_id for form in wanted if form.episode_id))
-    if care.by_patient:
-        for id_ in treatments[:_MOST]:
-            if reader in care.accounts.values():
-                break
-            attempt(lambda id_=id_: episodes.get_episode(care, id_))
-    elif len(treatments) <= _MOST:
-        gather_all([lambda id_=id_: episodes.get_episode(care, id_) for id_ in treatments])
+    if not _knows_reader(care) if care.by_patient else len(treatments) <= _MOST:
+        gather_all([lambda id_=id_: episodes.get_episode(care, id_) for id_ in treatments[:_MOST]])
     named = tuple(_named(care, form) for form in forms)
-    is_known = not care.by_patient or reader in care.accounts.values()
-    if not is_known and any(form.has_unknown_signers for form in named):
+    if not _knows_reader(care) and any(form.has_unknown_signers for form in named):
         care.on_unreadable(0, (Lost("ConsentForm.requiredSigners", "$.requiredSigners"),))
     return named
+
+
+def _knows_reader(care: Care) -> bool:
+    """Whether forms can tell that they ask the reader; staff are always named by their accounts."""
+    return not care.by_patient or care.partition[2] in care.accounts.values()
 
 
 def _numbers(form: ConsentForm) -> set[str]:

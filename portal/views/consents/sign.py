@@ -151,12 +151,14 @@ def _go_on(signing: Signing) -> Response:
     """To the next step; to the last one through a fresh sign-in if the current one is too old."""
     if signing.step is Step.NAME and not signing.is_fresh:
         return _fresh_sign_in(signing)
-    return redirect_to(_address(signing, signing.step))
+    address = _address(signing, signing.step)
+    return redirect_to(address)
 
 
 def _once_more(signing: Signing, step: Step) -> Response:
     """To the same step, because something is missing."""
-    return redirect_to(_address(signing, step, is_refused=True))
+    address = _address(signing, step, is_refused=True)
+    return redirect_to(address)
 
 
 def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
