@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
-from portal.services.rules.danger_signs import danger_words, marked
+from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.state.session_records import Person
 from portal.web import section_counts
 from portal.web.permissions import may
@@ -39,7 +39,11 @@ class WaitingConversation:
     def excerpt(self) -> Markup:
         """Part of the message with a word of danger, which is marked, else of the first without a reply."""
         texts = [plain_text(message.body) for message in self.unanswered]
-        return marked(next((text for text in texts if danger_words(text)), texts[0]))
+        pieces = excerpt(next((text for text in texts if danger_words(text)), texts[0]))
+        return Markup("").join(
+            Markup("<mark>{}</mark>").format(words) if is_danger else escape(words)
+            for words, is_danger in pieces
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import pytest
 
 from portal.services import decoding
 from portal.services.conversations import Conversation, Message, MessageSide
-from portal.services.rules.danger_signs import danger_words, marked
+from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.views import waiting_conversations
-from portal.views.waiting_conversations import waiting_since
+from portal.views.waiting_conversations import WaitingConversation, waiting_since
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
@@ -123,13 +123,14 @@ def test_words_of_danger_are_found_in_each_language(text: str, words: tuple[str,
 
 
 def test_marking_takes_linear_time_and_keeps_what_was_written() -> None:
-    assert marked("<i>pain</i> & so on") == "&lt;i&gt;<mark>pain</mark>&lt;/i&gt; &amp; so on"
+    shown = WaitingConversation(talk(IN), talk(IN, says="Fever > 38 & pain").messages, ()).excerpt
+    assert shown == "<mark>Fever</mark> &gt; 38 &amp; <mark>pain</mark>"
     long = "no word " * 100 + "then fever"
-    assert "<mark>fever</mark>" in marked(long)
+    assert ("fever", True) in excerpt(long)
     began = perf_counter()
     for hostile in ("pain " * 100_000, "ال" * 100_000, "وفبكل" * 100_000, "a" * 500_000):
         danger_words(hostile)
-        marked(hostile)
+        excerpt(hostile)
     assert perf_counter() - began < 1
 
 

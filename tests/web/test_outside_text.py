@@ -44,7 +44,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "plain_text": lambda text: plain_text.plain_text(text, LONG),
     "plain_text (as HTML)": lambda text: plain_text.plain_text(f"</p>{text}", LONG),
     "danger words": danger_signs.danger_words,
-    "danger words marked": danger_signs.marked,
+    "danger words in an excerpt": danger_signs.excerpt,
     "whole_number": parse.whole_number,
     "page_number": parse.page_number,
     "byte_count": parse.byte_count,

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from markupsafe import Markup, escape
-
 _LONGEST = 8_000
 """How many characters of a message are looked through."""
 _AROUND = 60
@@ -93,15 +91,14 @@ def danger_words(text: str) -> tuple[str, ...]:
     return tuple(islice(found, 5))
 
 
-def marked(text: str, most: int = 160) -> Markup:
-    """The beginning of a text, or the part about its first word of danger, with these words marked."""
+def excerpt(text: str, most: int = 160) -> list[tuple[str, bool]]:
+    """The beginning of a text, or the part about its first word of danger, in pieces: each with whether it is such a word."""
     line = " ".join(text[:_LONGEST].split())
     first = _DANGER.search(line)
     begin = max(first.start() - _AROUND, 0) if first and first.end() > most else 0
-    shown = line[begin : begin + most]
-    pieces: list[Markup] = [Markup("…") if begin else Markup("")]
-    end = 0
+    shown, end = line[begin : begin + most], 0
+    pieces = [("…", False)] if begin else []
     for match in _DANGER.finditer(shown):
-        pieces += [escape(shown[end : match.start()]), Markup("<mark>{}</mark>").format(match.group())]
+        pieces += [(shown[end : match.start()], False), (match.group(), True)]
         end = match.end()
-    return Markup("").join([*pieces, escape(shown[end:])])
+    return [*pieces, (shown[end:], False)]

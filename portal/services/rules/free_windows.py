@@ -12,6 +12,7 @@ from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.parse import calendar_date, time_of_day
 from portal.services.physicians import Physician
+from portal.services.rules.workdays import hours_around, weekly_hours
 
 LENGTH = timedelta(minutes=30)
 """The length of a window."""
@@ -79,15 +80,11 @@ def day_of(day: date, physicians: Sequence[Physician], zone: ZoneInfo, after: da
 
 def hours_on(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
     """The physician's working periods that start on this day at the clinic, in UTC."""
-    own = zone_of(physician, zone)
-    for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
-        for hours in physician.working_hours:
-            opens, closes = hours.opens, hours.closes
-            if hours.weekday != near.weekday() or opens is None or closes is None or closes <= opens:
-                continue
-            start = in_zone(datetime.combine(near, opens, own), UTC)
-            if in_zone(start, zone).date() == day:
-                yield start, in_zone(datetime.combine(near, closes, own), UTC)
+    own = zone_named(physician.time_zone) or zone
+    for opens, closes in hours_around(day, weekly_hours(physician), own):
+        start = in_zone(opens, UTC)
+        if in_zone(start, zone).date() == day:
+            yield start, in_zone(closes, UTC)
 
 
 def _free(physician: Physician, opens: datetime, closes: datetime) -> Iterator[Window]:
@@ -105,10 +102,6 @@ def _busy(physician: Physician, opens: datetime, closes: datetime) -> Iterable[T
         for busy in physician.busy
         if busy.start < closes and busy.end > opens
     ]
-
-
-def zone_of(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
-    return zone_named(physician.time_zone) or otherwise
 
 
 def _written(at: datetime) -> str:

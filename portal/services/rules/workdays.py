@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from portal.config.time_zones import zone_named
@@ -45,24 +46,32 @@ def workdays(
 ) -> tuple[Workday, ...]:
     """The physician's hours on these days of `zone`; a physician without a time zone works in the clinic's."""
     own = zone_named(physician.time_zone) or (zone if physician.time_zone else clinic_zone)
-    weekly: dict[int | None, list[tuple[time, time]]] = {}
-    for hours in physician.working_hours:
-        opens, closes = hours.opens, hours.closes
-        if opens and closes and opens < closes:
-            weekly.setdefault(hours.weekday, []).append((opens, closes))
+    weekly = weekly_hours(physician)
     busy = [(one.start, one.end) for one in physician.busy]
     days: list[Workday] = []
     for day in on:
         begins = datetime.combine(day, time(), zone)
         ends = datetime.combine(day + timedelta(days=1), time(), zone)
-        works = _within(_around(day, weekly, own), begins, ends, zone)
+        works = _within(hours_around(day, weekly, own), begins, ends, zone)
         days.append(Workday(day, works, _within(busy, begins, ends, zone)))
     return tuple(days)
 
 
-def _around(
-    day: date, weekly: Mapping[int | None, Sequence[tuple[time, time]]], own: ZoneInfo
-) -> Iterator[tuple[datetime, datetime]]:
+Weekly: TypeAlias = Mapping[int | None, Sequence[tuple[time, time]]]
+"""Working hours by weekday, 0 for Monday."""
+
+
+def weekly_hours(physician: Physician) -> Weekly:
+    """The physician's working hours; those without a beginning or an end after it are left out."""
+    weekly: dict[int | None, list[tuple[time, time]]] = {}
+    for hours in physician.working_hours:
+        opens, closes = hours.opens, hours.closes
+        if opens and closes and opens < closes:
+            weekly.setdefault(hours.weekday, []).append((opens, closes))
+    return weekly
+
+
+def hours_around(day: date, weekly: Weekly, own: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
     """The working hours of this day and those beside it: another zone's fall on two days."""
     for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
         for opens, closes in weekly.get(near.weekday(), ()):
