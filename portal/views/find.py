@@ -22,7 +22,7 @@ from portal.services.people import NO_MATCH, FoundPerson, find_people, rank_of
 from portal.state.session_records import Person
 from portal.views.hits import Hit, Hits, action_hit, hit_of, known_hit, recent_hit
 from portal.views.known_search import Known, KnownFound, is_date, is_place, search_known
-from portal.views.open_by_id import Answer, look_up, page_of_link
+from portal.views.open_by_id import NothingFound, look_up, page_of_link
 from portal.views.quick_actions import matching_actions, usual_actions
 from portal.views.recent import recently_opened, show_recent
 from portal.web import audit
@@ -176,7 +176,7 @@ def _is_named(one: FoundPerson, text: str) -> bool:
 def _record(care: Care, text: str) -> Hits:
     """The record that an id or a link names."""
     found = page_of_link(text) if _is_link(text) else look_up(care, text)
-    if isinstance(found, Answer):
+    if isinstance(found, NothingFound):
         audit.note("find", "not found", id_=text if _ID.fullmatch(text) else None)
         return Hits(text, says=found.words)
     opened = next((one for one in recently_opened() if one.href == found), None)

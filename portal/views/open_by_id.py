@@ -42,7 +42,7 @@ class OpenPage(Page, template="open/show.html"):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class NothingFound:
     """The reason why a search found nothing."""
 
     status: int
@@ -64,17 +64,17 @@ def find(care: Care, person: Person) -> Response:
     pasted = line(request.form.get("id"), longest=_LONGEST)
     kind = request.form.get("kind", "")
     if not pasted:
-        return _page(person, Answer(422, _("Paste an id or a link.")))
+        return _page(person, NothingFound(422, _("Paste an id or a link.")))
     if "/" in pasted:
         found = page_of_link(pasted)
     elif (id_ := record_id(pasted)) is None:
-        found = Answer(422, _("This is neither an id nor a link: an id has 128 characters at most."))
+        found = NothingFound(422, _("This is neither an id nor a link: an id has 128 characters at most."))
     elif not kind:
         found = look_up(care, id_)
     else:
         address = address_of(kind, id_) if kind in dict(_kinds(person)) else None
-        found = address or Answer(422, _("Choose a kind."))
-    if isinstance(found, Answer):
+        found = address or NothingFound(422, _("Choose a kind."))
+    if isinstance(found, NothingFound):
         audit.note("open", "not found", id_=record_id(pasted) if "/" not in pasted else None)
         return _page(person, found)
     audit.note("open", "done")
@@ -86,7 +86,7 @@ def _kinds(person: Person) -> list[tuple[str, str]]:
     return [(kind.name, labels()[kind.name]) for kind in KINDS if kind.is_opened_by_id(person)]
 
 
-def _page(person: Person, answer: Answer | None = None) -> Response:
+def _page(person: Person, answer: NothingFound | None = None) -> Response:
     form = unsent.restored_form(url_for(".find")) or request.form
     page = OpenPage(
         error=answer.words if answer else "",
@@ -98,7 +98,7 @@ def _page(person: Person, answer: Answer | None = None) -> Response:
     return render(page, status=answer.status if answer else 200)
 
 
-def page_of_link(link: str) -> str | Answer:
+def page_of_link(link: str) -> str | NothingFound:
     """The path of a link, if it is to this clinic's portal."""
     try:
         parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
@@ -109,15 +109,15 @@ def page_of_link(link: str) -> str | Answer:
     path = unquote(parts.path)
     endpoint = endpoint_at(path)
     if endpoint is None or endpoint in PUBLIC:
-        return Answer(404, _("This link leads to no page of the portal."))
+        return NothingFound(404, _("This link leads to no page of the portal."))
     return quote(path, safe="/:@") + (f"?{parts.query}" if parts.query else "")
 
 
-def _elsewhere() -> Answer:
-    return Answer(422, _("This link leads elsewhere. Paste one of this clinic’s portal, or an id."))
+def _elsewhere() -> NothingFound:
+    return NothingFound(422, _("This link leads elsewhere. Paste one of this clinic’s portal, or an id."))
 
 
-def look_up(care: Care, id_: str) -> str | Answer:
+def look_up(care: Care, id_: str) -> str | NothingFound:
     """Try the kinds that can be read by id, concurrently."""
     tries = [(kind.name, kind.read) for kind in KINDS if kind.read]
     answers = gather_all([partial(read, care, id_) for _kind, read in tries])
@@ -127,10 +127,10 @@ def look_up(care: Care, id_: str) -> str | Answer:
             audit.shown(f"{kind}.read", kind, id_)
             return address
     if any(not isinstance(a, NotFound | NotAllowed | NotOffered | Refused) for a in answers):
-        return Answer(
+        return NothingFound(
             503, _("The clinic’s system isn’t answering, so it can’t be looked up. Choose its kind.")
         )
-    return Answer(
+    return NothingFound(
         404,
         _("No episode, consent form or PGT result here has this id. If it is of another kind, choose which."),
     )
