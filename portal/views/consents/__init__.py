@@ -176,7 +176,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
     """Show who signed what and when; with `verify`, check that the text is still the one that was signed.
 
-    With `open-next` it shows the list's next form to sign instead, if there is one. The message there names neither this form
+    With `open_next` it shows the list's next form to sign instead, if there is one. The message there names neither this form
     nor its patient, because it stands on another patient's page.
     """
     read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
@@ -186,7 +186,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
     place = place_in_list(care, person, form)
-    if "open-next" in request.args and is_mine and place and place.next_sign:
+    if "open_next" in request.args and is_mine and place and place.next_sign:
         toast(_("You’ve signed the form before this one."))
         return redirect_to(place.next_sign)
     audit.shown("consent.receipt", "consent", form.id)

@@ -141,8 +141,8 @@ def _to_steps(form: ConsentForm) -> Response:
 
 def to_receipt(form: ConsentForm, *, opens_next: bool = False) -> Response:
     """To what the person has signed; with `opens_next` rather to the list's next form to sign, if there is one."""
-    opened = {"open-next": 1} if opens_next else {}
-    address = with_queue(url_for("consents.receipt", consent_id=form.id, **opened))
+    opened = 1 if opens_next else None
+    address = with_queue(url_for("consents.receipt", consent_id=form.id, open_next=opened))
     return redirect_to(address)
 
 
