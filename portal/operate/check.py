@@ -31,7 +31,7 @@ from portal.operate.identity_check import check_identity
 from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.consents import LIST_CONSENTS
 from portal.signin.discovery import Provider
-from portal.store import Store, StoreDown, WrongKey, open_store
+from portal.store import Store, StoreDown, StoreUnsuitable, WrongKey, open_store
 from portal.store.names import Names
 from portal.store.redis_client import redis_client
 from portal.store.sealer import fingerprint
@@ -188,6 +188,9 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield Finding("store", "reads, writes and deletes")
         yield _secret_keys(store, settings)
         yield from () if is_file else _redis(url)
+    except StoreUnsuitable as error:
+        yield Finding("store", "can't be used", str(error), is_fault=True)
+        return
     except (StoreDown, RedisError) as error:
         advice = (
             "Check that the disk isn't full, and that the file is an intact SQLite database that this user may write to"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from portal.audit.trail import Audit, AuditDown
 from portal.clock import Clock
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
-from portal.store import Store, StoreDown, StoreFull, WrongKey
+from portal.store import Store, StoreDown, StoreFull, StoreUnsuitable, WrongKey
 
 log = logging.getLogger("portal")
 
@@ -45,7 +45,7 @@ class Readiness:
         self._files_at_fault = files_at_fault
         self._store = store
         self._check_keys = check_keys
-        self._wrong_key = ""
+        self._unfit = ""
         self._audit = audit
         self._providers = len(providers)
         self._unmet = list(providers)
@@ -82,16 +82,23 @@ class Readiness:
         try:
             self._store.ping()
             self._check_keys()
-            self._wrong_key = ""
+            self._unfit = ""
         except WrongKey as error:
-            if self._wrong_key != str(error):
-                self._wrong_key = str(error)
-                log.error("wrong secret keys: %s", error)
+            self._log("wrong secret keys", error)
             yield str(error)
+        except StoreUnsuitable as error:
+            self._log("the store can't be used", error)
+            yield f"the store can't be used: {error}"
         except StoreFull:
             yield "the store takes no writes"
         except StoreDown:
             yield "the store doesn't answer"
+
+    def _log(self, what: str, error: StoreDown) -> None:
+        """Once, until it is mended."""
+        if self._unfit != str(error):
+            self._unfit = str(error)
+            log.error("%s: %s", what, error)
 
     def _audit_faults(self) -> Iterator[str]:
         try:

@@ -26,6 +26,10 @@ class StoreFull(StoreDown):
     """The store answers, but accepts no writes: its memory or disk is full, or it is a replica."""
 
 
+class StoreUnsuitable(StoreDown):
+    """What answers can't be the store: `args[0]` says why, and what to write instead."""
+
+
 class WrongKey(StoreDown):
     """The store was written with secret keys that this process doesn't have, so it can't be used.
 

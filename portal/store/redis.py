@@ -4,7 +4,8 @@ A record is one string: version (8 bytes), expiry (8), its tags with their lengt
 records are read by one MGET. Each write is one Lua script, which Redis runs as a whole. A tag is a sorted set of
 names by expiry. The portal's own clock decides what is expired; Redis's time to live only cleans up behind it.
 
-One primary, with or without replicas and Sentinels (`portal.store.redis_client`); no Redis Cluster, because a script reaches the tags of a record by itself.
+One primary, with or without replicas and Sentinels (`portal.store.redis_client`); no Redis Cluster, because a script reaches the tags of a record by
+itself, and one command reads records of several slots.
 Redis must not evict (`maxmemory-policy noeviction`): a session that vanishes signs someone out.
 """
 
@@ -18,11 +19,19 @@ from typing import Any, cast
 
 from redis import RedisError
 from redis.backoff import NoBackoff
-from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import (
+    AskError,
+    ClusterCrossSlotError,
+    ClusterError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+)
 from redis.retry import Retry
 
 from portal.clock import LEEWAY, Clock
-from portal.store import StoreDown, StoredRecord, StoreFull, measured
+from portal.store import StoreDown, StoredRecord, StoreFull, StoreUnsuitable, measured
 from portal.store.redis_client import redis_client
 
 _RECORD = "portal:record:"
@@ -220,12 +229,18 @@ def _answering(operation: str) -> Generator[None]:
         except ResponseError as error:
             if any(word in str(error) for word in _NO_WRITES):  # a script's error has a prefix
                 raise StoreFull("write refused") from error
-            raise StoreDown(_reason(error)) from error
+            raise _down(error) from error
         except RedisError as error:
-            raise StoreDown(_reason(error)) from error
+            raise _down(error) from error
 
 
-def _reason(error: Exception) -> str:
+def _down(error: RedisError) -> StoreDown:
     """Why Redis can't be used, without its address."""
-    is_distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
-    return "its TLS certificate isn't trusted: see ssl_ca_certs" if is_distrusted else type(error).__name__
+    of_clusters = (AskError, ClusterCrossSlotError, ClusterError)
+    if isinstance(error, of_clusters) or "cluster" in str(error).lower():
+        return StoreUnsuitable(
+            "it is a Redis Cluster: PORTAL_STORE_URL must name a single primary, or its Sentinels"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return StoreUnsuitable("its TLS certificate isn't trusted: see ssl_ca_certs")
+    return StoreDown(type(error).__name__)

@@ -1,16 +1,19 @@
-"""Redis with TLS by a private authority, and as the user that docs/operations.md describes."""
+"""Redis with TLS by a private authority, as the user that docs/operations.md describes, and what can't be the store."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from redis import Redis
+from redis import Redis, RedisError
+from redis.exceptions import MovedError, ResponseError
 
 from portal.operate.check import _redis, _try_out
-from portal.store import StoreDown, open_store
+from portal.store import StoreDown, StoreUnsuitable, open_store
+from portal.store.redis import _answering
 from portal.store.vault import Vault
 from tests.support.certificates import self_signed
 from tests.support.redis_server import RedisServer
@@ -75,3 +78,26 @@ def test_that_user_may_do_nothing_else(address: str) -> None:
 def test_an_authority_that_is_not_trusted_is_named(address: str) -> None:
     with pytest.raises(StoreDown, match="certificate"):
         open_store(address.partition("?")[0], time.time).ping()
+
+
+def test_a_cluster_is_refused_in_one_line(tmp_path: Path) -> None:
+    server = RedisServer(tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    try:
+        with Redis.from_url(server.url) as admin:
+            for slots in ((), ("CLUSTER", "ADDSLOTSRANGE", "0", "16383")):
+                if slots:
+                    admin.execute_command(*slots)
+                store = open_store(server.url, time.time)
+                with pytest.raises(StoreUnsuitable, match="a single primary"):
+                    while True:  # a cluster takes a moment to see that it is whole
+                        store.get_many(["session:1", "tokens:1"])
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "error", [MovedError("866 10.0.0.22:6379"), ResponseError("SELECT is not allowed in cluster mode")]
+)
+def test_what_only_a_cluster_answers_is_known(error: RedisError) -> None:
+    with pytest.raises(StoreUnsuitable, match="a single primary"), _answering("read"):
+        raise error
