@@ -20,7 +20,7 @@ def _given(field):
         return variable.default
 
 
-bind = _given("bind")
+bind = [_given("bind"), *filter(None, [_given("health_bind")])]
 # An event loop reads requests and writes responses, so that a slow client doesn't occupy a thread.
 worker_class = "portal.server.worker.Worker"
 workers = _given("workers")
@@ -69,6 +69,7 @@ def post_worker_init(worker):
 
     metrics.worker_started()
     worker.on_check, worker.express_paths = metrics.worker, PATHS
+    worker.express_listener = worker.sockets[-1] if _given("health_bind") else None
     worker.tenant_of = tenant_of(worker.wsgi)
     worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS
     supervisor.settle(worker)

@@ -110,6 +110,17 @@ def _store_url(url: str) -> str:
     return url
 
 
+_ADDRESS = re.compile(r"(?:\[[\da-fA-F:]+\]|[\w.-]*):(\d{1,5})|(?:unix:|fd://).+")
+
+
+def _is_address(text: str) -> bool:
+    found = _ADDRESS.fullmatch(text)
+    return bool(found and 0 < int(found[1] or 1) < 2**16)
+
+
+_address = _checked("an address such as 127.0.0.1:8000", str, _is_address)
+
+
 def _is_cache(url: str) -> bool:
     return url == "memory:" or urlsplit(url).scheme in ("redis", "rediss")
 
@@ -184,7 +195,13 @@ class Variables:
     proxy_hops: int = _number(
         "PORTAL_PROXY_HOPS", 0, "how many proxies in front are trusted for host, scheme and client address", 0
     )
-    bind: str = _variable("PORTAL_BIND", "127.0.0.1:8000", str, "gunicorn's address")
+    bind: str = _variable("PORTAL_BIND", "127.0.0.1:8000", _address, "gunicorn's address")
+    health_bind: str | None = _variable(
+        "PORTAL_HEALTH_BIND",
+        None,
+        _address,
+        "an address of their own, such as `10.0.0.11:8001`, for `/healthz`, `/readyz` and `/metrics`, which are then answered there alone",
+    )
     workers: int = _number("PORTAL_WORKERS", 2, "gunicorn's workers")
     threads: int = _number("PORTAL_THREADS", 8, "threads of each worker")
     max_requests: int = _number(

@@ -17,7 +17,17 @@ from portal.config.variables import Variables
 from portal.store.sealer import derived
 
 _OF_THE_MACHINE = frozenset(
-    {"bind", "workers", "threads", "max_requests", "tenants_file", "secrets_folder", "audit", "version"}
+    {
+        "bind",
+        "health_bind",
+        "workers",
+        "threads",
+        "max_requests",
+        "tenants_file",
+        "secrets_folder",
+        "audit",
+        "version",
+    }
 )
 """Settings that may differ between machines."""
 

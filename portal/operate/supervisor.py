@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -25,6 +26,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 
+from gunicorn.errors import HaltServer
 from gunicorn.sock import BaseSocket
 
 from portal.operate import generation, lines, scratch, settings_files
@@ -172,7 +174,10 @@ def prepare_reload(server: Server) -> None:
 
     def stop_all(graceful: bool = True) -> None:
         end_generation()  # first: nobody would accept what its copy of the listening sockets still lets in
-        stop(graceful)
+        for _ in range(server.num_workers + 1):
+            with suppress(HaltServer):  # another worker couldn't start, either
+                stop(graceful)
+                break
 
     def reload_if_good() -> None:
         if not server.files.read():

@@ -119,7 +119,7 @@ class Connection:
         if self.state is ConnectionState.WRITING and is_in_time and self._is_progressing():
             return
         if self.state is ConnectionState.BODY or (self.state is ConnectionState.HEAD and self._input):
-            self._send_error(408)
+            self.refuse(408)
         else:
             self.drop()
 
@@ -262,7 +262,7 @@ class Connection:
             del data[: end + 4]
             request = Request(head, self.base, limits)
         except InvalidRequest as error:
-            self._send_error(error.status)
+            self.refuse(error.status)
             return
         self.since = time.monotonic()
         length = request.length
@@ -303,7 +303,7 @@ class Connection:
             try:
                 request.feed(data)
             except InvalidRequest as error:
-                self._send_error(error.status)
+                self.refuse(error.status)
                 return
             is_complete = request.is_complete
         else:
@@ -386,7 +386,7 @@ class Connection:
 
     # Closing
 
-    def _send_error(self, status: int) -> None:
+    def refuse(self, status: int) -> None:
         """Respond on behalf of the application, and close."""
         self._count_bytes(0)
         self._request = None

@@ -20,6 +20,7 @@ _HOP_BY_HOP = frozenset(
 
 _EXPLANATIONS = {
     400: "The server couldn't understand this request.",
+    404: "Nothing is served here at this address.",
     408: "The request took too long to arrive. Please try again.",
     413: "The request is too large. Nothing was changed.",
     414: "This address is too long.",

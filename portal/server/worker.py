@@ -52,6 +52,7 @@ _LONGEST_HANDOVER = 20.0
 _CHECK_INTERVAL = 1.0
 _PUMPS = 4
 _EXPRESS_THREADS = 3
+_IS_EXPRESS = "server.is_express"
 
 
 class Worker(BaseWorker):
@@ -76,6 +77,10 @@ class Worker(BaseWorker):
 
     express_paths: frozenset[str] = frozenset()
     """Paths answered by threads of their own, which no page occupies: checks of health, metrics. Set in
+    `post_worker_init`."""
+
+    express_listener: socket.socket | None = None
+    """The listening socket on which `express_paths` are answered, and nothing else; without one, all sockets answer them. Set in
     `post_worker_init`."""
 
     tenant_of: Callable[[Mapping[str, Any]], str] | None = None
@@ -124,6 +129,8 @@ class Worker(BaseWorker):
         for listener in self.sockets:
             self._listen(listener)
         self._base_environs = {listener.fileno(): self._base_environ(listener) for listener in self.sockets}
+        if self.express_listener is not None:
+            self._poll(self.express_listener)
         self.on_ready()
         next_check = 0.0
         while self.alive or self._must_keep_serving():
@@ -143,7 +150,7 @@ class Worker(BaseWorker):
             try:
                 listener.listen(self.cfg.backlog)
             except OSError as error:
-                self.log.error("Can't listen at %s: %s", self.cfg.address, error.strerror)
+                self.log.error("Can't listen at %s: %s", listener.getsockname(), error.strerror)
                 sys.exit(Arbiter.WORKER_BOOT_ERROR)  # the master then exits, too
 
     def _new_threads(self, size: int, *, reserve: int = 0) -> ThreadPool:
@@ -169,17 +176,21 @@ class Worker(BaseWorker):
 
     def dispatch(self, connection: Connection, request: Request, body: bytes | None) -> None:
         """Hand a request to a thread; a `body` of None was too large to be accepted."""
+        is_express = request.environ["PATH_INFO"] in self.express_paths
+        if self.express_listener is not None and is_express != connection.base[_IS_EXPRESS]:
+            connection.refuse(404)
+            return
         self.nr += 1
         if self.nr >= self.max_requests and self.alive:
             self.log.info("Autorestarting worker after current request.")
             self.alive = False
         if connection.trusted:
             self._set_scheme(request)
-        if connection.is_new and self._awaited:
+        if connection.is_new and self._awaited and not connection.base[_IS_EXPRESS]:
             self._awaited.popleft()
         connection.mark_busy()
         request.environ[COMPLETE_AT] = time.monotonic()
-        if request.environ["PATH_INFO"] in self.express_paths:
+        if is_express:
             self._express.submit(connection, request, body)
         else:
             tenant = self.tenant_of(request.environ) if self.tenant_of else ""
@@ -263,11 +274,16 @@ class Worker(BaseWorker):
         if accepts == self._is_accepting:
             return
         for listener in self.sockets:
+            if listener is self.express_listener:
+                continue
             if accepts:
-                self.poller.register(listener, selectors.EVENT_READ, partial(self._accept, listener))
+                self._poll(listener)
             else:
                 self.poller.unregister(listener)
         self._is_accepting = accepts
+
+    def _poll(self, listener: socket.socket) -> None:
+        self.poller.register(listener, selectors.EVENT_READ, partial(self._accept, listener))
 
     def _accept(self, listener: socket.socket, _mask: int = 0) -> bool:
         """Accept one new connection; return whether there was one."""
@@ -281,8 +297,9 @@ class Worker(BaseWorker):
             return False
         client.setblocking(False)
         now = time.monotonic()
-        self._backoff_until = now + _BACKOFF
-        self._awaited.append(now)
+        if listener is not self.express_listener:
+            self._backoff_until = now + _BACKOFF
+            self._awaited.append(now)
         environ = dict(self._base_environs[listener.fileno()])
         if isinstance(address, tuple):
             environ["REMOTE_ADDR"], environ["REMOTE_PORT"] = str(address[0]), str(address[1])
@@ -337,6 +354,7 @@ class Worker(BaseWorker):
             "SERVER_NAME": str(host),
             "SERVER_PORT": str(port),
             "SCRIPT_NAME": os.environ.get("SCRIPT_NAME", ""),
+            _IS_EXPRESS: listener is self.express_listener,
         }
 
     # Shutting down
@@ -347,10 +365,9 @@ class Worker(BaseWorker):
         A listening socket that is merely no longer polled would still connect clients in the kernel, unanswered.
         """
         until = time.monotonic() + self.cfg.graceful_timeout
-        if self._is_accepting:
-            for listener in self.sockets:
-                self.poller.unregister(listener)
         for listener in self.sockets:
+            if self._is_accepting or listener is self.express_listener:
+                self.poller.unregister(listener)
             while self._accept(listener):
                 pass
             listener.close()

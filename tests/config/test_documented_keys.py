@@ -27,7 +27,7 @@ def test_gunicorn_has_the_declared_defaults_where_a_variable_is_missing_or_wrong
     monkeypatch.delenv("PORTAL_MAX_REQUESTS", raising=False)
     read = runpy.run_path(str(ROOT / "gunicorn.conf.py"))
     assert [read[name] for name in ("bind", "workers", "threads")] == [
-        "0.0.0.0:80",
+        ["0.0.0.0:80"],
         3,
         DECLARED["threads"].default,
     ]

@@ -148,6 +148,11 @@ def test_kustomize_makes_a_portal_that_may_write_nothing(folder: Path) -> None:
     assert container["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
     variables = settings["data"] | {one["name"]: one["value"] for one in container.get("env", ())}
     assert all(is_variable(name) for name in variables)
+    ports = {one["containerPort"]: one["name"] for one in container["ports"]}
+    checked = ports[int(variables.get("PORTAL_HEALTH_BIND", ":8000").rpartition(":")[2])]
+    asked = [container[f"{probe}Probe"]["httpGet"] for probe in ("startup", "readiness", "liveness")]
+    asked += [at for one in documents for at in one.get("spec", {}).get("podMetricsEndpoints", ())]
+    assert {one["port"] for one in asked} == {checked}
     mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
     volumes = {one["name"] for one in spec["volumes"]}
     assert set(mounts.values()) <= volumes
