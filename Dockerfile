@@ -16,7 +16,7 @@ RUN /venv/bin/python -m portal.web.static \
  && /venv/bin/python -m compileall -q portal
 
 FROM python:3.11-slim-bookworm
-ARG VERSION=unknown
+ARG VERSION=
 ENV PORTAL_VERSION=$VERSION
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PORTAL_BIND=0.0.0.0:8000
 # WeasyPrint, which makes PDFs, needs the system's Pango. Unpinned, because Debian keeps only the latest patched version.

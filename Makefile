@@ -94,7 +94,7 @@ bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients
 .PHONY: soak
 soak: $(VENV)/.dev $(VENV)/.assets  ## let people browse for 30 minutes among faults; fails if memory, files, threads or keys grow (MINUTES=30)
 	@$(RUN) -m tools.machine
-	@$(RUN) -m tools.bench.soak --minutes $(or $(MINUTES),30)
+	@$(RUN) -m tools.bench.soak --keep --minutes $(or $(MINUTES),30)
 
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## a quick make bench: about a minute, writes nothing
 	@$(RUN) -m tools.machine
@@ -119,6 +119,7 @@ image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 
 release: $(VENV)/.dev  ## write a release of this commit to dist/: sources, SBOM, licences, provenance, checksums
 	@$(RUN) -m tools.documents --check
+	@$(RUN) -m tools.released --check
 	@$(RUN) -m tools.release
 
 .PHONY: drills drill

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, g, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import decoders, metrics, tracing
+from portal import VERSION, decoders, metrics, tracing
 from portal.audit import output
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
@@ -116,7 +116,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     compression.init_app(app)
     logs.init_app(app, settings.log)
     if settings.traces_url:
-        version = settings.version or "unknown"
+        version = settings.version or VERSION
         tracing.start(settings.traces_url, version=version, continues=bool(settings.proxy_hops))
     routing.init_app(app)
     guard.init_app(app)

@@ -24,6 +24,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from portal import VERSION
+
 MetricT = TypeVar("MetricT", Counter, Histogram)
 
 FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
@@ -516,7 +518,7 @@ class _Sampled(Collector):
             ("of", "fingerprint"),
             _fingerprints,
         )
-        version = os.environ.get("PORTAL_VERSION") or "unknown"
+        version = os.environ.get("PORTAL_VERSION") or VERSION
         yield _facts("portal_build_info", "What runs here.", ("version", "code"), {version: code()})
 
 

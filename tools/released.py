@@ -1,21 +1,25 @@
 """Writes down what a release stores and reads, which every later one keeps: `make released`, once for each release.
 
-`tests/state/released/VERSION.json` has the shape of each stored record (JSON Schema), the environment variables and the keys of the
-tenants file. A test compares each of these files with the code as it is.
+`tests/state/released/VERSION.json` has the shape of each stored record (JSON Schema), the environment variables, the keys of the
+tenants file, and the care service's migrations with their digests. A test compares each of these files with the code as it is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pkgutil
+import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from portal import VERSION
+from portal.careservice import migrations
 from portal.careservice.migrations.__main__ import write_first
 from portal.config.table import settings_of
 from portal.config.tenants import Tenant
@@ -23,6 +27,7 @@ from portal.config.variables import DECLARED
 from tools.definitions import ROOT
 
 FOLDER = ROOT / "tests" / "state" / "released"
+FILE = FOLDER / f"{VERSION}.json"
 _PLACES = (
     *("portal.state", "portal.web", "portal.views", "portal.signin.flow", "portal.store.names"),
     *("portal.audit.checkpoints", "portal.connect.answers.members", "portal.services.capabilities"),
@@ -38,7 +43,12 @@ def now() -> dict[str, Any]:
         "tenants": {
             key: sorted(settings_of(one.of)) if one.of else [] for key, one in settings_of(Tenant).items()
         },
+        "migrations": {file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in _migrations()},
     }
+
+
+def _migrations() -> list[Path]:
+    return sorted((migrations.FOLDER / "versions").glob("v*.py"))
 
 
 def records() -> list[type[msgspec.Struct]]:
@@ -72,9 +82,24 @@ def _bare(schema: object) -> object:
 
 
 def main() -> int:
-    """Write the file of the version in pyproject.toml, and the care service's first tables unless they are."""
+    """Write this version's file, and the care service's first tables unless they are; with `--check`, say whether it is right."""
+    if sys.argv[1:] == ["--check"]:
+        if not FILE.is_file() or json.loads(FILE.read_text(encoding="utf-8")) != now():
+            print(
+                f"{FILE.relative_to(ROOT)} isn't what the code says: run `make released` and commit it.",
+                file=sys.stderr,
+            )
+            return 1
+        return 0
+    if subprocess.run(
+        ["git", "tag", "--list", f"v{VERSION}"], cwd=ROOT, capture_output=True, check=False
+    ).stdout:
+        print(
+            f"v{VERSION} is out, and what it stores stays written down: give pyproject.toml and portal/__init__.py the next version.",
+            file=sys.stderr,
+        )
+        return 2
     write_first()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     parts = [
         f"{json.dumps(part)}: {{\n{_lines(told)}\n}}"
         if isinstance(told, dict)
@@ -82,7 +107,7 @@ def main() -> int:
         for part, told in now().items()
     ]
     text = ",\n".join(parts)
-    (FOLDER / f"{project['version']}.json").write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+    FILE.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
     return 0
 
 

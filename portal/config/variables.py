@@ -250,7 +250,7 @@ class Variables:
         secret=True,
     )
     version: str | None = _variable(
-        "PORTAL_VERSION", None, str, "the version in `/metrics` (`portal_build_info`), else `unknown`"
+        "PORTAL_VERSION", None, str, "the version in `/metrics` (`portal_build_info`), if not the release's"
     )
     traces_url: str | None = _variable(
         "PORTAL_TRACES_URL",

@@ -27,7 +27,8 @@ class DemoError(Exception):
 class Process:
     """A process and its children, in their own process group, with a log and a readiness check.
 
-    `user` is the account to run as, if not this one; `ends_by` is the signal for an orderly shutdown.
+    `user` is the account to run as, if not this one; `ends_by` is the signal for an orderly shutdown; `sources` is the folder
+    whose code runs.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Process:
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     user: str | None = None
     ends_by: signal.Signals = signal.SIGTERM
+    sources: Path = ROOT
     _child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -44,7 +46,7 @@ class Process:
         with self.log.open("ab") as output:
             self._child = subprocess.Popen(
                 self.command,
-                cwd=self.log.parent if self.user else ROOT,
+                cwd=self.log.parent if self.user else self.sources,
                 env={**os.environ, **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

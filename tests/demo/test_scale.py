@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -21,15 +22,17 @@ from portal.careservice.ids import sample_id
 from portal.demo import programs
 from portal.demo.processes import Processes
 from portal.demo.scale import Scale, folder_for_all
-from portal.demo.stack import Plan
-from tests.demo.two_machines import MOST, Load, Stack, until
+from portal.demo.stack import Plan, tenants_file
+from portal.state.session_records import record_name
+from tests.demo.two_machines import MOST, Load, Stack, next_release, sid, until
 from tests.support.command_lines import command_lines
 from tests.support.hostile import CountingProxy
-from tests.support.signing import consent, signatures, to_step
+from tests.support.signing import TREATMENT_OF_AMELIA, consent, signatures, to_step
 from tests.support.stack import GENEROUS, ROOT, SECRETS, free_port
 from tests.support.visitor import Visitor
 
 TOKEN = "/connect/token"
+CREATE_CONSENT = "POST /api/care/consent-forms"
 CONVERSATIONS = "/api/messaging/getconversations"
 
 
@@ -229,6 +232,48 @@ def test_a_redis_outage_is_a_503_on_both_machines_and_signs_nobody_out(stack: St
     stack.scale.redis.start()
     stack.scale.redis.wait()
     assert {stack.machines(visitor.get("/consents"))[0] for _ in range(6)} == {0, 1}
+
+
+# ── an upgrade, and back ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_releases_rolled_forth_and_back_under_load_lose_no_session_and_act_once(
+    stack: Stack, tmp_path: Path, pool: ThreadPoolExecutor
+) -> None:
+    newer = next_release(tmp_path, tenants_file(stack.plan))
+    people = [stack.visitor() for _ in range(4)]
+    for visitor, name in zip(people, ("amelia", "daniel", "grace", "nora"), strict=True):
+        visitor.sign_in(name)
+    nora, before = people[-1], stack.proxy.count(CREATE_CONSENT)
+    made: list[str] = []
+
+    def act() -> None:
+        """Make a form, sent by two windows at once, whichever releases they come to."""
+        page = nora.get(f"/consents/new?template=genetic-testing&episode={TREATMENT_OF_AMELIA}")
+        last = page.form("/consents/new/fill").submit(title=f"Form {len(made)}").form("/consents/new")
+
+        def send(window: Visitor) -> str:
+            answer = window.request("POST", last.action, data=last.fields(), status=303, follow=False)
+            return answer.headers["Location"]
+
+        (form,) = set(pool.map(send, [stack.copy(nora), stack.copy(nora)]))
+        made.append(form)
+
+    with closing(Load([stack.copy(visitor) for visitor in people])) as load:
+        act()
+        with stack.of(newer, 0):
+            act()
+            with stack.of(newer, 1):
+                act()
+            load.everyone_read(3)
+            act()
+        act()
+        load.everyone_read(3)
+    assert load.statuses == {200}
+    assert len(set(made)) == len(made) == stack.proxy.count(CREATE_CONSENT) - before
+    session = stack.vault.get(record_name(sid(nora)), dict[str, Any])
+    assert session is not None
+    assert {*newer.members} <= {*session.value}, "a member of the newer release is lost"
 
 
 # ── the command ─────────────────────────────────────────────────────────────────────────────────────────

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,10 +25,19 @@ from portal.state.sessions import COOKIE
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.hostile import CountingProxy
-from tests.support.stack import PASSWORD, SECRETS
+from tests.support.stack import PASSWORD, ROOT, SECRETS
 from tests.support.visitor import LocalAdapter, Visitor
 
 MOST = 60
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version of the portal: its sources, and what it has besides, settings and members of a session."""
+
+    sources: Path
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    members: tuple[str, ...] = ()
 
 
 @dataclass
@@ -68,6 +80,24 @@ class Stack:
             self.proxy.release()
             dead.start()
             dead.wait()
+
+    @contextmanager
+    def of(self, release: Release, machine: int) -> Iterator[None]:
+        """Restart a machine with this release, and afterwards with its own again; it finishes its requests each time."""
+        running = self.scale.machines[machine]
+        own = (running.sources, running.environment)
+
+        def restart(sources: Path, environment: Mapping[str, str]) -> None:
+            running.stop()
+            running.sources, running.environment = sources, environment
+            running.start()
+            running.wait()
+
+        restart(release.sources, {**running.environment, **release.environment})
+        try:
+            yield
+        finally:
+            restart(*own)
 
     @property
     def vault(self) -> Vault:
@@ -113,6 +143,41 @@ def until(is_so: Callable[[], bool], what: str) -> None:
     while not is_so():
         assert time.monotonic() < end, what
         time.sleep(0.02)
+
+
+def next_release(folder: Path, tenants: str) -> Release:
+    """Make this release's successor in `folder`: sessions and acts have one more member, clinics and portal one more setting.
+
+    `CARE_TEST_RELEASE` names a folder with the sources of another release to take instead, such as the one before.
+    """
+    if other := os.environ.get("CARE_TEST_RELEASE"):
+        return Release(Path(other))
+    for name in ("portal", "templates", "static"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("wsgi.py", "gunicorn.conf.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for file, before, more in (
+        ("portal/state/session_records.py", '    device: str = ""\n', '    place: str = "Leeds"\n'),
+        ("portal/state/operations.py", "    changed_at: float\n", '    witness: str = "nora"\n'),
+        (
+            "portal/config/variables.py",
+            "    demo: bool =",
+            '    next: str = _variable("PORTAL_NEXT", "", str, "")\n',
+        ),
+        (
+            "portal/config/tenants.py",
+            "    time_zone:",
+            '    next: str | None = setting(text, "x", "", None)\n',
+        ),
+    ):
+        text = (folder / file).read_text(encoding="utf-8")
+        assert before in text, file
+        (folder / file).write_text(text.replace(before, f"{more}{before}", 1), encoding="utf-8")
+    file = folder / "tenants.toml"
+    file.write_text(
+        tenants.replace("[tenants.riverside]\n", '[tenants.riverside]\nnext = "x"\n'), encoding="utf-8"
+    )
+    return Release(folder, {"PORTAL_TENANTS": str(file), "PORTAL_NEXT": "x"}, ("place",))
 
 
 class Load:

@@ -7,6 +7,7 @@ release that isn't out yet anew.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from portal import VERSION
+from tests.support.stack import ROOT
 from tools import released
 
 RELEASES = sorted(released.FOLDER.glob("*.json"))
@@ -44,13 +47,20 @@ def broken(old: Any, new: Any, olds: Any, news: Any, where: str) -> Iterator[str
             yield f"{where}.{name}: is gone"
         else:
             yield from broken(of, new["properties"][name], olds, news, f"{where}.{name}")
+    places, new_places = old.get("prefixItems", []), new.get("prefixItems", [])
+    if len(new_places) < len(places) or new.get("minItems", 0) > len(places):
+        yield f"{where}: has {new.get('minItems', 0)} to {len(new_places)} places instead of {len(places)}"
+    for place, (one, other) in enumerate(zip(places, new_places, strict=False)):
+        yield from broken(one, other, olds, news, f"{where}[{place}]")
     for name in ("items", "additionalProperties"):
         if isinstance(old.get(name), dict) and isinstance(new.get(name), dict):
             yield from broken(old[name], new[name], olds, news, f"{where}[]")
 
 
-def test_there_is_a_file_of_this_release() -> None:
-    assert RELEASES, "make released"
+def test_this_version_is_written_down() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == VERSION
+    assert released.FILE in RELEASES, "make released"
 
 
 @pytest.mark.parametrize("file", RELEASES, ids=lambda file: file.stem)
@@ -69,6 +79,12 @@ def test_records_and_settings_of_a_release_are_kept(file: Path) -> None:
         if key not in is_now["tenants"]:
             faults.append(f"tenants.*.{key}: no setting any more")
         faults += [f"tenants.*.{key}.{one}: is gone" for one in {*within} - {*is_now["tenants"].get(key, ())}]
+    migrations = was["migrations"]
+    faults += [
+        f"{name}: a released database was made by another"
+        for name in migrations
+        if is_now["migrations"].get(name) != migrations[name]
+    ]
     assert not faults, "\n".join(faults)
 
 
@@ -99,12 +115,49 @@ class _Narrower(msgspec.Struct):
     state: str = ""
 
 
+class _Row(msgspec.Struct, array_like=True):
+    at: float
+    state: str
+
+
+class _LongerRow(msgspec.Struct, array_like=True):
+    at: float
+    state: str
+    more: int = 0
+
+
+class _NeedsPlace(msgspec.Struct, array_like=True):
+    at: float
+    state: str
+    more: int
+
+
+class _MovedPlaces(msgspec.Struct, array_like=True):
+    state: str
+    at: float
+
+
 @pytest.mark.parametrize(
-    ("later", "said"),
-    [(_Added, ""), (_Needs, "need a default"), (_Renamed, "_Was.state: is gone"), (_Narrower, "isn't taken")],
+    ("was", "later", "said"),
+    [
+        *(
+            (_Was, later, said)
+            for later, said in (
+                (_Added, ""),
+                (_Needs, "need a default"),
+                (_Renamed, "_Was.state: is gone"),
+                (_Narrower, "isn't taken"),
+            )
+        ),
+        (_Row, _LongerRow, ""),
+        (_Row, _NeedsPlace, "3 to 3 places"),
+        (_Row, _MovedPlaces, "_Row[0]: was number"),
+    ],
 )
-def test_what_would_break_a_rollback_is_named(later: type[msgspec.Struct], said: str) -> None:
-    old, new = released.shape(_Was), released.shape(later)
-    found = [*broken(old, new, old["$defs"], new["$defs"], "_Was")]
+def test_what_would_break_a_rollback_is_named(
+    was: type[msgspec.Struct], later: type[msgspec.Struct], said: str
+) -> None:
+    old, new = released.shape(was), released.shape(later)
+    found = [*broken(old, new, old["$defs"], new["$defs"], was.__name__)]
     assert bool(found) == bool(said)
     assert said in " ".join(found)

@@ -22,12 +22,11 @@ from typing import Any
 
 from tools.bench import bound_tokens, dialects, everyday, measures, renewals, searches, visits
 from tools.bench.measures import QUICK, WHOLE, Row, Size
+from tools.bench.record import keep
 from tools.bench.servers import Bench, bench
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")
-DOCUMENT = ROOT / "docs" / "performance.md"
-_BEGIN, _END = "<!-- bench: written by make bench -->", "<!-- end of bench -->"
 
 MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
     "cpu": measures.cpu_of_a_page,
@@ -91,10 +90,7 @@ def _with_rows(told: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
 
 def _record(told: dict[str, Any]) -> None:
     RESULTS.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    DOCUMENT.write_text(f"{before}{_BEGIN}\n{_table(told)}\n{_END}{after}", encoding="utf-8")
+    keep("bench", _table(told))
 
 
 def _table(told: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """A soak: people browse for half an hour while workers are killed, Redis hangs and the portal is reloaded; nothing may grow.
 
-    make soak                                    30 minutes, 60 browsers, two workers, Redis
+    make soak                                    30 minutes, 60 browsers, two workers, Redis; written to docs/performance.md
     python -m tools.bench.soak --minutes 5 --browsers 20
 
 Every fifteenth of the time a fault comes, in turn: a killed worker, Redis that doesn't answer for 3 s, a reload; the API is
@@ -23,8 +23,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from redis import Redis, RedisError
 
@@ -33,6 +35,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalProcess, Process, free_port, plan, workers_of
 from tools.bench.concurrent_users import EVERYONE, Seen, browse, sign_in
 from tools.bench.load import memory
+from tools.bench.record import keep
 
 _EVERY = 5.0
 _GROWTH = 1.1
@@ -66,19 +69,26 @@ def look(portal: PortalProcess, redis: RedisServer) -> Sample | None:
         return None
 
 
+def medians(samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
+    """The medians of the second and of the last quarter."""
+    quarter = max(1, len(samples) // 4)
+    parts = samples[quarter : 2 * quarter], samples[-quarter:]
+    before, after = (
+        [statistics.median(getattr(one, name) for one in part) for name in _SLACK] for part in parts
+    )
+    return dict(zip(_SLACK, zip(before, after, strict=True), strict=True))
+
+
 def grown(samples: Sequence[Sample]) -> list[str]:
     """Say what has grown from the second to the last quarter."""
-    quarter = max(1, len(samples) // 4)
-    before, after = samples[quarter : 2 * quarter], samples[-quarter:]
-    said: list[str] = []
-    for name, slack in _SLACK.items():
-        was, is_now = (statistics.median(getattr(one, name) for one in part) for part in (before, after))
-        if is_now > was * _GROWTH + slack:
-            said.append(f"{name}: {was:.0f}, then {is_now:.0f}")
-    return said
+    return [
+        f"{name}: {was:.0f}, then {is_now:.0f}"
+        for name, (was, is_now) in medians(samples).items()
+        if is_now > was * _GROWTH + _SLACK[name]
+    ]
 
 
-def run(folder: Path, *, minutes: float, browsers: int) -> dict[str, object]:
+def run(folder: Path, *, minutes: float, browsers: int) -> dict[str, Any]:
     """Return what was seen; `grown` and `wrong` are empty if all is well."""
     plans, redis = plan(folder), RedisServer(folder)
     service = CareService(plans)
@@ -110,8 +120,7 @@ def run(folder: Path, *, minutes: float, browsers: int) -> dict[str, object]:
             "pages": len(seen.took),
             "statuses": dict(seen.statuses),
             "faults": faults,
-            "first": vars(samples[0]),
-            "last": vars(samples[-1]),
+            "second and last quarter": medians(samples),
             "grown": grown(samples),
             "wrong": lost,
             "without an answer": len(seen.wrong) - len(lost),
@@ -148,14 +157,36 @@ def _watch(
     return samples, faults
 
 
+def _told(outcome: dict[str, Any], minutes: float, browsers: int) -> str:
+    statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(outcome["statuses"].items()))
+    rows = [
+        f"| {name} | {was:.0f} | {is_now:.0f} |"
+        for name, (was, is_now) in outcome["second and last quarter"].items()
+    ]
+    return "\n".join(
+        (
+            f"On {datetime.now(UTC).date()}, {minutes:g} minutes, {browsers} browsers, {outcome['pages']:,} pages ({statuses}), "
+            f"{outcome['faults']} faults. {'; '.join(outcome['grown']) or 'Nothing grew'}. Signed out, or shown another's page: "
+            f"{len(outcome['wrong'])}. Without an answer: {outcome['without an answer']}.",
+            "",
+            "| Median | second quarter | last quarter |",
+            "| --- | --- | --- |",
+            *rows,
+        )
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--browsers", type=int, default=60)
+    parser.add_argument("--keep", action="store_true", help="write the outcome to docs/performance.md")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         outcome = run(Path(folder), minutes=given.minutes, browsers=given.browsers)
     print(json.dumps(outcome, indent=2))
+    if given.keep:
+        keep("soak", _told(outcome, given.minutes, given.browsers))
     return 1 if outcome["grown"] or outcome["wrong"] else 0
 
 
