@@ -91,6 +91,11 @@ bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients
 	@$(RUN) -m tools.machine
 	@$(RUN) -m tools.bench.slow_clients
 
+.PHONY: bench-scale
+bench-scale: $(VENV)/.dev $(VENV)/.assets  ## measure two machines with 1,000 clinics and 20,000 signed-in people, and write it to docs/performance.md
+	@$(RUN) -m tools.machine
+	@$(RUN) -m tools.bench.scale --keep
+
 .PHONY: soak
 soak: $(VENV)/.dev $(VENV)/.assets  ## let people browse for 30 minutes among faults; fails if memory, files, threads or keys grow (MINUTES=30)
 	@$(RUN) -m tools.machine

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 _T = TypeVar("_T")
 
@@ -102,12 +102,50 @@ def _store_url(url: str) -> str:
             raise ValueError(
                 f"must be {parts.scheme}://user:password@sentinel-1:26379,sentinel-2:26379/name-of-the-primary/0"
             )
-    elif parts.scheme not in ("redis", "rediss") or not parts.hostname:
+        _redis_parameters(
+            parts.scheme.removesuffix("+sentinel"), re.sub("(^|&)sentinel_[^&]*", "", parts.query)
+        )
+    elif parts.scheme not in ("redis", "rediss"):
         raise ValueError(
             "must be sqlite:///path, redis://host:port/database or redis+sentinel://host:port,host:port/name/database "
             f"(found scheme {parts.scheme!r})"
         )
+    else:
+        _redis_address(url)
     return url
+
+
+def _redis_address(url: str) -> None:
+    """Raise ValueError for an address of Redis that can't be one; the words don't quote it, for it holds the password."""
+    parts = urlsplit(url)
+    try:
+        is_one = parts.hostname and parts.port != 0 and re.fullmatch(r"(/\d*)?", parts.path)
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise ValueError(
+            f"must be {parts.scheme}://user:password@host:port/database, with %2F and the like for signs in the password"
+        )
+    _redis_parameters(parts.scheme, parts.query)
+
+
+def _redis_parameters(scheme: str, query: str) -> None:
+    """Raise ValueError for parameters that redis-py doesn't take, or that name files which can't be read."""
+    for name, value in parse_qsl(query):
+        if name in ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile") and not os.access(value, os.R_OK):
+            raise ValueError(f"{name}: {value} must be a file that the portal's user may read")
+        if name == "ssl_ca_certs":
+            _checked(f"an address whose {name} is a PEM file of certificate authorities", _authorities)(value)
+    from redis import Redis  # not for gunicorn's master, which reads other variables alone
+
+    try:
+        pool = Redis.from_url(f"{scheme}://host?{query}").connection_pool  # pyright: ignore[reportUnknownMemberType]
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, ValueError) as error:
+        named = re.search(r"'(\w+)'", str(error))
+        raise ValueError(
+            f"{named[1] if named else 'a parameter'} isn't a parameter of Redis's address, or has no such value"
+        ) from None
 
 
 _ADDRESS = re.compile(r"(?:\[[\da-fA-F:]+\]|[\w.-]*):(\d{1,5})|(?:unix:|fd://).+")
@@ -121,8 +159,18 @@ def _is_address(text: str) -> bool:
 _address = _checked("an address such as 127.0.0.1:8000", str, _is_address)
 
 
-def _is_cache(url: str) -> bool:
-    return url == "memory:" or urlsplit(url).scheme in ("redis", "rediss")
+def _cache_url(url: str) -> str:
+    if urlsplit(url).scheme in ("redis", "rediss"):
+        _redis_address(url)
+    elif url != "memory:":
+        raise ValueError("must be memory: or redis://host:port/database")
+    return url
+
+
+def _audit(target: str) -> str:
+    if target != "stderr" and Path(target).exists() and not Path(target).is_dir():
+        raise ValueError("must be a folder or stderr")
+    return target
 
 
 def _traces_url(url: str) -> str:
@@ -187,7 +235,7 @@ class Variables:
     cache_url: str = _variable(
         "PORTAL_CACHE_URL",
         "memory:",
-        _checked("memory: or redis://host:port/database", str, _is_cache),
+        _cache_url,
         "where the clinics' physicians are cached for some minutes: `memory:` in each process, or "
         "`redis://host:6379/1` shared and encrypted",
         secret=True,
@@ -216,7 +264,7 @@ class Variables:
     log: str = _variable(
         "PORTAL_LOG", "json", _checked("json or text", str, {"json", "text"}.__contains__), "`json` or `text`"
     )
-    audit: str = _variable("PORTAL_AUDIT", "stderr", str, "a folder for audit files, or `stderr`")
+    audit: str = _variable("PORTAL_AUDIT", "stderr", _audit, "a folder for audit files, or `stderr`")
     audit_days: int = _number(
         "PORTAL_AUDIT_DAYS",
         400,
