@@ -140,12 +140,8 @@ def test_make_dev_reloads_a_change_and_keeps_people_signed_in(tmp_path: Path) ->
 
 
 def test_a_new_column_gets_its_migration(tmp_path: Path) -> None:
-    """As CONTRIBUTING says under "Add a field to a record", in a copy of the code, and once the first release is out."""
+    """As CONTRIBUTING says under "Add a field to a record", in a copy of the code."""
     kept = shutil.copytree(ROOT / "portal", tmp_path / "portal", ignore=shutil.ignore_patterns("__pycache__"))
-    freeze = "from portal.careservice.migrations.__main__ import write_first; assert write_first() and not write_first()"
-    subprocess.run([sys.executable, "-c", freeze], cwd=tmp_path, check=True)
-    first = kept / "careservice" / "migrations" / "versions" / "v0001_the_first_tables.py"
-    assert first.read_text().count("op.create_table(") > 30
     model = kept / "careservice" / "domain" / "physicians.py"
     column = "    specialty: Mapped[str]\n"
     model.write_text(model.read_text().replace(column, f"{column}    room: Mapped[str | None]\n"))

@@ -20,7 +20,6 @@ import msgspec
 
 from portal import VERSION
 from portal.careservice import migrations
-from portal.careservice.migrations.__main__ import write_first
 from portal.config.table import settings_of
 from portal.config.tenants import Tenant
 from portal.config.variables import DECLARED
@@ -82,7 +81,7 @@ def _bare(schema: object) -> object:
 
 
 def main() -> int:
-    """Write this version's file, and the care service's first tables unless they are; with `--check`, say whether it is right."""
+    """Write this version's file; with `--check`, say whether it is right."""
     if sys.argv[1:] == ["--check"]:
         if not FILE.is_file() or json.loads(FILE.read_text(encoding="utf-8")) != now():
             print(
@@ -99,7 +98,6 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    write_first()
     parts = [
         f"{json.dumps(part)}: {{\n{_lines(told)}\n}}"
         if isinstance(told, dict)

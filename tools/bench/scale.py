@@ -283,7 +283,7 @@ def told(
         "",
         f"Sizes from these figures, if one person in {_AT_ONCE} is signed in at the busiest hour, opens a page each {_A_PAGE_EVERY} s and has a tab in "
         f"sight that asks for the badge each {_BELL_EVERY} s. Half of the machines is in reserve, Redis has twice the sessions' memory, and logs "
-        "are of eight such hours a day:",
+        "are of eight such hours a day. Machines are by CPU; a slow API needs more threads (operations.md, Sizes):",
         "",
         "| People | Clinics | Signed in at once | Pages and badges a second | Portal: cores | Machines of 4 cores | Redis: memory | commands a second | cores | Log, audit, proxy's log a day |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",

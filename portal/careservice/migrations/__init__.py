@@ -1,8 +1,7 @@
 """The database's migrations (Alembic); every start runs `upgrade`.
 
-Until the first release there is one, which creates the tables as the models have them. `make released` writes it out,
-since a released database must stay what its migrations made it; from then on each change adds one, written by
-`python -m portal.careservice.migrations "what changes"`.
+A released database stays what its migrations made it, so none is changed once it is out (`tests/state/released`): each change adds
+one, written by `python -m portal.careservice.migrations "what changes"`.
 """
 
 from __future__ import annotations

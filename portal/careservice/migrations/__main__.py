@@ -1,7 +1,4 @@
-"""`python -m portal.careservice.migrations "the room of a physician"`: write a migration for changed models.
-
-Until the first release the tables follow the models, and there is nothing to write; `write_first` ends that.
-"""
+"""`python -m portal.careservice.migrations "the room of a physician"`: write a migration for changed models."""
 
 from __future__ import annotations
 
@@ -37,16 +34,6 @@ def main() -> int:
             return 2
         print(_write(connection, what))
     return 0
-
-
-def write_first() -> Path | None:
-    """Write out the first migration if it still follows the models; return its file, else None."""
-    first = next(FOLDER.glob("versions/v0001_*.py"))
-    if "metadata.create_all" not in first.read_text(encoding="utf-8"):
-        return None
-    first.unlink()
-    with _migrated() as connection:
-        return _write(connection, "The first tables")
 
 
 @contextmanager
