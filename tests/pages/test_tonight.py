@@ -205,8 +205,9 @@ def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
     [
         ("26 18:00", "Trigger injection Tomorrow Fri 27 Nov, 21:00 exactly", "accent"),
         ("27 20:00", "Trigger injection In 1 hour Fri 27 Nov, 21:00 exactly", "accent"),
-        ("27 21:50", "It was due 50 minutes ago. If you haven’t had it, call now.", "urgent"),
+        ("27 21:50", "It was due 50 minutes ago. If you haven’t had it, call now, whatever the hour.", "urgent"),
         ("28 03:00", "It was due 6 hours ago.", "urgent"),
+        ("29 07:30", "call now, whatever the hour. If you have, tick it off.", "urgent"),
     ],
 )
 def test_the_trigger_has_a_card_of_its_own(
@@ -217,8 +218,40 @@ def test_the_trigger_has_a_card_of_its_own(
     amelia = visitor("amelia")
     told = card(amelia)
     assert words in told and "35 hours later" in told and "Call 020 7946 0120" in told
-    (shown,) = [one for one in amelia.get("/").select(".tonight") if "Trigger" in one.get_text()]
+    (shown,) = amelia.get("/").select("#trigger")
     assert shown["data-tone"] == tone
+
+
+def test_a_trigger_goes_once_it_was_taken_or_the_eggs_are_collected(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    shows(fake_api, episode(appointments=(COLLECTION,)))
+    at("29 08:30")
+    assert "Trigger" not in card(visitor("amelia"))
+    at("27 21:05")
+    amelia = visitor("amelia")
+    amelia.get("/").form("/episodes/e-1/doses").submit()
+    assert "Trigger injection" in card(amelia) and "Done 21:05" in card(amelia)
+    at("28 10:00")
+    assert "Trigger" not in card(visitor("amelia"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "first", "then"),
+    [
+        ("27 00:30", "Tonight", "Trigger injection"),
+        ("27 03:00", "Trigger injection", "Today"),
+        ("27 18:00", "Trigger injection", "Today"),
+    ],
+)
+def test_the_trigger_comes_first_unless_another_dose_is_nearer(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], moment: str, first: str, then: str
+) -> None:
+    at(moment)
+    shows(fake_api, episode(appointments=(COLLECTION,)))
+    page = visitor("amelia").get("/")
+    assert [one.get_text() for one in page.select("#tonight h2")] == [first, then]
+    assert bool(page.select("#tonight a[href='#trigger']")) == (then == "Trigger injection")
 
 
 def test_triggers_of_two_moments_never_share_one(

@@ -17,6 +17,8 @@ from portal.services.rules.doses import NIGHT_ENDS, Course, Dose, active_courses
 
 _LOOK_BACK = timedelta(hours=12)
 """How long a dose stays in sight after its hour, over midnight too: the night in which it may have been forgotten."""
+_TRIGGER_LOOK_BACK = timedelta(hours=36)
+"""The same for a trigger: until the egg collection that it is timed for, which a missed one puts at risk."""
 _LOOK_AHEAD = 60
 """For how many days ahead the next dose is looked for."""
 _BEFORE, _AFTER = timedelta(minutes=15), timedelta(minutes=30)
@@ -57,6 +59,10 @@ class DueDose:
             return Timing.AHEAD
         return Timing.DUE if now <= self.at + _AFTER else Timing.PAST
 
+    def is_recent(self, now: datetime) -> bool:
+        """Whether it is ahead, or so few hours past that it stays in sight whatever it is."""
+        return self.at is None or now <= self.at + _LOOK_BACK
+
     def may_be_taken(self, now: datetime) -> bool:
         """Whether it may have been taken by now: about at its hour, later, or on its day if it has none."""
         return self.on <= now.date() if self.at is None else now >= self.at - _TICKED_BEFORE
@@ -83,7 +89,7 @@ def doses_around(plan: Protocol | None, episode: Episode | None, now: datetime) 
         due
         for listed in (day - 1, day)
         for due in _of_day(plan, found, listed, now)
-        if due.on >= now.date() or (due.at is not None and due.at >= now - _LOOK_BACK)
+        if due.on >= now.date() or (due.at is not None and due.is_recent(now))
     ]
     return Around(tuple(doses), _following(plan, found, day, now), _triggers(plan, found, day, now))
 
@@ -133,11 +139,11 @@ def _following(plan: Protocol, found: Sequence[Course], day: int, now: datetime)
 
 
 def _triggers(plan: Protocol, found: Sequence[Course], day: int, now: datetime) -> tuple[DueDose, ...]:
-    """The triggers, from the evening before the day or night in which they are given until half a day after them."""
+    """The triggers, from the evening before the day or night in which they are given until the egg collection."""
     courses = [course for course in found if course.medication.triggers]
     return tuple(
         due
-        for listed in (day - 1, day, day + 1)
+        for listed in range(day - 2, day + 2)
         for due in _of_day(plan, courses, listed, now)
         if _evening_before(plan.date_of(listed) or due.on, now) <= now <= _end(due, now)
     )
@@ -148,4 +154,4 @@ def _evening_before(on: date, now: datetime) -> datetime:
 
 
 def _end(due: DueDose, now: datetime) -> datetime:
-    return due.at + _LOOK_BACK if due.at else datetime.combine(due.on, time.max, now.tzinfo)
+    return due.at + _TRIGGER_LOOK_BACK if due.at else datetime.combine(due.on, time.max, now.tzinfo)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -27,7 +27,7 @@ from portal.views.protocols.stops import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
 from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words
-from portal.web.filters import local, now, today
+from portal.web.filters import day, in_a_row, local, moment, now, today
 from portal.web.taken_doses import Taken, key_of, taken
 
 _COLLECTION_HOURS = range(24, 49)
@@ -79,12 +79,23 @@ class CardDose:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """The trigger injection, from the evening before; `visit` is the egg collection that it is timed for, so many hours later."""
+    """The trigger injection, from the evening before until half a day after it, or until the egg collection if it isn't ticked off.
+
+    `visit` is the egg collection that it is timed for, so many hours later. It comes first unless another dose is nearer.
+    """
 
     doses: tuple[CardDose, ...]
     visit: Appointment | None
     hours: int
-    is_today: bool
+    comes_first: bool
+
+    @property
+    def when(self) -> str:
+        """Its moment in words; its day and what is said of its hour if that isn't given."""
+        dose = self.doses[0]
+        if dose.at is None:
+            return in_a_row([day(dose.on), dose.line.time])
+        return _("%(moment)s exactly", moment=moment(dose.at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +126,6 @@ class Tonight:
         return (*self.first, *self.others, *(self.trigger.doses if self.trigger else ()))
 
     @property
-    def is_trigger_first(self) -> bool:
-        """Whether the trigger is today's, or of the night that begins today."""
-        return self.trigger is not None and self.trigger.is_today
-
-    @property
     def is_done(self) -> bool:
         """Whether all doses but the first are ticked off."""
         return bool(self.others) and all(dose.done_at for dose in self.others)
@@ -134,7 +140,7 @@ class Tonight:
     def digest(self) -> str:
         """A digest of which doses are due, past and done: an open page with another one is out of date."""
         said = [(dose.key, dose.timing.value, dose.line, bool(dose.done_at)) for dose in self.doses]
-        told = (said, self.title, [dose.key for dose in self.following], sorted(self.alert_texts))
+        told = (said, self.title, [dose.key for dose in self.following], sorted(self.alert_texts), self.trigger and self.trigger.comes_first)
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
 
@@ -154,7 +160,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
     def is_done(due: DueDose) -> bool:
         return key_of(plan, due) in ticks
 
-    triggers = nearest(around.triggers, is_done, at) or _last_moment(around.triggers)
+    triggers = _triggers(around.triggers, is_done, episode, at)
     listed = [due for due in around.doses if due not in triggers]
     coming = tuple(due for due in around.following if due not in triggers)
     first = nearest(listed, is_done, at) or coming
@@ -166,7 +172,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
             cards[due] = _card(plan, due, ticks, [alert for alert in about if alert.text not in told], at)
             told.update(alert.text for alert in cards[due].alerts)
     keys = {card.key for card in cards.values()}
-    trigger = _trigger(triggers, cards, episode)
+    trigger = _trigger(triggers, cards, episode, nearest((*triggers, *listed), is_done, at))
     return Tonight(
         episode_id=episode.id,
         title=_title(first, at),
@@ -219,12 +225,23 @@ def _known_names(plan: Protocol) -> list[str]:
     return [*(row.drug for row in plan.medications), *own, *g.tenant.protocol_choices.drugs]
 
 
-def _last_moment(doses: Sequence[DueDose]) -> tuple[DueDose, ...]:
-    return tuple(due for due in doses if (due.on, due.at) == (doses[-1].on, doses[-1].at))
+def _triggers(
+    doses: Sequence[DueDose], is_done: Callable[[DueDose], bool], episode: Episode, at: datetime
+) -> tuple[DueDose, ...]:
+    """The triggers of the moment to speak of; one that wasn't ticked off until its egg collection has begun."""
+    visit = collection_of(episode)
+    is_over = visit is not None and visit.start <= at
+    shown = [due for due in doses if due.is_recent(at) or not (is_over or is_done(due))]
+    return nearest(shown, is_done, at) or tuple(
+        due for due in shown if (due.on, due.at) == (shown[-1].on, shown[-1].at)
+    )
 
 
 def _trigger(
-    triggers: Sequence[DueDose], cards: Mapping[DueDose, CardDose], episode: Episode
+    triggers: Sequence[DueDose],
+    cards: Mapping[DueDose, CardDose],
+    episode: Episode,
+    nearest_of_all: Sequence[DueDose],
 ) -> Trigger | None:
     """The triggers of one moment; any of another moment are listed with the doses."""
     if not triggers:
@@ -232,12 +249,13 @@ def _trigger(
     visit, first = collection_of(episode), triggers[0]
     at = first.at
     hours = round((visit.start - at).total_seconds() / 3600) if visit and at else 0
-    evening = (evening_of(first.at) if first.at else None) or first.on
+    evening = (evening_of(at) if at else None) or first.on
     return Trigger(
         tuple(cards[due] for due in triggers),
         visit if hours in _COLLECTION_HOURS else None,
         hours,
-        is_today=evening <= today(),
+        comes_first=cards[first].is_missed
+        or (evening <= today() and (not nearest_of_all or nearest_of_all[0] in triggers)),
     )
 
 
