@@ -28,6 +28,7 @@ from portal.views.consents.list import Item, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
+from portal.views.news_since import Since, news_since
 from portal.views.staff_home import STAFF_REGIONS, WorklistPage, ids_of, read_news, staff_home
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import audit, bell, preferred_name
@@ -120,13 +121,15 @@ class NeedsPage(Page, template="home/needs.html"):
     is_done: bool = False
     is_part: bool = True
     is_new: bool = False
+    since: Since | None = None
     most: int = 3
     """How many messages and notifications it shows."""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
+        waiting = [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else []
         return {
-            "consent": [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else [],
+            "consent": [*waiting, *(self.since.form_ids if self.since else ())],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
             "conversation": ids_of(self.messages, self.most),
             "notification": ids_of(self.news, self.most),
@@ -162,6 +165,11 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         and messages.is_none,
         is_part=False,
         is_new=help.is_new(),
+        since=news_since(
+            person,
+            treatment.views if isinstance(treatment, Treatment) else (),
+            () if isinstance(forms, CareError) else forms.items,
+        ),
     )
 
 

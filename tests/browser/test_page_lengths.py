@@ -152,6 +152,8 @@ def test_the_treatment_page_puts_the_next_visit_beside_the_doses_on_a_desktop(vi
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
     assert today and beside
     assert beside["y"] < today["y"], "on a phone the next visit comes above"
+    assert page.evaluate(_HEIGHT) <= 3.5 * PHONE["height"]
+    expect(page.locator(".dose-first").first).to_be_in_viewport()
 
 
 @at_both_hours

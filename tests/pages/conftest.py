@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.fake_api import FakeApi, fake_api
+from tests.support.fake_api import ZONE, FakeApi, fake_api
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
@@ -24,3 +25,15 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
 def visitor(in_process: InProcess, fake_api: FakeApi) -> Callable[..., Visitor]:
     """Sign somebody in: `visitor("amelia")`, `visitor("nora", "nurse")`."""
     return in_process.visitor
+
+
+@pytest.fixture
+def at(in_process: InProcess) -> Iterator[Callable[[str], None]]:
+    """Set the clinic’s clock to a time in November 2026."""
+    before = in_process.clock.ahead
+
+    def move(moment: str) -> None:
+        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=ZONE).timestamp()
+
+    yield move
+    in_process.clock.ahead = before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime
 
 import pytest
@@ -18,7 +18,6 @@ from portal.services.patients import Patient
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.web import taken_doses
 from tests.support.fake_api import ZONE, FakeApi, sample
-from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -49,18 +48,6 @@ COLLECTION = Appointment(id="a-1", kind="Egg collection", start=datetime(2026, 1
 def episode(plan: Protocol | None = PLAN, own: str = "amelia", **members: object) -> Episode:
     patient = Patient(id="amelia-patient", user_id=own, first_name="Amelia", preferred_name="Millie")
     return Episode(id="e-1", status=CareStatus.ACTIVE, patient=patient, protocol=plan, **members)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def at(in_process: InProcess) -> Iterator[Callable[[str], None]]:
-    """Set the clinic’s clock to a time in November 2026."""
-    before = in_process.clock.ahead
-
-    def move(moment: str) -> None:
-        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=ZONE).timestamp()
-
-    yield move
-    in_process.clock.ahead = before
 
 
 def shows(fake_api: FakeApi, treatment: Episode) -> None:
@@ -205,7 +192,11 @@ def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
     [
         ("26 18:00", "Trigger injection Tomorrow Fri 27 Nov, 21:00 exactly", "accent"),
         ("27 20:00", "Trigger injection In 1 hour Fri 27 Nov, 21:00 exactly", "accent"),
-        ("27 21:50", "It was due 50 minutes ago. If you haven’t had it, call now, whatever the hour.", "urgent"),
+        (
+            "27 21:50",
+            "It was due 50 minutes ago. If you haven’t had it, call now, whatever the hour.",
+            "urgent",
+        ),
         ("28 03:00", "It was due 6 hours ago.", "urgent"),
         ("29 07:30", "call now, whatever the hour. If you have, tick it off.", "urgent"),
     ],

@@ -215,7 +215,7 @@ def _tabs(view: EpisodeView, current: str) -> list[Tab]:
     episode, is_patient = view.episode, view.person.is_patient
     forms = [form for form in episode.consent_forms if form.status != ConsentStatus.DRAFT or not is_patient]
     counts = {
-        "appointments": len(view.upcoming),
+        "appointments": 0 if is_patient else len(view.upcoming),
         "embryos": len(episode.embryos),
         "documents": len(episode.documents.files),
         "consents": len(forms),

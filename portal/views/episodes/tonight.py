@@ -140,7 +140,13 @@ class Tonight:
     def digest(self) -> str:
         """A digest of which doses are due, past and done: an open page with another one is out of date."""
         said = [(dose.key, dose.timing.value, dose.line, bool(dose.done_at)) for dose in self.doses]
-        told = (said, self.title, [dose.key for dose in self.following], sorted(self.alert_texts), self.trigger and self.trigger.comes_first)
+        told = (
+            said,
+            self.title,
+            [dose.key for dose in self.following],
+            sorted(self.alert_texts),
+            self.trigger and self.trigger.comes_first,
+        )
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
 

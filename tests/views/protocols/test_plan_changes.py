@@ -96,7 +96,11 @@ def test_each_person_sees_a_change_for_themselves(
 def test_a_changed_plan_stands_first_on_home(amelia: Visitor, new_hour: Callable[[str], None]) -> None:
     new_hour("21:20")
     words = amelia.get("/").words
-    assert words.index("Your plan changed on") < words.index("What needs you") < words.index("New for you")
+    assert (
+        words.index("Your plan changed on")
+        < words.index("What needs you")
+        < words.index("Unread notifications")
+    )
     amelia.get("/").form(f"{PLAN}/seen").submit()
     words = amelia.get("/").words
     assert words.index("What needs you") < words.index("Your treatment")

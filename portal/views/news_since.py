@@ -1,0 +1,179 @@
+"""What has come into a patient's treatments and forms since their last visit, each a link to it; what couldn't be read isn't told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from flask import url_for
+from markupsafe import Markup
+
+from portal.i18n.gettext import _, ngettext
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.state.session_records import Person
+from portal.views.episodes.view import EpisodeView
+from portal.web.filters import day, local, now
+from portal.web.labels import event_title, visit_kind
+from portal.web.last_visit import LastVisit, last_visit
+from portal.web.said import said
+from portal.web.visit_times import visit_time
+
+Id = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing, or several of a kind: a title, a quiet line, and where it leads."""
+
+    title: str | Markup
+    meta: str | Markup
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What has come since the last visit, when that ended, and the forms among it."""
+
+    ended_at: datetime
+    rows: tuple[Row, ...]
+    form_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The things of one kind in one treatment or form (`within`), and the row of several of them."""
+
+    within: Id
+    things: tuple[tuple[Id, Row], ...]
+    several: Callable[[int], Row]
+
+    @property
+    def ids(self) -> set[Id]:
+        """What a look at it shows."""
+        return {self.within, *(id_ for id_, _row in self.things)}
+
+    def new_row(self, visit: LastVisit) -> Row | None:
+        """What of it is new; nothing in a treatment or form that is new itself, which stands on the page."""
+        new = [row for id_, row in self.things if visit.knew(*self.within) and not visit.knew(*id_)]
+        if len(new) > 1:
+            return self.several(len(new))
+        return new[0] if new else None
+
+
+def news_since(person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]) -> Since | None:
+    """Note what this look at the home page shows, and return what of it is new; None if nothing is, and on a first visit."""
+    treatments = [kind for view in views for kind in _of(view)]
+    signed = {form.id: _signatures(form, person) for form in forms if form.status != ConsentStatus.DRAFT}
+    shown = set[Id]().union(*(kind.ids for kind in (*treatments, *signed.values())))
+    visit = last_visit(person, shown, now())
+    if visit is None:
+        return None
+    new_signed = {id_: row for id_, kind in signed.items() if (row := kind.new_row(visit))}
+    rows = [row for kind in treatments if (row := kind.new_row(visit))] + [*new_signed.values()]
+    return Since(visit.ended_at, tuple(rows), tuple(new_signed)) if rows else None
+
+
+def _of(view: EpisodeView) -> Iterator[_Kind]:
+    id_ = view.episode.id
+    within = ("treatment", id_)
+    yield _Kind(
+        within,
+        tuple(
+            (
+                ("result", test.id, str(test.status)),
+                Row(
+                    _("Result of a genetic test"),
+                    said(test.embryo_code),
+                    url_for("pgt_results.show", result_id=test.id),
+                ),
+            )
+            for test in view.episode.pgt_results
+            if test.is_released
+        ),
+        lambda count: Row(
+            ngettext("Result of %(num)s genetic test", "Results of %(num)s genetic tests", count),
+            "",
+            url_for("episodes.embryos", episode_id=id_),
+        ),
+    )
+    scans = url_for("episodes.monitoring", episode_id=id_)
+    yield _Kind(
+        within,
+        tuple(
+            (("scan", id_, one.date.isoformat()), Row(_("Scan or blood test"), day(one.date), scans))
+            for one in view.measurements.days
+        ),
+        lambda count: Row(
+            ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
+        ),
+    )
+    visits = url_for("episodes.appointments", episode_id=id_)
+    yield _Kind(
+        within,
+        tuple(
+            (
+                ("visit", one.id, one.start.isoformat()),
+                Row(visit_kind(one.kind) or _("Appointment"), visit_time(one), visits),
+            )
+            for one in view.upcoming
+        ),
+        lambda count: Row(ngettext("%(num)s appointment", "%(num)s appointments", count), "", visits),
+    )
+    yield _events(view, within)
+    yield _Kind(
+        within,
+        tuple(
+            (("paper", paper.href), Row(said(paper.title), paper.kind or _("Document"), paper.href))
+            for paper in view.papers
+        ),
+        lambda count: Row(
+            ngettext("%(num)s document", "%(num)s documents", count),
+            "",
+            url_for("episodes.documents", episode_id=id_),
+        ),
+    )
+
+
+def _events(view: EpisodeView, within: Id) -> _Kind:
+    """What happened, but for the days of scans, which are told as such."""
+    scanned = {one.date for one in view.measurements.days}
+    timeline = url_for("episodes.timeline", episode_id=view.episode.id)
+    return _Kind(
+        within,
+        tuple(
+            (
+                ("event", event.id),
+                Row(
+                    event_title(event.title),
+                    day(event.occurred_at) if event.occurred_at else _("Timeline"),
+                    timeline,
+                ),
+            )
+            for event in view.events
+            if event.occurred_at is None or local(event.occurred_at).date() not in scanned
+        ),
+        lambda count: Row(
+            ngettext("%(num)s entry in the timeline", "%(num)s entries in the timeline", count), "", timeline
+        ),
+    )
+
+
+def _signatures(form: ConsentForm, person: Person) -> _Kind:
+    """What the others signed."""
+    href = url_for("consents.show", consent_id=form.id)
+    title = said(form.title, form.language) or _("Consent form")
+    return _Kind(
+        ("form", form.id),
+        tuple(
+            (
+                ("signature", form.id, str(one.role), one.person_id or one.name),
+                Row(title, _("%(name)s has signed", name=one.name), href),
+            )
+            for one in form.signatures
+            if one.person_id != person.sub and one.name
+        ),
+        lambda count: Row(
+            title, ngettext("%(num)s person has signed", "%(num)s people have signed", count), href
+        ),
+    )

@@ -1,0 +1,113 @@
+"""What a patient's home page tells as new since they last visited it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature, SignerRole
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation
+from portal.services.directories import Documents
+from portal.services.episodes import READ_EPISODE, Episode, Follicles, MonitoringDay
+from portal.services.files import File
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.web import last_visit
+from tests.pages.test_tonight import episode
+from tests.support.fake_api import FakeApi, sample
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+BEFORE = episode(documents=Documents(files=(File(id="f-1", name="Plan.pdf", media_type="application/pdf"),)))
+AFTER = replace(
+    BEFORE,
+    documents=Documents(
+        files=(*BEFORE.documents.files, File(id="f-2", name="Letter.pdf", media_type="application/pdf"))
+    ),
+    monitoring=tuple(
+        MonitoringDay(date=date(2026, 11, on), follicles=Follicles(left=(12,)), verified=True)
+        for on in (23, 25)
+    ),
+)
+FORM = ConsentForm(id="c-1", title="Storing embryos", status=ConsentStatus.PARTIALLY_SIGNED)
+SIGNED = replace(
+    FORM, signatures=(Signature(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart"),)
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Keep the visits of each test apart."""
+    kept = dataclasses.replace(last_visit.VISITS, kind=f"visits {request.node.name}")
+    monkeypatch.setattr(last_visit, "VISITS", kept)
+
+
+def shows(fake_api: FakeApi, treatment: Episode | None, form: ConsentForm) -> None:
+    """Let these be her only records; a treatment that can't be read is None."""
+    if treatment:
+        fake_api.gives(READ_EPISODE, treatment)
+    else:
+        fake_api.refuses(READ_EPISODE, 503)
+    fake_api.gives(LIST_CONSENTS, [form])
+    fake_api.gives(LIST_NOTIFICATIONS, [])
+    fake_api.gives(LIST_CONVERSATIONS, [sample(Conversation, episode_id="e-1")])
+
+
+def told(visitor: Visitor) -> list[str]:
+    """The rows of what is new, with where they lead."""
+    rows = visitor.get("/").select("#since .link-row")
+    return [f"{' '.join(row.get_text(' ').split())} {row['href']}" for row in rows]
+
+
+def test_what_has_come_since_the_last_visit_is_told_until_the_next(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 09:00")
+    shows(fake_api, BEFORE, FORM)
+    assert told(visitor("amelia")) == []
+    at("25 13:00")
+    assert told(visitor("amelia")) == []
+    at("25 21:00")
+    shows(fake_api, AFTER, SIGNED)
+    news = [
+        "2 scans or blood tests /episodes/e-1/monitoring",
+        "Letter Document /files/f-2/preview",
+        "Storing embryos Daniel Hart has signed /consents/c-1",
+    ]
+    assert told(visitor("amelia")) == news
+    assert "8 hours ago" in visitor("amelia").get("/").select("#since")[0].get_text(" ")
+    assert told(visitor("daniel")) == [], "it is each person's own"
+    at("25 22:30")
+    assert told(visitor("amelia")) == news, "looking again is the same visit"
+    at("26 08:00")
+    assert told(visitor("amelia")) == []
+
+
+def test_what_couldnt_be_read_is_told_once_it_can(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("24 09:00")
+    shows(fake_api, BEFORE, FORM)
+    told(visitor("amelia"))
+    at("24 13:00")
+    shows(fake_api, None, FORM)
+    assert told(visitor("amelia")) == []
+    at("25 13:00")
+    shows(fake_api, AFTER, FORM)
+    assert told(visitor("amelia"))[-1] == "Letter Document /files/f-2/preview"
+
+
+def test_a_treatment_that_is_new_itself_isnt_told_in_parts(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("24 09:00")
+    shows(fake_api, BEFORE, FORM)
+    told(visitor("amelia"))
+    at("24 13:00")
+    shows(fake_api, replace(AFTER, id="e-2"), SIGNED)
+    assert told(visitor("amelia")) == ["Storing embryos Daniel Hart has signed /consents/c-1"]
