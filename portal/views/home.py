@@ -157,7 +157,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news if isinstance(news, CareError) else notable(news),
+        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment),
         is_done="seen" not in g
         and not isinstance(consents, CareError)
         and consents.is_none
@@ -204,6 +204,12 @@ def _to_sign(care: Care, forms: decoding.Page[ConsentForm], person: Person) -> L
 def _unread(talks: decoding.Page[Conversation]) -> Listed[Conversation]:
     unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True))
+
+
+def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
+    """The notifications but those of storage dates that stand on the page."""
+    near = set[str]() if isinstance(treatment, CareError) else {one.embryo_id for one in treatment.storage}
+    return news.where(lambda one: not (one.is_about("EmbryoStorage") and one.entity_id in near))
 
 
 def _last_message(talk: Conversation) -> float:

@@ -129,7 +129,9 @@ def _is_gone(care: Care, person: Person, relationship_id: str) -> bool | None:
 def _removed(person: Person, operation: Operation, *, is_first: bool) -> Response:
     name = str(operation.data.get("name") or "")
     if is_first:
-        toast(_("%(name)s was removed.", name=name) if name else _("Removed."))
+        removed = _("%(name)s was removed.", name=name)
+        told = removed if person.is_staff else _("%(name)s is no longer on your record.", name=name)
+        toast(told if name else _("Removed."))
     else:
         toast(_("This was removed already."), tone="info")
     episode_id = str(operation.data.get("episode") or "")

@@ -128,7 +128,7 @@ def test_a_record_kept_elsewhere_is_explained_and_the_page_works(portal: PortalT
 
 def test_people_on_the_record_are_listed_with_what_they_see(amelia: Visitor) -> None:
     page = amelia.get("/me")
-    assert "Sees your treatment in the portal. Removing ends that." in page.words
+    assert "Stop sharing" in page.words and "Sees your treatment in the portal." in page.words
     assert "Margaret Hart" in page.words
     assert "Does not see your treatment in the portal." in page.words
 

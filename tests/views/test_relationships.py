@@ -37,7 +37,7 @@ def test_the_confirmation_shows_consequences_and_removes_nothing(
 ) -> None:
     page = amelia.get(address(DANIEL))
     assert "no longer sees your treatment in the portal" in page.words
-    assert page.heading.startswith("Remove Daniel")
+    assert page.heading == "Stop sharing with Daniel Hart?"
     assert is_there(service, DANIEL)
 
 
@@ -97,7 +97,7 @@ def test_removing_happens_once_and_repeats_say_so(amelia: Visitor, service: Care
     form = page.form("/relationships/")
     done = form.submit()
     assert done.path == "/me"
-    assert "Margaret Hart was removed." in done.text
+    assert "Margaret Hart is no longer on your record." in done.text
     assert "Margaret Hart" not in done.soup.select_one("main aside").get_text()
     assert not is_there(service, CONTACT)
     again = form.submit()
