@@ -193,3 +193,31 @@ def test_a_nurse_finds_the_forms_of_one_patient(visit: SignIn) -> None:
     consents.main.get_by_role("searchbox").press("Enter")
     consents.sees("Sunita Patel")
     expect(consents.page).to_have_url(re.compile("Sunita"))
+
+
+def test_the_chart_tells_its_latest_day_and_the_others_to_a_finger_drawn_across_it(visit: SignIn) -> None:
+    page = (
+        visit("amelia", width=390, height=844)
+        .go(f"/episodes/{sample_id('episode', 'amelia-1')}/monitoring")
+        .page
+    )
+    days = page.locator(".chart-day")
+    latest = days.last.locator("text").first
+    expect(latest).to_be_visible()
+    days.last.scroll_into_view_if_needed()
+    first, last = days.first.locator("rect").bounding_box(), days.last.locator("rect").bounding_box()
+    assert first and last
+    finger = page.context.new_cdp_session(page)
+    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    begin, end, y = last["x"] + 4, first["x"] + 4, last["y"] + 40
+    for step in range(9):
+        at = {"x": begin + (end - begin) * step / 8, "y": y}
+        finger.send(
+            "Input.dispatchTouchEvent",
+            {"type": "touchMove" if step else "touchStart", "touchPoints": [at]},
+        )
+    expect(latest).to_be_hidden()
+    expect(days.first.locator("text").first).to_be_visible()
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.get_by_text("Show as a table").click()
+    expect(page.get_by_role("row").nth(1)).to_be_visible()

@@ -26,6 +26,24 @@ def test_help_begins_with_the_clinics_contacts_and_its_links_work(amelia: Visito
         amelia.get(str(link["href"]))
 
 
+@pytest.mark.parametrize(
+    ("who", "path", "about"),
+    [
+        ("amelia", "/conversations", ""),
+        ("amelia", f"/consents/{sample_id('consent', 'amelia-genetic')}", "PGT-A"),
+        ("amelia", f"/consents/{sample_id('consent', 'amelia-genetic')}/sign", "PGT-A"),
+        ("grace", f"/storage/{sample_id('embryo', 'GO-3')}", "GO-3"),
+        ("grace", f"/pgt-results/{sample_id('pgt-result', 'GO-5')}", "GO-5"),
+    ],
+)
+def test_a_message_begins_on_the_page_of_what_it_is_about(
+    portal: PortalThread, who: str, path: str, about: str
+) -> None:
+    links = [str(link["href"]) for link in portal.sign_in(who).get(path).select("main a[href^='mailto:']")]
+    bodies = [parse_qs(urlsplit(link).query).get("body", [""])[0] for link in links]
+    assert links and any(about in body for body in bodies), links
+
+
 def test_staff_have_a_help_of_their_own(portal: PortalThread, amelia: Visitor) -> None:
     assert amelia.get("/help").select("nav a[href='/help'][aria-current=page]")
     nora = portal.sign_in("nora")
