@@ -151,9 +151,8 @@ class Alert(Base):
 
 def find(session: Session, actor: Actor, episode_id: str) -> Episode:
     """The episode, if it is among `visible_ids`; raises NotThere."""
-    episode = session.scalars(
-        select(Episode).where(Episode.id == episode_id, Episode.id.in_(visible_ids(session, actor)))
-    ).one_or_none()
+    seen = visible_ids(session, actor).with_only_columns(Episode)
+    episode = session.scalars(seen.where(Episode.id == episode_id)).one_or_none()
     if episode is None:
         raise NotThere
     return episode

@@ -94,8 +94,6 @@ def large_service(folder: Path, url: str) -> Generator[Large]:
     began = time.monotonic()
     bootstrap(engine, settings)
     seconds = time.monotonic() - began
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.exec_driver_sql("ANALYZE")  # as PostgreSQL does by itself within minutes
     running = CareService(where, "--database", url, "--sample", "large")
     api = Api(TokenMaker(running))
     try:
