@@ -61,8 +61,6 @@ def duties_of(
         found.append(_forms(work, _("Forms of people without an account"), WorkList.OPEN, _NO_ACCOUNT))
     if "coordinator" in person.roles:
         found.append(_news(news, _("Enquiries"), "Prospect"))
-    if may(person, "embryo.edit"):
-        found.append(Duty(_("Storage that ends within 60 days"), url_for("storage.index", list="ending")))
     if "embryologist" in person.roles:
         found.append(_news(news, _("Genetic results that came"), "PGTResult"))
     if may(person, "system.see"):
@@ -70,7 +68,17 @@ def duties_of(
         found.append(Duty(_("How the clinic’s system answers"), url_for("clinic_system.show")))
     if person.roles & {"coordinator", "admin"}:
         found.append(_forms(work, _("Long overdue: close or chase"), WorkList.OLDER))
-    return tuple(one for one in found if endpoint_at(one.href.partition("?")[0]))
+    return tuple(one for one in found if _is_offered(one))
+
+
+def storage_duty(person: Person, count: Count | None) -> Duty | None:
+    """Return the storage that ends, for those who care for embryos, where their clinic offers it."""
+    duty = Duty(_("Storage that ends within 60 days"), url_for("storage.index", list="ending"), count)
+    return duty if may(person, "embryo.edit") and _is_offered(duty) else None
+
+
+def _is_offered(duty: Duty) -> bool:
+    return endpoint_at(duty.href.partition("?")[0]) is not None
 
 
 def _forms(work: Work | CareError, words: str, which: WorkList, narrowing: Narrowing | None = None) -> Duty:

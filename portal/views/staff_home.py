@@ -19,14 +19,16 @@ from portal.state.session_records import Person
 from portal.views import day_sheet
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
-from portal.views.first_page import Duty, duties_of, regions_of
+from portal.views.first_page import Duty, duties_of, regions_of, storage_duty
 from portal.views.notification_words import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
+from portal.views.storage.cryo_room import count_ending, ending_as_kept
 from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import bell
 from portal.web.filters import now
 from portal.web.pages import Page
+from portal.web.permissions import may
 
 _WITHDRAWN_WEEKS = 8
 """For how long staff's home names a form that was withdrawn: about as long as a treatment is under way. The page says it."""
@@ -54,6 +56,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None.
 
     `regions` is their order; `duties` are what is this person's, counted;
+    `ending` is the storage that ends, which the page has counted afterwards if `counts_ending`;
     `whose` are the names of those whom notifications are about, by notification.
     """
 
@@ -68,6 +71,8 @@ class WorklistPage(Page, template="home/worklist.html"):
     first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
     regions: tuple[str, ...] = ("consents", "messages", "news")
     duties: tuple[Duty, ...] = ()
+    ending: Duty | None = None
+    counts_ending: bool = False
     has_day_sheet: bool = False
     most: int = _MOST_AT_WORK
     """How many forms, messages and notifications its lists show."""
@@ -98,6 +103,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
     else:
         heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
         work = work_of(care, heads, person)
+    ending = ending_as_kept() if may(person, "embryo.edit") else None
     noted = news if isinstance(news, CareError) else notable(news)
     return WorklistPage(
         withdrawn=withdrawn,
@@ -107,6 +113,8 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         waiting_rows=_waiting_rows(talks, person),
         regions=regions_of(person, talks),
         duties=duties_of(person, work, talks, noted),
+        ending=storage_duty(person, ending),
+        counts_ending=ending is None,
         has_day_sheet=bool(person.roles & day_sheet.ROLES),
         news=noted,
         whose=_whose(noted, work),
@@ -153,12 +161,17 @@ def _news_alone(care: Care) -> WorklistPage:
     return WorklistPage(news=news, whose=_whose(news))
 
 
+def _ending_alone(care: Care, person: Person) -> WorklistPage:
+    return WorklistPage(ending=storage_duty(person, count_ending(care)))
+
+
 def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
     """The first rows of this person's work list."""
     return () if isinstance(work, CareError) else work.rows_of(work.usual(), 0, _MOST_FORMS)
 
 
 STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
+    "ending": _ending_alone,
     "withdrawn": lambda care, _person: WorklistPage(withdrawn=attempt(lambda: _withdrawn(care))),
     "consents": _work_alone,
     "messages": _waiting_alone,

@@ -236,3 +236,18 @@ def test_a_sheet_to_print_is_one_page(visitor: SignIn, fake_api: FakeApi) -> Non
     elif_ = visitor("elif", "embryologist")
     assert len(codes(elif_.get("/storage"))) == 100
     assert len(codes(elif_.get("/storage").follow("Sheet to print"))) == 101
+
+
+def test_the_first_page_counts_the_storage_that_ends_like_its_list(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    holds(fake_api, episode("1", embryo("A", paid=60), embryo("B", paid=61), embryo("C", consented=3)))
+    elif_ = visitor("elif", "embryologist")
+    (tile,) = elif_.get("/").select("#ending")
+    assert not tile.select(".duty-count"), "the inventory isn't read for the page itself"
+    (count,) = elif_.fragment("/", "ending").select(".duty-count")
+    assert count.get_text() == "2"
+    (again,) = elif_.get("/").select("#ending")
+    assert "hx-get" not in again.attrs
+    assert again.get_text(" ", strip=True) == "2 Storage that ends within 60 days"
+    assert codes(elif_.get(str(again.select("a")[0]["href"]))) == ["A", "C"]

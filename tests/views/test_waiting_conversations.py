@@ -69,7 +69,7 @@ def test_the_longest_waiting_conversation_comes_first_with_its_last_message(
     given(monkeypatch, talk(IN, id_="new", late=5), talk(IN, OUT, id_="done"), talk(OUT, IN, IN, id_="old"))
     page = nora.get("/conversations")
     assert [row.get_text() for row in page.select(".link-title bdi")] == ["About old", "About new"]
-    assert "2 conversations wait for an answer, the longest first" in page.words
+    assert "Waiting for an answer, the longest first: 2" in page.words
     assert "old says 1" in page.words, "the message that waits longest"
     assert page.soup.select_one("[aria-current]:-soup-contains('Waiting for us (2)')")
 

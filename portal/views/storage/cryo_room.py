@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Blueprint, Response, request
 
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.gather import attempt
+from portal.services.listed import Count
 from portal.state.session_records import Person
 from portal.views.storage.places import Shelves
-from portal.views.storage.read_room import STEP, Room, forget_room, read_on, read_room
-from portal.views.storage.selection import Selection
+from portal.views.storage.read_room import STEP, Room, forget_room, kept_room, read_on, read_room
+from portal.views.storage.selection import Selection, StoredList
+from portal.views.storage.view import EmbryoView
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
@@ -54,13 +58,28 @@ def go_on(care: Care, person: Person) -> Response:
     return render(page, fragment="reading") if wants("reading") else redirect_to(selection.href)
 
 
+def ending_as_kept() -> Count | None:
+    """How many embryos' storage ends within 60 days among those read before; None if none were."""
+    room = kept_room()
+    return _ending(room) if room else None
+
+
+def count_ending(care: Care) -> Count | None:
+    """Read the first of the inventory to count those whose storage ends; None if it can't be read."""
+    room = attempt(lambda: read_room(care))
+    _audit_shown(())
+    return None if isinstance(room, CareError) else _ending(room)
+
+
+def _ending(room: Room) -> Count:
+    return room.listed.where(Selection(StoredList.ENDING).fits).count
+
+
 def _page(known: Room | CareError, selection: Selection, *, is_only_told: bool = False) -> CryoRoomPage:
     read = None if isinstance(known, CareError) else known
     shelves = Shelves(read.listed, selection) if read else None
     shown = shelves.on_page if shelves and not is_only_told else ()
-    audit.shown("storage.read", "embryo", [view.embryo.id for view in shown])
-    audit.shown("storage.read", "episode", [view.episode.id for view in shown])
-    audit.shown("consent.list", "consent", [])
+    _audit_shown(shown)
     return CryoRoomPage(
         shelves=shelves,
         room=read,
@@ -68,6 +87,12 @@ def _page(known: Room | CareError, selection: Selection, *, is_only_told: bool =
         reads_on=read is not None and _goes_on_by_itself(read),
         is_only_told=is_only_told,
     )
+
+
+def _audit_shown(views: Sequence[EmbryoView]) -> None:
+    audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
+    audit.shown("storage.read", "episode", [view.episode.id for view in views])
+    audit.shown("consent.list", "consent", [])
 
 
 def _goes_on_by_itself(read: Room) -> bool:

@@ -35,7 +35,7 @@ _SECONDS = 15 * 60
 
 def read_room(care: Care) -> Room:
     """Return what is kept, or read the first step; raises CareError if the forms can't be read."""
-    return _kept() or read_on(care)
+    return kept_room() or read_on(care)
 
 
 def read_on(care: Care) -> Room:
@@ -43,7 +43,7 @@ def read_on(care: Care) -> Room:
 
     Raises CareError if the forms can't be read.
     """
-    known = _kept() or Room(begun_at=context().clock(), named=tuple(remembered()))
+    known = kept_room() or Room(begun_at=context().clock(), named=tuple(remembered()))
     if known.is_full:
         return known
     if not known.is_last_form and len(known.named) - known.asked < STEP:
@@ -116,7 +116,7 @@ def _with_episodes(care: Care, known: Room) -> Room:
     )
 
 
-def _kept() -> Room | None:
+def kept_room() -> Room | None:
     """What this session keeps, unless it began too long ago."""
     name = session().name
     try:

@@ -315,7 +315,7 @@ def test_pages_say_at_least_where_a_list_isnt_whole(
     assert "Next 7 days at least 0" in page.words
     assert "This list isn’t complete" in page.words
     assert "Nothing waits here" not in page.words
-    assert "at least 2,000 forms have been overdue for more than 30 days" in page.words
+    assert "At least 2,000 forms have been overdue for more than 30 days" in page.words
     assert len(rows(victor.get("/consents?list=older"))) == worklist.PAGE
 
 
