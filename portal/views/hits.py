@@ -10,12 +10,17 @@ from flask import url_for
 
 from portal.folding import folded
 from portal.i18n.gettext import _
+from portal.services.consents.forms import ConsentForm
+from portal.services.conversations import Conversation
 from portal.services.listed import Count
+from portal.services.notifications import Notification
 from portal.services.people import NO_MATCH, FoundPerson, happened_at, rank_of
+from portal.services.protocols import Protocol
+from portal.views.consents.labels import short_name
 from portal.views.known_search import Known
 from portal.views.quick_actions import Action
 from portal.views.recent import Opened
-from portal.web.filters import in_a_row, long_date
+from portal.web.filters import day, in_a_row, long_date
 from portal.web.known_people import KnownPerson
 from portal.web.labels import treatment_name
 from portal.web.record_links import address_of
@@ -73,11 +78,11 @@ class Hits:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the first two have the same name, or only a name like it; then Enter doesn't open the first one."""
+        """Whether another has the first one's name, or it is only a name like it; then Enter doesn't open the first one."""
         if self.among or self.is_near:
             return True
-        names = [folded(hit.name) for hit in self.hits[:2]]
-        return len(names) == 2 and names[0] == names[1]
+        names = [folded(hit.name) for hit in self.hits]
+        return names.count(names[0]) > 1 if names else False
 
 
 def hit_of(one: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
@@ -120,11 +125,11 @@ def action_hit(one: Action) -> Hit:
 
 
 def _facts(one: FoundPerson, known: KnownPerson | None) -> list[str]:
-    """Facts that distinguish a person: date of birth, record number."""
+    """Facts that distinguish a person: date of birth and record number, or else the latest record about them."""
     mrn = one.record.mrn if one.record else known.mrn if known else ""
     born = one.record.date_of_birth if one.record else known.born if known else None
     is_enquiry = [_("Enquiry")] if one.prospect_id and one.name else []
-    return [*is_enquiry, *_who(mrn, born)]
+    return [*is_enquiry, *(_who(mrn, born) or _latest(one))]
 
 
 def _who(mrn: str, born: date | None) -> list[str]:
@@ -133,6 +138,16 @@ def _who(mrn: str, born: date | None) -> list[str]:
         _("MRN %(mrn)s", mrn=mrn) if mrn else "",
     ]
     return [fact for fact in facts if fact]
+
+
+def _latest(one: FoundPerson) -> list[str]:
+    at = happened_at(one.latest)
+    match one.latest:
+        case ConsentForm() as form:
+            what = short_name(form)
+        case Conversation(subject=what) | Protocol(name=what) | Notification(title=what):
+            pass
+    return [fact for fact in (what, day(at) if at.year > 1 else "") if fact]
 
 
 def _patient_page(patient_id: str | None, episode_id: str | None) -> str | None:

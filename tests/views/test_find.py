@@ -73,6 +73,8 @@ def test_two_people_with_one_name_are_listed_and_neither_is_opened(nora: Visitor
     page = typed(nora, "elizabeth smith")
     assert [name for name, _ in hits(page)[:2]] == ["Elizabeth Smith"] * 2
     assert page.select("#found[data-ambiguous]")
+    facts = [str(row.select(".meta")[0].get_text()) for row in page.select("#found .hit-main")[:2]]
+    assert len(set(facts)) == 2, "without birth date and record number, the latest record tells them apart"
     assert not typed(nora, "amelia").select("#found[data-ambiguous]")
 
 
