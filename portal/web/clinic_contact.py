@@ -82,10 +82,14 @@ def mail_to_clinic(subject: str = "", about: str = "", *, text: str = "") -> str
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     if contact is None or not contact.email:
         return ""
-    body = text or (f"\n\n{about}" if about else "")
-    fields = {"subject": subject, "body": body.replace("\n", "\r\n")}
+    return mail_to(contact.email, subject, text or (f"\n\n{about}" if about else ""))
+
+
+def mail_to(address: str, subject: str, text: str) -> str:
+    """Return a `mailto:` address (RFC 6068) of a message with this subject and text."""
+    fields = {"subject": subject, "body": text.replace("\n", "\r\n")}
     query = urlencode({name: value for name, value in fields.items() if value}, quote_via=quote)
-    return f"mailto:{quote(contact.email, safe='@')}{query and f'?{query}'}"
+    return f"mailto:{quote(address, safe='@')}{query and f'?{query}'}"
 
 
 def emergency_number() -> str | None:

@@ -163,6 +163,9 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 3)],
     "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
+    "/prospects/<record:prospect_id>/book/appointment.ics": [
+        ("colin", f"/prospects/{TOMASZ}/book/appointment.ics", 0)
+    ],
     "/prospects/<record:prospect_id>/book-link": [("colin", f"/prospects/{TOMASZ}/book-link", 0)],
     "/prospects/<record:prospect_id>/merge": [("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2)],
     "/prospects/<record:prospect_id>/merge/confirm": [("colin", f"/prospects/{INES}/merge/confirm", 0)],

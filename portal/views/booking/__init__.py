@@ -19,17 +19,15 @@ from portal.context import Context, context
 from portal.i18n.locale import language
 from portal.services import errors
 from portal.services.adapter import PLAIN
-from portal.services.episodes import Appointment
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.rules.free_windows import Window
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
-from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
+from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_calendar, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
 from portal.web import audit, read_only
 from portal.web.act_once import Reopened, Unconfirmed, settled
-from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
@@ -164,9 +162,7 @@ def calendar(signed: str) -> Response:
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
     if visit is None:
         raise NotFound
-    entry = Appointment(id=link.id, start=visit.start, end=visit.end, location=visit.where or None)
-    content = appointments_calendar([entry], clinic=g.tenant.key, made_at=now())
-    return as_download(content, "appointment.ics")
+    return visit_calendar(visit, link.id)
 
 
 class BrokenLink(Exception):

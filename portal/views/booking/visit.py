@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 
 import msgspec
-from flask import g
+from flask import Response, g
 
 from portal.services.client import Care
+from portal.services.episodes import Appointment
 from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.prospects import Booking, book_window
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation
 from portal.views.booking.windows import read_week
 from portal.web.act_once import Attempt, Done, act_once
-from portal.web.filters import local
+from portal.web.calendar_file import appointments_calendar, as_download
+from portal.web.filters import local, now
 
 ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "PhysicianNotAvailable")
 """Rules that concern the chosen time: another time may be accepted."""
@@ -39,6 +41,13 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 def visit_of(operation: Operation) -> Visit | None:
     """Return what was requested; None for an operation that was never sent."""
     return msgspec.convert(operation.data, Visit) if "start" in operation.data else None
+
+
+def visit_calendar(visit: Visit, id_: str) -> Response:
+    """The visit as a calendar file (RFC 5545), whose entry is known by `id_`."""
+    entry = Appointment(id=id_, start=visit.start, end=visit.end, location=visit.where or None)
+    content = appointments_calendar([entry], clinic=g.tenant.key, made_at=now())
+    return as_download(content, "appointment.ics")
 
 
 def book_visit(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import quote, urlencode
 
 from flask import Blueprint, g
 
@@ -26,6 +25,7 @@ from portal.services.rules.signing import without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import names_of
 from portal.web import audit
+from portal.web.clinic_contact import mail_to
 from portal.web.filters import telephone
 from portal.web.known_people import CURRENT_SECONDS, KnownPerson, known_people, people_of
 
@@ -75,14 +75,7 @@ def neutral_mail(one: Awaited) -> str:
     text = words.gettext(
         "Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look."
     )
-    query = urlencode(
-        {
-            "subject": words.gettext("Something waits for you"),
-            "body": f"{text}\n\n{call}".strip().replace("\n", "\r\n"),
-        },
-        quote_via=quote,
-    )
-    return f"mailto:{quote(one.email, safe='@')}?{query}"
+    return mail_to(one.email, words.gettext("Something waits for you"), f"{text}\n\n{call}".strip())
 
 
 def _language_of(one: Awaited) -> str:

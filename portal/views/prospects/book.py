@@ -11,10 +11,18 @@ from portal.services.errors import Conflict, Refused
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
-from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
+from portal.views.booking.visit import (
+    ABOUT_THE_TIME,
+    Visit,
+    book_visit,
+    is_free,
+    visit_calendar,
+    visit_of,
+)
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
 from portal.views.prospects.known import Known, read_known
 from portal.views.prospects.link import LinkCard
+from portal.views.prospects.visit_message import VisitMessage, message_about
 from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (
@@ -63,7 +71,9 @@ class BookedPage(Page, template="prospects/booked.html"):
     prospect_id: str
     enquiry: Known
     visit: Visit
+    message: VisitMessage
     types: dict[str, str]
+    calendar_href: str
 
 
 class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
@@ -131,15 +141,31 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
+    assert operation
     audit.shown("prospect.receipt", "prospect", prospect_id)
+    enquiry = _enquiry(care, prospect_id)
     return render(
         BookedPage(
             prospect_id=prospect_id,
-            enquiry=_enquiry(care, prospect_id),
+            enquiry=enquiry,
             visit=visit,
+            message=message_about(visit, enquiry.values.get("email", "")),
             types=dict(appointment_types()),
+            calendar_href=url_for(".calendar", prospect_id=prospect_id, operation=operation.id),
         )
     )
+
+
+@bp.get("/<record:prospect_id>/book/appointment.ics")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def calendar(care: Care, person: Person, prospect_id: str) -> Response:
+    """Return what was booked as a calendar file, to be attached to the message about it."""
+    operation = sent_operation(person.sub, _purpose(prospect_id))
+    visit = visit_of(operation) if operation and operation.state is State.DONE else None
+    if visit is None:
+        return redirect_to(url_for(".show", prospect_id=prospect_id))
+    audit.shown("prospect.receipt", "prospect", prospect_id)
+    return visit_calendar(visit, prospect_id)
 
 
 def _choose(

@@ -101,6 +101,11 @@ def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> 
     assert "Consultation by video" in receipt.words
     assert "Dr Victor" in receipt.words
     assert "Europe/London" in receipt.words
+    text = str(receipt.select('[data-copy*="your appointment is on"]')[0]["data-copy"])
+    assert "Dr Victor" in text
+    assert "video" not in text.casefold(), "others may read it"
+    calendar = str(receipt.select('a[href*="appointment.ics"]')[0]["href"])
+    assert "SUMMARY:Appointment" in colin.get(calendar).text
     assert chosen not in windows(colin.get(week(TOMASZ)))
     assert form.submit(window=chosen).url == receipt.url
     assert form.submit(window=windows(form.page)[8]).url == receipt.url

@@ -1,0 +1,43 @@
+"""What to send to an enquirer for whom a visit was booked, as the portal can't send it.
+
+The text doesn't say what the visit is for: other people may read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import g
+
+from portal.i18n.gettext import _
+from portal.views.booking.visit import Visit
+from portal.web.clinic_contact import mail_to
+from portal.web.filters import clock_time, full_date, in_a_row, telephone
+
+
+@dataclass(frozen=True, slots=True)
+class VisitMessage:
+    """The text, and where it goes: `mail` is a `mailto:` address, empty if the enquirer's isn't known."""
+
+    text: str
+    mail: str
+
+
+def message_about(visit: Visit, email: str) -> VisitMessage:
+    """Return the message for a visit that is booked."""
+    whom_and_where = in_a_row([part for part in (visit.with_whom, visit.where) if part])
+    lines = [
+        _("Hello,"),
+        _(
+            "your appointment is on %(day)s at %(time)s (%(zone)s): %(whom_and_where)s.",
+            day=full_date(visit.start),
+            time=clock_time(visit.start),
+            zone=g.tenant.time_zone.key,
+            whom_and_where=whom_and_where,
+        ),
+    ]
+    if contact := g.tenant.contact:
+        number = telephone(contact.telephone)
+        lines.append(_("If you can’t come, please call us on %(number)s.", number=number))
+    text = "\n\n".join(lines)
+    return VisitMessage(text, mail_to(email, _("Your appointment"), text) if email else "")
