@@ -61,6 +61,56 @@ def test_one_click_leads_to_a_patients_last_seven_days_and_one_more_to_what_she_
     expect(nora.get_by_role("heading", name="Patient overview")).to_be_visible()
 
 
+def test_on_a_phone_a_patients_page_is_short_and_everything_is_a_tap_away(
+    nora: Page, stack: PortalThread
+) -> None:
+    nora.set_viewport_size({"width": 390, "height": 844})
+    go(nora, stack, f"/patients/{sample_id('patient', 'amelia')}?episode={EPISODE}")
+    assert nora.evaluate("document.documentElement.scrollHeight") <= 4000
+    expect(nora.get_by_text("Margaret Hart").first).to_be_hidden()
+    nora.get_by_text("Contact details and case").click()
+    expect(nora.get_by_text("Margaret Hart").first).to_be_visible()
+    nora.get_by_text("Earlier days").click()
+    expect(nora.locator("#week .happenings > li").last).to_be_visible()
+    nora.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, "/")
+    tile = nora.get_by_role("link", name=re.compile("Missing until Friday"))
+    count = re.sub(r"\D", "", tile.inner_text())
+    tile.click()
+    expect(nora.locator(".table tbody tr")).to_have_count(int(count))
+    expect(nora.locator(".table a[href^='tel:']").first).to_be_visible()
+    expect(nora.locator(".table a[href^='mailto:']").first).to_be_visible()
+
+
+def test_archiving_a_conversation_is_undone_in_one_click(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, f"/conversations/{sample_id('conversation', 'amelia-scan')}")
+    nora.get_by_role("link", name="Archive conversation").or_(
+        nora.get_by_role("button", name="Archive conversation")
+    ).first.click()
+    nora.get_by_role("dialog").get_by_role("button", name=re.compile("^Archive")).click()
+    nora.get_by_role("button", name="Undo").click()
+    expect(nora.locator("#toasts")).to_contain_text("back in your inbox")
+
+
+def test_an_embryologist_finds_a_place_by_two_words_and_what_ends_in_one_click(
+    chrome: Browser, stack: PortalThread
+) -> None:
+    with signed_in(chrome, stack.origin(), "elif") as page:
+        tile = page.locator("#ending")
+        expect(tile.locator(".duty-count")).to_have_text(re.compile(r"\d"))
+        count = int(tile.locator(".duty-count").inner_text())
+        tile.get_by_role("link").click()
+        expect(page.locator(".table tbody tr:not(.shelf)")).to_have_count(count)
+        page.keyboard.press("Control+k")
+        page.keyboard.type("T4 C2")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("/storage/.+"))
+        expect(page.get_by_role("main")).to_contain_text(re.compile(r"T4\sC2"))
+
+
 # ── finding somebody ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -140,12 +190,16 @@ def victor(chrome: Browser, stack: PortalThread) -> Iterator[Page]:
         yield page
 
 
-def test_a_table_of_25_forms_is_at_most_1450_pixels_high(victor: Page, stack: PortalThread) -> None:
+def test_a_table_of_25_forms_is_at_most_1450_pixels_high_and_hardly_more_in_a_smaller_window(
+    victor: Page, stack: PortalThread
+) -> None:
     for path in ("/consents?list=open", "/consents?list=all"):
         go(victor, stack, path)
         expect(victor.locator(".table tbody tr")).to_have_count(25)
-        box = victor.locator(".table").bounding_box()
-        assert box and box["height"] <= 1450, f"{path}: {box}"
+        for width, most in ((1024, 1600), (1280, 1450)):
+            victor.set_viewport_size({"width": width, "height": 900})
+            box = victor.locator(".table").bounding_box()
+            assert box and box["height"] <= most, f"{path} {width}: {box}"
 
 
 def test_column_headings_of_a_short_table_do_not_break_words(victor: Page, stack: PortalThread) -> None:
