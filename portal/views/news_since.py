@@ -42,10 +42,13 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The things of one kind in one treatment or form (`within`), and the row of several of them."""
+    """The things of one kind in one treatment or form (`within`), and the row of several of them.
+
+    A thing without a row is told by another's, and has been seen with it.
+    """
 
     within: Id
-    things: tuple[tuple[Id, Row], ...]
+    things: tuple[tuple[Id, Row | None], ...]
     several: Callable[[int], Row]
 
     @property
@@ -55,7 +58,8 @@ class _Kind:
 
     def new_row(self, visit: LastVisit) -> Row | None:
         """What of it is new; nothing in a treatment or form that is new itself, which stands on the page."""
-        new = [row for id_, row in self.things if visit.knew(*self.within) and not visit.knew(*id_)]
+        is_known = visit.knew(*self.within)
+        new = [row for id_, row in self.things if row and is_known and not visit.knew(*id_)]
         if len(new) > 1:
             return self.several(len(new))
         return new[0] if new else None
@@ -144,14 +148,15 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
         tuple(
             (
                 ("event", event.id),
-                Row(
+                None
+                if event.occurred_at and local(event.occurred_at).date() in scanned
+                else Row(
                     event_title(event.title),
                     day(event.occurred_at) if event.occurred_at else _("Timeline"),
                     timeline,
                 ),
             )
             for event in view.events
-            if event.occurred_at is None or local(event.occurred_at).date() not in scanned
         ),
         lambda count: Row(
             ngettext("%(num)s entry in the timeline", "%(num)s entries in the timeline", count), "", timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -13,12 +13,12 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation
 from portal.services.directories import Documents
-from portal.services.episodes import READ_EPISODE, Episode, Follicles, MonitoringDay
+from portal.services.episodes import READ_EPISODE, Episode, Follicles, MonitoringDay, TimelineEvent
 from portal.services.files import File
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.web import last_visit
 from tests.pages.test_tonight import episode
-from tests.support.fake_api import FakeApi, sample
+from tests.support.fake_api import ZONE, FakeApi, sample
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -100,6 +100,21 @@ def test_what_couldnt_be_read_is_told_once_it_can(
     at("25 13:00")
     shows(fake_api, AFTER, FORM)
     assert told(visitor("amelia"))[-1] == "Letter Document /files/f-2/preview"
+
+
+def test_what_was_told_with_something_else_isnt_new_without_it(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    scanned = TimelineEvent(
+        id="t-1", title="Scan", occurred_at=datetime(2026, 11, 23, 9, tzinfo=ZONE), verified=True
+    )
+    with_scan = replace(AFTER, timeline=(scanned,))
+    at("24 09:00")
+    shows(fake_api, with_scan, FORM)
+    told(visitor("amelia"))
+    at("24 13:00")
+    shows(fake_api, replace(with_scan, monitoring=()), FORM)
+    assert told(visitor("amelia")) == []
 
 
 def test_a_treatment_that_is_new_itself_isnt_told_in_parts(
