@@ -104,6 +104,7 @@ def test_an_embryologist_finds_a_place_by_two_words_and_what_ends_in_one_click(
         count = int(tile.locator(".duty-count").inner_text())
         tile.get_by_role("link").click()
         expect(page.locator(".table tbody tr:not(.shelf)")).to_have_count(count)
+        ready(page)
         page.keyboard.press("Control+k")
         page.keyboard.type("T4 C2")
         page.keyboard.press("Enter")
