@@ -1,4 +1,4 @@
-"""Compression of responses with brotli or gzip (RFC 9110 §8.4.1, RFC 7932), at the fastest level (docs/performance.md).
+"""Compression of responses with brotli or gzip (RFC 9110 §8.4.1, RFC 7932), at the levels that docs/performance.md compares.
 
 An observer of response lengths could otherwise guess secrets that repeat in compressed pages (BREACH). So the CSRF token
 is masked differently in each response, the CSP nonce is new each time, and session ids and access tokens are in no page.
@@ -22,7 +22,7 @@ _brotli = cast("Any", brotli)
 _TYPES = frozenset({"text/html", "text/css", "application/json", "application/manifest+json"})
 _SMALLEST = 1024
 """Bytes; smaller responses aren't worth compressing."""
-_BROTLI_LEVEL, _GZIP_LEVEL = 1, 1
+_BROTLI_LEVEL, _GZIP_LEVEL = 5, 1
 _WINDOW = 18
 """Brotli's window as a power of two: 256 KiB, larger than any page; a larger one only costs memory."""
 
