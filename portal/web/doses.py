@@ -14,12 +14,12 @@ from functools import lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
-from flask import g
 
 from portal.config.medicines import Medicine, medicine_of
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
+from portal.request_values import clinic
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_night, minutes
 from portal.web import labels
@@ -153,7 +153,8 @@ def product(medication: Medication) -> str:
 
 def clinics_medicine(medication: Medication) -> Medicine | None:
     """Return what the clinic tells about this medicine, if anything."""
-    return medicine_of(g.tenant.medicines, medication.drug) if g and g.get("tenant") else None
+    tenant = clinic()
+    return medicine_of(tenant.medicines, medication.drug) if tenant else None
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:

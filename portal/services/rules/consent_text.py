@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 import rfc8785
+from msgspec import UnsetType
 
-from portal.services.consents.forms import Clause, ConsentDraft, ConsentForm, Statement
+from portal.services.consents.forms import Clause, ConsentDraft, ConsentForm, ConsentKind, Statement
 from portal.services.decoding import fields_of
+from portal.services.storage import Disposition
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:
@@ -27,21 +30,12 @@ def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
     Contains title, kind, version, body and statements, and embryoStorageIds and disposition if the form has them;
     members without a value are omitted.
     """
-    content: dict[str, object] = {
-        "title": form.title,
-        "kind": None if form.kind is None else str(form.kind),
-        "version": form.version,
-        "body": _all_given(form.body),
-        "statements": _all_given(form.statements),
-        "embryoStorageIds": list(form.embryo_storage_ids or ()) or None,
-        "disposition": str(form.disposition) if form.disposition else None,
-    }
-    return rfc8785.dumps(_given(content))
+    return _signed_text(form.body, *_without_body(form))
 
 
 def is_known_empty(form: ConsentForm) -> bool:
     """Whether a form from a list, which omits the body, has no clauses according to the API's hash of it."""
-    return form.body is None and form.content_hash == content_hash(msgspec.structs.replace(form, body=()))
+    return form.body is None and form.content_hash == _hash_of_empty(*_without_body(form))
 
 
 def seal(form: ConsentForm) -> str:
@@ -68,6 +62,38 @@ def seal(form: ConsentForm) -> str:
         "signatures": [_given(signature) for signature in signatures],
     }
     return hashlib.sha256(rfc8785.dumps(_given(content))).hexdigest()
+
+
+def _without_body(form: ConsentForm | ConsentDraft) -> tuple[Any, ...]:
+    """What a form's signatures cover besides its clauses, in the order that `_signed_text` takes."""
+    return form.title, form.kind, form.version, form.statements, form.embryo_storage_ids, form.disposition
+
+
+@lru_cache(maxsize=1024)
+def _hash_of_empty(*without_body: Any) -> str:
+    """The hash without a clause, kept because lists ask it of the same forms at every page."""
+    return hashlib.sha256(_signed_text((), *without_body)).hexdigest()
+
+
+def _signed_text(
+    body: Iterable[Clause] | None,
+    title: str,
+    kind: ConsentKind | None,
+    version: str,
+    statements: Iterable[Statement] | None,
+    embryo_storage_ids: Iterable[str] | UnsetType | None,
+    disposition: Disposition | UnsetType | None,
+) -> bytes:
+    content: dict[str, object] = {
+        "title": title,
+        "kind": None if kind is None else str(kind),
+        "version": version,
+        "body": _all_given(body),
+        "statements": _all_given(statements),
+        "embryoStorageIds": list(embryo_storage_ids or ()) or None,
+        "disposition": str(disposition) if disposition else None,
+    }
+    return rfc8785.dumps(_given(content))
 
 
 def _all_given(parts: Iterable[Clause | Statement] | None) -> list[dict[str, Any]] | None:

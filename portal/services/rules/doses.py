@@ -70,8 +70,7 @@ class Dose:
     @property
     def moment(self) -> tuple[int, int, str]:
         """What doses are sorted by: when, those without an hour last; then the medicine."""
-        at = minutes(self.time)
-        return self.day, _DAY if at is None else at, self.medication.drug
+        return _moment(self.day, self.time, self.medication)
 
 
 class Standing(Enum):
@@ -111,6 +110,11 @@ def minutes(time: str | None) -> int | None:
     return int(found[1]) * 60 + int(found[2]) if found else None
 
 
+def _moment(day: int, time: str | None, medication: Medication) -> tuple[int, int, str]:
+    at = minutes(time)
+    return day, _DAY if at is None else at, medication.drug
+
+
 def is_at_night(time: str | None) -> bool:
     """Whether it is between 23:30 and 03:00, when a date alone may be taken for the wrong night."""
     at = minutes(time)
@@ -125,7 +129,7 @@ def courses(medications: Sequence[Medication]) -> list[Course]:
         for one in medications
         for time in one.hours
     ]
-    return sorted(found, key=lambda c: Dose(c.medication, c.first, c.time).moment)
+    return sorted(found, key=lambda course: _moment(course.first, course.time, course.medication))
 
 
 def doses_of_day(of: Iterable[Course], day: int) -> list[Dose]:

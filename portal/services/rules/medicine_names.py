@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _PART = re.compile(r"[^\W\d_]{4,}")
 _NOT_A_NAME = frozenset(
@@ -17,15 +18,20 @@ def speaks_of(text: str, names: Iterable[str]) -> bool:
 
     "Progesterona" is progesterone and "Oestradiol" estradiol; "alfa" alone names nothing.
     """
-    words = [_spelled(word) for word in _PART.findall(text)]
+    words = _words(text)
     return any(
         word == part or (len(part) > _SHORTEST_STEM and word.startswith(part[:-1]))
         for name in names
-        for part in map(_spelled, _PART.findall(name))
-        if part not in _NOT_A_NAME
+        for part in _parts(name)
         for word in words
     )
 
 
-def _spelled(word: str) -> str:
-    return word.casefold().replace("oe", "e")
+@lru_cache(maxsize=1024)
+def _parts(name: str) -> list[str]:
+    """The words that name a medicine; kept, because each text is asked about all of the clinic's medicines."""
+    return [word for word in _words(name) if word not in _NOT_A_NAME]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold().replace("oe", "e") for word in _PART.findall(text)]

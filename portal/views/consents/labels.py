@@ -87,7 +87,12 @@ _STATUS_TONES = {
 
 def role_word(role: SignerRole) -> str:
     """A signer's role, such as `Patient`."""
-    words = {
+    return _word(_role_words(), role)
+
+
+@for_each_language
+def _role_words() -> dict[SignerRole, str]:
+    return {
         SignerRole.PATIENT: _("Patient"),
         SignerRole.PARTNER: _("Partner"),
         SignerRole.GAMETE_PROVIDER: _("Gamete provider"),
@@ -98,12 +103,16 @@ def role_word(role: SignerRole) -> str:
         SignerRole.INTERPRETER: _("Interpreter"),
         SignerRole.CLINICIAN: _("Clinician"),
     }
-    return _word(words, role)
 
 
 def kind_word(kind: ConsentKind | None) -> str:
     """A form's kind, such as `Genetic testing`."""
-    words = {
+    return "" if kind is None else _word(_kind_words(), kind)
+
+
+@for_each_language
+def _kind_words() -> dict[ConsentKind, str]:
+    return {
         ConsentKind.TREATMENT: _("Treatment"),
         ConsentKind.STORAGE: _("Storage"),
         ConsentKind.STORAGE_RENEWAL: _("Storage renewal"),
@@ -115,7 +124,6 @@ def kind_word(kind: ConsentKind | None) -> str:
         ConsentKind.DISCLOSURE: _("Sharing information"),
         ConsentKind.RESEARCH: _("Research"),
     }
-    return "" if kind is None else _word(words, kind)
 
 
 def method_word(method: SigningMethod | None) -> str:

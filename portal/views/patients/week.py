@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypeVar
@@ -17,7 +17,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.listed import Listed
 from portal.services.patient_overview import PatientOverview
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import courses
+from portal.services.rules.doses import Course, courses
 from portal.views.consents.labels import method_word, state_word
 from portal.views.conversations.view import subject_of
 from portal.web import modules
@@ -170,17 +170,25 @@ def _of_plan(plan: Protocol, first: date) -> Iterator[Happening]:
         yield _at(plan.creation_time, "protocol", _("Plan made"), plan.name, href)
     elif plan.last_modification_time:
         yield _at(plan.last_modification_time, "protocol", _("Plan changed"), plan.name, href)
-    for ahead in range(DAYS):
-        on = first + timedelta(days=ahead)
-        for words in _dose_steps(plan, on):
-            yield Happening(on, None, "medication", _("Dose from this day"), words, href)
+    for on, words in _dose_steps(plan, first):
+        yield Happening(on, None, "medication", _("Dose from this day"), words, href)
 
 
-def _dose_steps(plan: Protocol, on: date) -> Iterator[str]:
-    """The doses of a plan that differ from those of the day before."""
-    if not (plan.is_active or plan.is_ended) or (day := plan.day_on(on)) is None:
+def _dose_steps(plan: Protocol, first: date) -> Iterator[tuple[date, str]]:
+    """The doses of a plan that differ from those of the day before, with their day."""
+    if not (plan.is_active or plan.is_ended) or (day := plan.day_on(first)) is None:
         return
-    now, before = _doses(plan, day), _doses(plan, day - 1)
+    planned = courses(plan.medications)
+    before = _doses(planned, day - 1)
+    for ahead in range(DAYS):
+        now = _doses(planned, day + ahead)
+        if now != before:
+            on = first + timedelta(days=ahead)
+            yield from ((on, words) for words in _differences(plan, before, now))
+        before = now
+
+
+def _differences(plan: Protocol, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for drug in sorted(now.keys() | before.keys()):
         one, other = before.get(drug, ""), now.get(drug, "")
         is_every_day = all(max(row.every_days or 1, 1) == 1 for row in plan.medications if row.drug == drug)
@@ -197,9 +205,9 @@ def _dose_steps(plan: Protocol, on: date) -> Iterator[str]:
             )
 
 
-def _doses(plan: Protocol, day: int) -> dict[str, str]:
+def _doses(planned: Sequence[Course], day: int) -> dict[str, str]:
     found: dict[str, list[str]] = {}
-    for course in courses(plan.medications):
+    for course in planned:
         if course.is_on(day):
             words = amount(course.medication, is_plain=False)
             found.setdefault(course.medication.drug, []).append(f"{course.time or ''} {words}".strip())
