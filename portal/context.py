@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from flask import current_app
+from flask import Flask, current_app
 
 from portal.audit.trail import Audit
 from portal.clock import Clock
@@ -50,9 +50,13 @@ class Context:
     audit: Audit
 
 
+_app: Callable[[], Flask] = cast("Any", current_app)._get_current_object
+"""The application itself: each look through its proxy would find it anew."""
+
+
 def context() -> Context:
     """Return the parts of the running application."""
-    return cast("Context", current_app.extensions["portal"])
+    return _app().extensions["portal"]
 
 
 def session() -> Session:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any, cast
 
 import flask_babel
-from flask import g
+
+from portal.request_values import here
 
 DEFAULT = "en"
 """The language that the portal's texts are written in."""
@@ -17,10 +20,10 @@ _babel = cast("Any", flask_babel)
 def language() -> str:
     """Return the language of this request as a BCP 47 tag; outside a request, the default."""
     try:
-        return g.language
+        return here().language
     except AttributeError:
-        g.language = str(_babel.get_locale() or DEFAULT)
-        return g.language
+        here().language = str(_babel.get_locale() or DEFAULT)
+        return here().language
     except RuntimeError:  # no request
         return DEFAULT
 
@@ -32,4 +35,9 @@ def direction() -> str:
 
 def is_rtl() -> bool:
     """Whether the current language is written from right to left."""
-    return language().partition("_")[0].partition("-")[0] in _RIGHT_TO_LEFT
+    return _is_rtl(language())
+
+
+@cache
+def _is_rtl(language: str) -> bool:
+    return re.split("[_-]", language, maxsplit=1)[0] in _RIGHT_TO_LEFT

@@ -25,6 +25,7 @@ from markupsafe import Markup
 
 from portal.context import context, session
 from portal.parse import address_parts
+from portal.request_values import here
 from portal.state.sessions import COOKIE
 
 View = TypeVar("View", bound=Callable[..., object])
@@ -67,20 +68,20 @@ class Csrf(cast("type[Any]", CSRFProtect)):
 
 def field() -> Markup:
     """Return the hidden input with this response's token; none where nothing may be sent (portal.web.as_patient)."""
-    if "seen" in g:
+    if "seen" in here():
         return Markup("")
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token())
 
 
 def token() -> str:
     """Return this response's token, masked; it is valid for all forms of this browser."""
-    if "csrf_token" not in g:
+    if "csrf_token" not in here():
         current = session()
         owner = owner_tag(current.person.issuer, current.person.sub) if current.person else bytes(_TAG)
         bound_to = current.cookie if current.person and current.cookie else _visitor_cookie()
         key = _keys()[0]
-        g.csrf_token = _masked(_tag(key, "browser", bound_to) + owner)
-    return g.csrf_token
+        here().csrf_token = _masked(_tag(key, "browser", bound_to) + owner)
+    return here().csrf_token
 
 
 def is_same_origin() -> bool:

@@ -15,13 +15,14 @@ from babel.dates import (
     get_timezone_name,
 )
 from babel.numbers import format_decimal
-from flask import Flask, g
+from flask import Flask
 from markupsafe import Markup, escape
 
 from portal.context import context
 from portal.dates import in_zone
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
+from portal.request_values import here
 from portal.services.listed import Count
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
@@ -67,23 +68,23 @@ def now() -> datetime:
 
 def today() -> date:
     """Return the current date in the clinic's time zone."""
-    return in_zone(now(), g.tenant.time_zone).date()
+    return in_zone(now(), here().tenant.time_zone).date()
 
 
 def telephone(number: str | None) -> str:
     """Return a telephone number in the format of the clinic's country; empty for none."""
-    return as_written(number, g.tenant.country) if number else ""
+    return as_written(number, here().tenant.country) if number else ""
 
 
 def dialled(number: str) -> str:
     """Return a telephone number in E.164; unchanged if it isn't a valid number."""
-    return e164(number, g.tenant.country) or number
+    return e164(number, here().tenant.country) or number
 
 
 def local(value: datetime) -> datetime:
     """Return the time in the clinic's time zone; a naive time is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return in_zone(aware, g.tenant.time_zone)
+    return in_zone(aware, here().tenant.time_zone)
 
 
 def day(value: date | datetime) -> str:
@@ -225,10 +226,10 @@ def _plain(value: date | datetime) -> date:
 def _calendar() -> tuple[date, Locale]:
     """Return the current date at the clinic and the date locale, cached per request because lists need them in each row."""
     try:
-        return g.calendar
+        return here().calendar
     except AttributeError:
-        g.calendar = today(), date_locale()
-        return g.calendar
+        here().calendar = today(), date_locale()
+        return here().calendar
 
 
 # Cached, because Babel is slow, and lists and charts repeat the same few dates and numbers.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Response, g
 
 from portal.config.tenants import PasskeySignatures
+from portal.request_values import here
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -55,10 +56,10 @@ _POLICY = (
 def nonce() -> str:
     """Return this response's CSP nonce, which is also the one that htmx elements need."""
     try:
-        return g.nonce
+        return here().nonce
     except AttributeError:
-        g.nonce = secrets.token_urlsafe(18)
-        return g.nonce
+        here().nonce = secrets.token_urlsafe(18)
+        return here().nonce
 
 
 def policy(*, form_action: str) -> str:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
-from flask import g
-
 from portal.context import context
+from portal.request_values import here
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
 
@@ -36,7 +35,7 @@ class LastKnown(Generic[T]):
 
     def get(self, person: Person) -> T:
         """Return the cached value, or `default`; throughout one request the same, but for its own changes."""
-        if "seen" in g:  # staff see what the person sees, but not what is kept of them
+        if "seen" in here():  # staff see what the person sees, but not what is kept of them
             return self.default
         name, values = self.record_name(person), self._values(person)
         held = values.get(name)
@@ -50,7 +49,7 @@ class LastKnown(Generic[T]):
 
         `change` returns None to leave the value as it is (see `Vault.update`).
         """
-        if "seen" in g or change(self.get(person)) is None:
+        if "seen" in here() or change(self.get(person)) is None:
             return None
         name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:
@@ -66,18 +65,19 @@ class LastKnown(Generic[T]):
     def _values(self, person: Person) -> dict[str, object]:
         """Return this request's values by record name, each encrypted until it is first used."""
         whose = (person.issuer, person.sub)
-        if "last_known" not in g or g.last_known[0] != whose:
+        held = here().get("last_known")
+        if held is None or held[0] != whose:
             names = [known.record_name(person) for known in _read_together]
             try:
                 records = context().vault.get_many(names)
             except StoreDown:
                 records = {}
-            g.last_known = (whose, records)
-        return cast("dict[str, object]", g.last_known[1])
+            held = here().last_known = (whose, records)
+        return cast("dict[str, object]", held[1])
 
     def record_name(self, person: Person) -> str:
         """Return the name of the store's record."""
-        return context().vault.name(self.kind, person.issuer, g.tenant.key, person.sub)
+        return context().vault.name(self.kind, person.issuer, here().tenant.key, person.sub)
 
 
 _read_together: WeakSet[LastKnown[Any]] = WeakSet()

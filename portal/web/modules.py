@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from flask import Blueprint, Flask, abort, current_app, g, has_app_context, request
+from flask import Blueprint, Flask, abort, current_app, request
 
 from portal.config.modules import Module
+from portal.request_values import clinic
 
 T = TypeVar("T", bound=Callable[..., object])
 
@@ -37,8 +38,7 @@ def part_of(module: Module) -> Callable[[T], T]:
 
 def off() -> frozenset[Module]:
     """Return the modules that this request's clinic has switched off."""
-    tenant = g.get("tenant") if has_app_context() else None
-    return getattr(tenant, "modules_off", frozenset[Module]())
+    return getattr(clinic(), "modules_off", frozenset[Module]())
 
 
 def has_module(name: str) -> bool:

@@ -7,12 +7,14 @@ that language's say otherwise.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, cast
 
-from flask import Flask, g
+from flask import Flask
 from markupsafe import Markup
 
 from portal.i18n.locale import language
+from portal.request_values import clinic
 
 _LETTER = re.compile(r"[^\W\d_]")
 _ARABIC = re.compile(r"[\u0600-\u06ff]")
@@ -43,14 +45,15 @@ def foreign(text: str, spoken: str | None = None) -> str | None:
 
 
 def _language_of(text: str) -> str | None:
-    first = _LETTER.search(text)
-    if first is None or not (g and g.get("tenant")):
+    first, written_by = _LETTER.search(text), clinic()
+    if first is None or written_by is None:
         return None
-    own = _primary(str(g.tenant.languages[0]))
+    own = _primary(written_by.languages[0])
     if bool(_ARABIC.match(first[0])) == (own == "ar"):
         return own
     return "en" if own == "ar" else "ar"
 
 
+@cache
 def _primary(code: str) -> str:
     return code.replace("_", "-").partition("-")[0].casefold()

@@ -1,0 +1,19 @@
+"""Flask's `g` itself, for what a page asks for hundreds of times: each look through the proxy finds it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import g
+
+here: Callable[[], Any] = g._get_current_object  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportPrivateUsage]
+"""Return this request's `g`. Raises RuntimeError outside a request, as `g` does."""
+
+
+def clinic() -> Any:
+    """Return this request's clinic (`portal.config.tenants.Tenant`); None if it has none, or outside a request."""
+    try:
+        return here().get("tenant")
+    except RuntimeError:
+        return None
