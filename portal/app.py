@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -85,6 +85,10 @@ class Portal(Flask):
                 return super().wsgi_app(environ, start_response)
         finally:
             metrics.thread_freed()
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function as it is: none is a coroutine, for which Flask would look 25 times a request."""
+        return func
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         """Return the address within this portal; an absolute one, which depends on the request, is built anew.
