@@ -533,7 +533,7 @@ def _facts(name: str, help_: str, labels: tuple[str, str], values: Mapping[str, 
 @lru_cache(1)
 def code() -> str:
     """Return a short hash of the portal's code and templates, which shows whether machines run the same version."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for folder, kind in (("portal", "*.py"), ("templates", "*.html")):
         for file in sorted((root / folder).rglob(kind)):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, tenants_file
 from portal.state.session_records import record_name
 from tests.support.faults import Switchboard
-from tests.support.stack import CareService, PortalProcess, PortalThread, free_port, workers_of
+from tests.support.stack import ROOT, CareService, PortalProcess, PortalThread, free_port, workers_of
 from tests.support.visitor import Visitor
 
 TOKEN = "a token for the tests of metrics"
@@ -369,3 +371,19 @@ def _folder(master: int) -> Path:
         if "portal-metrics-" in line
     ]
     return found[0]
+
+
+def test_the_code_is_told_by_what_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Else machines of two versions tell the same, and nobody learns of it (VersionMismatch)."""
+    copy = tmp_path / "portal" / "metrics.py"
+    shutil.copytree(ROOT / "templates", tmp_path / "templates")
+    copy.parent.mkdir()
+    shutil.copy(ROOT / "portal" / "metrics.py", copy)
+    told = [metrics.code()]
+    monkeypatch.setattr(metrics, "__file__", str(copy))
+    for more in ("", "# another version\n"):
+        copy.write_text(copy.read_text(encoding="utf-8") + more, encoding="utf-8")
+        metrics.code.cache_clear()
+        told.append(metrics.code())
+    metrics.code.cache_clear()
+    assert len({*told, hashlib.sha256().hexdigest()[:12]}) == 4
