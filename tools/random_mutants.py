@@ -7,8 +7,10 @@ tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
 file first, then the whole pages, then the slower near ones, and then those that run least else. At least one of them is run, and further ones while together they
-usually take no longer than 20 seconds; after five minutes they are stopped, which counts as noticed. The result, by area, is
-a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on.
+took no longer than a minute when they were watched; after five minutes they are stopped, which counts as noticed. They are run in a fork of a process that has
+shown all pages before (`tools/fork_server.py`), which takes seconds. The result, by area, is
+a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on. It begins with the areas
+where safety rests.
 """
 
 from __future__ import annotations
@@ -24,17 +26,18 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeGuard
 
-from tools.fork_server import command_for, failed_test, fork_server
+from tools.fork_server import NOT_MADE, collected, command_for, failed_test, fork_server
 from tools.mutants import BY_CHANCE, ROOT, TABLE, copied, equivalents
 from tools.reach import FOLDER, Reached, read
 
 _WORK = ROOT / "var" / "mutants"
+_WARM, _COLD, _BEFORE = _WORK / "warm", _WORK / "cold", _WORK / "before"
 _COUNT = 200
 _TIMEOUT = 300.0
 
@@ -61,13 +64,17 @@ _MORE_TESTS = {
 }
 """Tests of a whole folder, tried first: of documents and tables that are derived from it, and of what no function runs."""
 
-_WHOLE_PAGES = ("tests/pages/test_facts.py", "tests/pages/test_states.py")
+_WHOLE_PAGES = ("tests/pages/test_facts.py", "tests/pages/test_states.py", "tests/pages/test_acts.py")
 """Compare whole pages, and so notice most."""
 
-_QUICK = 0.5
+_QUICK, _SLOW = 0.5, 5.0
+"""Seconds; slow ones are tried only where they are near, or nothing else is."""
 
-_SECONDS = 20.0
-"""How long the tests of one mutant take together at most, by what they took when they were watched; the first may alone."""
+_OWN_FOLDER = 3
+"""How many parts a path has more of where its folder is of one thing: portal/views/storage/moves.py."""
+
+_SECONDS = 60.0
+"""How long the tests of one mutant took together at most when they were watched, cold; the first may alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +257,16 @@ class Watched:
 
     def __init__(self, reached: list[Reached], root: Path = ROOT) -> None:
         self._root = root
+        self._files = {_file(test) for test in reached}
         self._by_path: dict[str, list[Reached]] = {}
         for test in reached:
             for path in {path for path, _ in test.calls}:
                 self._by_path.setdefault(path, []).append(test)
+
+    def is_called(self, mutant: Mutant) -> bool:
+        """Whether a test calls the changed function; others run only while a module is imported, and a template is none."""
+        function = _function_at(mutant, self._root)
+        return any((mutant.path, function) in test.calls for test in self._by_path.get(mutant.path, ()))
 
     def for_(self, mutant: Mutant) -> list[str]:
         """Return the tests that run the function of a change, or its file where no function does; the likeliest first.
@@ -264,9 +277,12 @@ class Watched:
         function = _function_at(mutant, self._root)
         reaching = self._by_path.get(mutant.path, [])
         inside = [test for test in reaching if (mutant.path, function) in test.calls] or reaching
+        inside = [
+            one for one in inside if one.seconds < _SLOW or _file(one) in (*near, *_WHOLE_PAGES)
+        ] or inside
 
         def likelihood(test: Reached) -> tuple[int, int]:
-            file = test.test.partition("::")[0]
+            file = _file(test)
             kinds = (
                 file in near and test.seconds < _QUICK,
                 file in _WHOLE_PAGES,
@@ -283,9 +299,17 @@ class Watched:
                 break
             chosen.append(test.test)
         more = [
-            test for folder, group in _MORE_TESTS.items() if mutant.path.startswith(folder) for test in group
+            test
+            for folder, group in _MORE_TESTS.items()
+            if mutant.path.startswith(folder) and not function
+            for test in group
         ]
-        return [*more, *(chosen or near[:12])]
+        unwatched = [file for file in near if file not in self._files]
+        return [*more, *chosen, *(unwatched[:3] if chosen else near[:12])]
+
+
+def _file(test: Reached) -> str:
+    return test.test.partition("::")[0]
 
 
 def _function_at(mutant: Mutant, root: Path) -> str:
@@ -315,15 +339,19 @@ def _holds(node: ast.AST, line: int) -> TypeGuard[ast.FunctionDef | ast.ClassDef
 
 
 def _nearest(path: str, root: Path = ROOT) -> list[str]:
-    """The test files that bear a file's name or speak of it."""
+    """The test files that bear a file's name or speak of it, then those of its folder (`tests/views/storage`)."""
     file = Path(path)
     names = (path, file.with_suffix("").as_posix().replace("/", "."))
-    return [
-        test.relative_to(root).as_posix()
-        for test in sorted((root / "tests").rglob("test_*.py"))
+    tests = sorted((root / "tests").rglob("test_*.py"))
+    named = [
+        test
+        for test in tests
         if test.stem.removeprefix("test_").startswith(file.stem.strip("_"))
         or any(name in test.read_text(encoding="utf-8") for name in names)
     ]
+    folder = root.joinpath("tests", *file.parts[1:-1])
+    beside = [test for test in tests if test.parent == folder and len(file.parts) > _OWN_FOLDER]
+    return [test.relative_to(root).as_posix() for test in dict.fromkeys([*named, *beside])]
 
 
 def main() -> int:
@@ -335,17 +363,21 @@ def main() -> int:
     os.nice(10)
     mutants = drawn(given.week)
     tree = copied()
-    tests = Watched(_watched(tree, given.week))
+    watched = _watched(tree, given.week)
     kept = _WORK / f"chance-{given.week}.json"
     outcomes: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
-    with fork_server(tree, _WORK):
-        for mutant in mutants:
+    with fork_server(tree, _COLD), fork_server(tree, _WARM, _WHOLE_PAGES):
+        there = collected(tree, _WARM)  # a run of one that was there when they were watched would fail
+        tests = Watched([test for test in watched if test.test in there])
+        for mutant in sorted(mutants, key=lambda one: [*AREAS].index(area_of(one.path))):
             if until <= time.monotonic():
                 break
             if (key := json.dumps(asdict(mutant))) not in outcomes:
-                outcomes[key] = _tried(tree, mutant, tests.for_(mutant))
+                before = time.monotonic()
+                outcomes[key] = _tried(tree, mutant, tests)
                 kept.write_text(json.dumps(outcomes, indent=1))
-                print(outcomes[key], mutant.path, mutant.line, mutant.change.what, flush=True)
+                took = f"{time.monotonic() - before:.0f} s"
+                print(outcomes[key], mutant.path, mutant.line, mutant.change.what, took, flush=True)
     found = [(mutant, outcomes.get(json.dumps(asdict(mutant)), "")) for mutant in mutants]
     found = [
         (mutant, "equivalent" if outcome == "survived" and why_equivalent(mutant) else outcome)
@@ -374,39 +406,47 @@ def _watched(tree: Path, week: str) -> list[Reached]:
         )
         subprocess.run([*command, "--ignore", "tests/browser"], cwd=tree, check=False)
         shutil.move(tree / FOLDER.relative_to(ROOT), kept)
-    there = _collected(tree)
-    return [test for test in read(kept) if test.test in there]
+    return read(kept)
 
 
-def _collected(tree: Path) -> set[str]:
-    """The tests that there are now: a run of one that was there when they were watched would fail."""
-    command = (sys.executable, "-m", "pytest", "-q", "--collect-only", "--ignore", "tests/browser")
-    found = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True)
-    return set(found.stdout.splitlines())
-
-
-def _tried(tree: Path, mutant: Mutant, tests: list[str]) -> str:
+def _tried(tree: Path, mutant: Mutant, watched: Watched) -> str:
     """Whether the tests notice this: "noticed", "survived"; "none" if it can't be told, as its tests fail anyway."""
-    if not tests:
+    if not (tests := watched.for_(mutant)):
         return "survived"
     file = tree / mutant.path
     text = file.read_text(encoding="utf-8")
+    _BEFORE.write_text(text, encoding="utf-8")
+    is_python = file.suffix == ".py"
+    server = _COLD if is_python and not watched.is_called(mutant) else _WARM
     try:
         file.write_text(mutant.change.made_in(text), encoding="utf-8")
-        if _pass(tree, tests):
+        change = [str(file), str(_BEFORE)] if is_python and server is _WARM else []
+        if (status := _run(tree, server, tests, change)) == NOT_MADE:
+            server = _COLD
+            status = _run(tree, server, tests)
+        if status == 0:
             return "survived"
     finally:
         file.write_text(text, encoding="utf-8")
-    return "noticed" if _pass(tree, [failed_test(_WORK)] if failed_test(_WORK) else tests) else "none"
+    failed = [test] if (test := failed_test(server)) else tests
+    if not _sound.issuperset(failed):
+        if _run(tree, server, failed) != 0:
+            return "none"
+        _sound.update(failed)
+    return "noticed"
 
 
-def _pass(tree: Path, tests: list[str]) -> bool:
+_sound: set[str] = set()
+"""Tests that pass without a change, too."""
+
+
+def _run(tree: Path, server: Path, tests: list[str], change: Sequence[str] = ()) -> int:
+    """Return the tests' exit status; 1 also if they take too long."""
     try:
-        return (
-            subprocess.run(command_for(_WORK, tests), cwd=tree, check=False, timeout=_TIMEOUT).returncode == 0
-        )
+        command = command_for(server, tests, change)
+        return subprocess.run(command, cwd=tree, check=False, timeout=_TIMEOUT).returncode
     except subprocess.TimeoutExpired:
-        return False
+        return 1
 
 
 def why_equivalent(mutant: Mutant) -> str:

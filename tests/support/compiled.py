@@ -10,6 +10,8 @@ from portal.i18n import gettext
 from portal.web import static
 from portal.web.templates import PortalEnvironment
 
+_known: dict[object, Any] = {}
+
 
 def share(patch: pytest.MonkeyPatch) -> None:
     """Let all portals of this process compile a template once: to compile all that a page needs takes longer than to show it.
@@ -17,7 +19,6 @@ def share(patch: pytest.MonkeyPatch) -> None:
     What a template becomes depends on its source, its language's catalogue, the macros known by then, and
     where the static files are.
     """
-    known: dict[object, Any] = {}
     compiles = cast("Any", PortalEnvironment).compile
 
     def compile_once(
@@ -29,8 +30,8 @@ def share(patch: pytest.MonkeyPatch) -> None:
         words = self.language and gettext.catalogue_of(self.language)
         files = self.globals["static"]("")
         key = (source, name, filename, words, files, *sorted(vars(self.ui)), args, *options.items())
-        if key not in known:
-            known[key] = compiles(self, source, name, filename, *args, **options)
-        return known[key]
+        if key not in _known:
+            _known[key] = compiles(self, source, name, filename, *args, **options)
+        return _known[key]
 
     patch.setattr(PortalEnvironment, "compile", compile_once)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tools.fork_server import made
 from tools.mutants import ROOT
 from tools.random_mutants import Change, Mutant, Watched, area_of, changes_of, drawn, section
 from tools.reach import Reached
@@ -74,14 +76,18 @@ def test_a_change_is_tried_with_the_tests_that_run_its_function(tmp_path: Path) 
     def tried(path: str, line: int) -> list[str]:
         return tests.for_(Mutant(path, line, "", Change(0, 1, "", "")))
 
-    assert tried("portal/a.py", 6) == ["tests/pages/test_b.py::test"], "the first, however long it takes"
+    assert tried("portal/a.py", 6) == [
+        "tests/web/test_b.py::narrow",
+        "tests/web/test_b.py::wide",
+        "tests/web/test_a.py::test",
+    ], "no slow one"
     assert tried("portal/a.py", 10) == ["tests/web/test_b.py::wide", "tests/web/test_a.py::test"]
     (tmp_path / "tests/test_a.py").touch()
     assert tried("templates/a.html", 1) == ["tests/test_a.py"]
     (tmp_path / "tests/web").mkdir(exist_ok=True)
     (tmp_path / "tests/web/test_b.py").write_text("portal/a.py")
     assert tried("portal/a.py", 6)[:2] == ["tests/web/test_b.py::narrow", "tests/web/test_b.py::wide"]
-    assert tried("templates/b.html", 7) == ["tests/pages/test_b.py::test"]
+    assert tried("templates/b.html", 7) == ["tests/web/test_a.py::test"]
 
 
 def test_the_result_is_told_by_area_with_what_survived() -> None:
@@ -92,3 +98,47 @@ def test_the_result_is_told_by_area_with_what_survived() -> None:
     assert "| audit | 2 | 2 | 1 | 50% |" in text
     assert "| all | 3 | 2 | 1 | 50% |" in text
     assert text.endswith("- `portal/audit/a.py` line 3, `a < b`: turned\n")
+
+
+_MODULE = """
+LIMIT = 1
+ALL = [one for one in (1, 2)]
+
+def below(a, given=3):
+    return a < 1
+
+def over(a):
+    return lambda b: b < a
+
+class Held:
+    limit = 5
+
+    def shown(self):
+        return self.limit
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("return a < 1", "return a <= 1", (True, False, 5)),
+        ("lambda b: b < a", "lambda b: b <= a", (False, True, 5)),
+        ("return self.limit", "return self.limit + 1", (False, False, 6)),
+        ("LIMIT = 1", "LIMIT = 2", None),
+        ("limit = 5", "limit = 6", None),
+        ("given=3", "given=4", None),
+        ("[one for", "[one + 1 for", None),
+        ("a, given=3", "a, given=True", None),
+    ],
+)
+def test_a_warm_server_puts_a_change_into_functions_or_says_that_it_is_of_more(
+    tmp_path: Path, old: str, new: str, told: tuple[bool, bool, int] | None
+) -> None:
+    file, before = tmp_path / "changed.py", tmp_path / "before"
+    before.write_text(_MODULE)
+    file.write_text(_MODULE.replace(old, new))
+    module: dict[str, Any] = {}
+    exec(compile(_MODULE, str(file), "exec"), module)  # noqa: S102
+    over_two = module["over"](2)
+    assert made(file, before) == (told is not None)
+    assert (module["below"](1), over_two(2), module["Held"]().shown()) == (told or (False, False, 5))
