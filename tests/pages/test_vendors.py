@@ -15,6 +15,8 @@ from portal.services import decoding
 from tests.pages.test_acts import ACTS, MOST_STEPS, Act, step
 from tests.pages.test_facts import CASES, ONE_EPISODE, PENDING, ROLES, UNDER_TREATMENT, Case
 from tests.support.clock import Clock
+from tests.support.dialect import DOTNET, SNAKES, Dialect
+from tests.support.dialect import said as in_format
 from tests.support.facts import Answers
 from tests.support.facts import _text as text_of
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent
@@ -22,6 +24,7 @@ from tests.support.in_process import InProcess
 from tests.support.vendors import VENDORS, Vendor, VendorsApi
 from tests.support.visitor import Page
 
+READ = [one for one in CASES if not one.path.endswith(".pdf")]
 OWN: dict[object, list[str]] = {}
 """What pages state before the service's own API, and below what they send and where that ends."""
 OWN_ACTS: dict[object, tuple[list[Sent], Page]] = {}
@@ -42,16 +45,19 @@ def foreign(tmp_path_factory: pytest.TempPathFactory, vendor: Vendor) -> InProce
     return InProcess(tmp_path_factory.mktemp(vendor.name), Clock(NOW.timestamp), dialect=vendor.dialect)
 
 
+@pytest.fixture(scope="module", params=[DOTNET, SNAKES], ids=["dotnet", "snakes"])
+def formatted(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[InProcess, Dialect]:
+    return InProcess(tmp_path_factory.mktemp("formatted"), Clock(NOW.timestamp)), request.param
+
+
 @pytest.fixture
 def api(fake_api: FakeApi, vendor: Vendor) -> VendorsApi:
     return VendorsApi(fake_api, vendor)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [one for one in CASES if not one.path.endswith(".pdf")],
-    ids=lambda case: f"{case.who} {case.path} {case.note}",
-)
+@pytest.mark.parametrize("case", READ, ids=lambda case: f"{case.who} {case.path} {case.note}")
 def test_pages_state_the_same(
     native: InProcess,
     foreign: InProcess,
@@ -74,6 +80,21 @@ def test_pages_state_the_same(
         difflib.unified_diff(OWN[key], shown, "the service's own", api.vendor.name, lineterm="", n=0)
     )
     assert not difference, difference
+
+
+@pytest.mark.parametrize("case", READ, ids=lambda case: f"{case.who} {case.path} {case.note}")
+def test_pages_state_the_same_whatever_an_api_without_a_dialect_file_may_answer(
+    native: InProcess, formatted: tuple[InProcess, Dialect], fake_api: FakeApi, case: Case
+) -> None:
+    for row, answer in case.answers.items():
+        fake_api.gives(row, answer)
+    shown: list[list[str]] = []
+    for portal, dialect in ((native, Dialect()), formatted):
+        portal.forget()
+        fake_api.change = lambda path, answer, dialect=dialect: in_format("GET", path, answer, dialect)
+        visitor = portal.visitor(case.who, ROLES.get(case.who, "patient"))
+        shown.append(said(visitor.http.get(visitor.origin + case.path).text))
+    assert shown[1] == shown[0]
 
 
 def test_answers_are_read_once(

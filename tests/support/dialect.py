@@ -200,7 +200,7 @@ class DialectProxy(Proxy):
                 body = json.dumps(base64.b64encode(body).decode()).encode()
                 headers = {"content-type": "application/json; charset=utf-8"}
         elif status == 200 and body:
-            body = json.dumps(_said(handler.command, path, json.loads(body), dialect)).encode()
+            body = json.dumps(said(handler.command, path, json.loads(body), dialect)).encode()
         if handler.command != "GET" and status < 300 and dialect.acts != "state":
             status, body = (200 if dialect.acts == "empty" else 204), b""
         if not dialect.keeps_etags:
@@ -259,7 +259,8 @@ def _failure(status: int, body: bytes, dialect: Dialect) -> tuple[int, str, byte
             return status, "application/json", body
 
 
-def _said(method: str, path: str, answer: Any, dialect: Dialect) -> Any:
+def said(method: str, path: str, answer: Any, dialect: Dialect) -> Any:
+    """What the service answered, in the dialect's own form."""
     shape = next((shape for pattern, shape in SHAPES if re.match(pattern, path)), {})
     if method == "GET" and isinstance(answer, dict) and "items" in answer and "totalCount" in answer:
         items = [_value(item, shape, dialect) for item in answer["items"]]

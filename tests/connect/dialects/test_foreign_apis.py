@@ -1,4 +1,4 @@
-"""Three very different APIs, each with its dialect file: pages and acts work the same."""
+"""Three very different APIs, each with its dialect file: acts work the same."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from tests.support.foreign_api import FOREIGN, ForeignApi, ports_for_all, servic
 from tests.support.foreign_format import Foreign
 from tests.support.signing import NAMES, fresh_form, make_form, sign, signatures
 from tests.support.stack import PASSWORD, CareService, PortalThread
-from tests.support.visitor import Page
-from tests.support.walks import NOT_COMPARED, Careful, facts, walk
+from tests.support.walks import Careful
 
 AMELIAS = sample_id("episode", "amelia-1")
 GRACES = sample_id("episode", "grace-2")
 GRACE = sample_id("patient", "grace")
-WALKERS = ("grace", "nora", "amelia")
 FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
@@ -75,12 +73,6 @@ def people(person: Any) -> People:
     return People(person("colin").origin)
 
 
-@pytest.fixture(scope="module")
-def walks(portal: PortalThread) -> Callable[[str], dict[str, Page]]:
-    """What each person reads at the portal in front of the real service."""
-    return cache(lambda name: walk(signed_in(portal, name), each=1, leaving=".pdf"))
-
-
 def signed_in(portal: PortalThread, name: str) -> Careful:
     visitor = Careful(portal.origin(next(key for key, people in PEOPLE.items() if name in dict(people))))
     visitor.password = PASSWORD
@@ -91,30 +83,6 @@ def signed_in(portal: PortalThread, name: str) -> Careful:
 @pytest.mark.parametrize("foreign", FOREIGN, ids=lambda foreign: foreign.name)
 def test_the_dialect_file_has_no_fault(foreign: Foreign) -> None:
     assert parse_dialect(foreign.toml)
-
-
-def test_every_page_is_the_same_in_each_dialect(walks: Any, person: Any, foreign: Foreign) -> None:
-    """By one person before each API; by all of them in the long run."""
-    for who in WALKERS if FULL else [WALKERS[FOREIGN.index(foreign)]]:
-        native, visitor = walks(who), person(who)
-        assert len(native) > 25
-        differing: list[str] = []
-        for path, page in native.items():
-            if path.startswith("/files/") or path in NOT_COMPARED:
-                continue
-            if path.startswith("/patients/") and "/edit" not in path:
-                visitor.get(path, status=page.status)  # tells of what the session has opened before
-                continue
-            if told(visitor.get(path, status=page.status)) != told(page):
-                again = page.visitor.get(path)  # a minute may have passed since the walk
-                if told(visitor.get(path)) != told(again):
-                    differing.append(path)
-        assert differing == [], who
-
-
-def told(page: Page) -> str:
-    """What a page says, without what the person did before."""
-    return facts(page).partition("Recently opened")[0]
 
 
 def test_a_form_is_created_signed_and_withdrawn_in_each_dialect(

@@ -12,8 +12,7 @@ from portal.demo.stack import PEOPLE, tenants_file
 from tests.services.accepted_formats.pages import sign_in
 from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
 from tests.support.stack import CareService, PortalThread, free_port, plan
-from tests.support.visitor import Page
-from tests.support.walks import Careful, walk
+from tests.support.walks import Careful
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +64,3 @@ def people(foreign: PortalThread) -> Any:
     """Sign people in to the portal in front of the proxy, each once."""
     there: dict[str, Careful] = {}
     return lambda name: there.get(name) or there.setdefault(name, sign_in(foreign, name))
-
-
-@pytest.fixture(scope="module")
-def walks(portal: PortalThread) -> Any:
-    """What each person reads at the portal in front of the real service."""
-    walked: dict[str, dict[str, Page]] = {}
-    return lambda name: walked.get(name) or walked.setdefault(name, walk(sign_in(portal, name)))
