@@ -19,8 +19,13 @@ _SWAPPED = 2
 _WATCH = """
 document.addEventListener('securitypolicyviolation', (event) => window.reportViolation(
   `${location.pathname}: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
-document.addEventListener('htmx:after:swap', () => window.reportSwap(location.pathname));
+window.shown = Math.random();
+document.addEventListener('htmx:after:swap', () => {
+  window.reportSwap(location.pathname);
+  requestAnimationFrame(() => setTimeout(() => { window.shown = Math.random(); }));
+});
 """
+"""`shown` is another number once a part of the page, or another page, is shown, and what that violates was told."""
 
 
 _ATTACK = """() => {
@@ -83,11 +88,13 @@ class Crawl:
         for number in range(min(_SWAPPED, elements.count())):
             if number >= elements.count():
                 return
+            before = self.page.evaluate("window.shown")
             with self.page.expect_response(
                 lambda answer: answer.request.resource_type in ("fetch", "document")
             ):
                 elements.nth(number).click()
-            self.page.wait_for_load_state("networkidle")
+            self.page.wait_for_function("(before) => window.shown !== before", arg=before)
+            self.page.wait_for_load_state("load")
 
 
 @pytest.mark.parametrize("names", [("amelia", "grace"), ("nora", "elif", "ada")], ids=["patients", "staff"])

@@ -1,6 +1,6 @@
 """Every page in every state: axe-core finds nothing (WCAG 2.2 AA), and nothing is lost at 320 pixels or in large letters.
 
-`make test` looks once at each page with a construct that no page before it has, in a theme, width and language that change
+`make test` looks once at each of as few pages as hold every construct, in a theme, width and language that change
 from page to page, with letters set wider or twice as large in turns. With CARE_TEST_FULL=1 it looks at one page of each kind in every language and both themes, at a
 phone's width in one and a desk's in the other, and measures each page of each person in one language. What is too wide
 between a phone and a desk is found by `test_patient_widths.py` and `test_staff_widths.py` too.
@@ -9,7 +9,6 @@ between a phone and a desk is found by `test_patient_widths.py` and `test_staff_
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -83,7 +82,7 @@ def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
 @pytest.fixture(scope="module")
 def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
     pages, _ = album
-    leaves = pages.leaves if IS_FULL else list(_with_new_constructs(pages.leaves))
+    leaves = pages.leaves if IS_FULL else _with_all_constructs(pages.leaves)
     result = Seen(leaves)
     with looker(chrome) as looking:
         for number, leaf in enumerate(leaves):
@@ -92,13 +91,16 @@ def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
     return result
 
 
-def _with_new_constructs(leaves: list[Leaf]) -> Iterator[Leaf]:
-    known: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for leaf in leaves:
-        found = constructs(leaf.html)
-        if not found <= known[leaf.side]:
-            yield leaf
-        known[leaf.side] |= found
+def _with_all_constructs(leaves: list[Leaf]) -> list[Leaf]:
+    """Some of the pages, in their order, that hold every construct of each side: time and again the one with most new ones."""
+    of = {number: {(leaf.side, *one) for one in constructs(leaf.html)} for number, leaf in enumerate(leaves)}
+    chosen: list[int] = []
+    while any(of.values()):
+        most = max(of, key=lambda number: len(of[number]))
+        shown = of.pop(most)
+        chosen.append(most)
+        of = {number: left - shown for number, left in of.items()}
+    return [leaves[number] for number in sorted(chosen)]
 
 
 def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]) -> None:
