@@ -19,20 +19,6 @@ def a_working_week(visitor) -> str:
     return page.link("Later")
 
 
-def test_each_physicians_week_is_shown_as_drawing_and_table(nora):
-    page = nora.get(a_working_week(nora))
-    names = [heading.get_text() for heading in page.select("h3")]
-    assert any("Victor" in name for name in names)
-    assert len(page.select(".week-drawing svg")) == len(page.select("table")) == len(names)
-    for drawing in page.select(".week-drawing svg"):
-        assert drawing.title.get_text()
-        assert page.soup.find(id=drawing["aria-describedby"])
-    assert page.select("rect.week-works")
-    assert page.select("rect.week-busy")
-    assert "09:00–12:30" in page.words
-    assert "All times are the clinic’s" in page.words
-
-
 def drawn(section) -> list[tuple[float, float]]:
     """From which hour to which each block of the drawing goes, day by day, read off the drawing's own scale."""
     hours = {
@@ -119,25 +105,6 @@ def test_filters_return_fragments_to_htmx(nora):
     part = nora.fragment("/care-team?q=victor", "results")
     assert part.soup.select_one("#results")
     assert not part.select("h1")
-
-
-def test_the_care_team_is_in_the_patients_menu(portal):
-    page = portal.sign_in("amelia").get("/care-team")
-    assert page.heading == "Care team"
-    assert page.select('nav a[href="/care-team"][aria-current="page"]')
-
-
-def test_patients_see_their_own_care_team_first_with_roles_and_contact(portal, nora):
-    page = portal.sign_in("amelia").get("/care-team")
-    people = page.select(".people > li")
-    nurse = next(one for one in people if "Nora Lindqvist" in one.get_text())
-    assert "Nurse" in nurse.get_text() and "injections" in nurse.get_text()
-    mail = urlsplit(nurse.select_one("a.button")["href"])
-    assert (mail.scheme, mail.path) == ("mailto", "care@riverside.example")
-    assert parse_qs(mail.query) == {"subject": ["For Nora Lindqvist"]}
-    words = page.words
-    assert words.index("Nora Lindqvist") < words.index("When the doctors are in")
-    assert not nora.get("/care-team").select(".people")
 
 
 def test_filters_and_zones_make_no_further_calls(nora, portal, monkeypatch):

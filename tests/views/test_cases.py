@@ -76,11 +76,6 @@ def test_a_case_can_only_have_a_physician_of_the_clinic(nora: Visitor, service: 
     send(nora.get(EDIT), expect=422, physician_id="somebody")
 
 
-def test_a_coordinator_may_assign_the_case_to_themselves(colin: Visitor) -> None:
-    offered = [o.get_text() for o in colin.get(EDIT).select("select[name=coordinator_id] option")]
-    assert any("(you)" in words for words in offered)
-
-
 @pytest.mark.parametrize("who", ["elif", "grace"])
 def test_other_roles_see_no_link_and_are_refused(portal: PortalThread, who: str) -> None:
     visitor = portal.sign_in(who)

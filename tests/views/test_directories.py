@@ -42,13 +42,6 @@ def depth(visitor: Visitor, name: str) -> int:
     return next(int(str(row["data-depth"])) for row in rows if name in row.get_text())
 
 
-def test_staff_open_the_folder_tree_from_the_documents(nora: Visitor) -> None:
-    page = nora.get(f"/episodes/{EPISODE}/documents").follow("Move folders")
-    assert page.heading == "Folders"
-    assert "Archive" in page.words, "empty folders are listed too"
-    assert page.follow("Move").heading.startswith("Move “")
-
-
 def test_patients_are_not_offered_the_folder_tree_and_refused(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     assert "Move folders" not in amelia.get(f"/episodes/{EPISODE}/documents").words

@@ -76,15 +76,6 @@ def test_a_report_that_is_not_released_is_not_found(portal: PortalThread) -> Non
     portal.sign_in("elif").get(file("grace-report-late"))
 
 
-def test_pictures_and_documents_are_shown_in_place(amelia: Any) -> None:
-    page = amelia.get(f"{file('amelia-scan')}/preview")
-    assert page.heading == "Scan day 7.png" and page.select(f"img[src='{file('amelia-scan')}']")
-    assert "kB" in page.words
-    page = amelia.get(f"{file('amelia-plan')}/preview")
-    assert page.select(f"iframe[src='{file('amelia-plan')}']")
-    assert page.link("Save this file") == f"{file('amelia-plan')}?download=1"
-
-
 def content(claimed: str, status: int = 200, part: str = "") -> Content:
     return Content(status, claimed, None, None, {"content-range": part} if part else {}, iter(()))
 

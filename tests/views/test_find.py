@@ -129,12 +129,6 @@ def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], V
     assert FORM not in page.words
 
 
-def test_patients_have_no_search_box(person: Callable[[str], Visitor]) -> None:
-    amelia = person("amelia")
-    amelia.get("/find", status=403)
-    assert not amelia.get("/").select("#find")
-
-
 # ── what the session has read ───────────────────────────────────────────────────────────────────────────
 
 

@@ -47,14 +47,6 @@ def open_form(page: Page, words: str, index: int = 0) -> Form:
     return page.form(row(page, words, index).select_one("form"))
 
 
-def test_the_list_shows_severity_in_words_and_time(amelia: Visitor) -> None:
-    page = amelia.get("/notifications")
-    text = row(page, "Reminder of your scan").get_text(" ")
-    assert "Please note" not in text and "Unread:" in text, "its day says how near it is"
-    assert row(page, "Reminder of your scan").select_one("time[datetime]")
-    assert "Urgent" in row(page, "A new sign-in").get_text()
-
-
 def test_the_list_is_filtered_by_unread_and_kind_and_paged(amelia: Visitor) -> None:
     assert len(amelia.get("/notifications").select(".notification")) == 12
     assert "Page 1 of 2" in amelia.get("/notifications").words
@@ -230,23 +222,6 @@ def ways(page: Page, channel: str) -> set[str]:
     return {str(box["value"]) for box in page.select(f"input[name={channel}][checked]")}
 
 
-def test_checkboxes_of_the_settings_table_are_named_by_row_and_column(grace: Visitor) -> None:
-    page, _ = settings(grace)
-    box = page.soup.select_one("input[name=sms][value=StorageReminder]")
-    names = [page.soup.select_one(f"[id={one}]") for one in box["aria-labelledby"].split()]
-    assert [one.get_text(" ", strip=True) for one in names] == ["Storage dates", "Text message"]
-    assert names[0]["scope"] == "row" and names[1].parent["scope"] == "col"
-
-
-def test_a_locked_setting_says_why(grace: Visitor) -> None:
-    page, _ = settings(grace)
-    boxes = page.select("input[value=AccountSecurity]")
-    assert len(boxes) == 4 and all(box.has_attr("disabled") for box in boxes)
-    assert (
-        "Always sent, for your safety" in page.soup.select_one(f"#{boxes[0]['aria-describedby']}").get_text()
-    )
-
-
 def test_notification_choices_quiet_hours_and_language_are_saved(grace: Visitor) -> None:
     _, form = settings(grace)
     saved = form.submit(
@@ -339,13 +314,6 @@ def test_notifications_to_staff_name_the_patient_of_a_form_or_message(portal: Po
         "its own text is more specific"
     )
     assert "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").get_text()
-
-
-def test_a_rows_actions_are_in_its_menu(amelia: Visitor) -> None:
-    for element in amelia.get("/notifications").select(".notification"):
-        outside = [form for form in element.select("form") if not form.find_parent("details")]
-        assert len(outside) == 1, "more than one action is outside the menu"
-        assert element.select_one("details.menu form button")
 
 
 def test_the_list_is_shown_even_if_forms_and_messages_cannot_be_read(

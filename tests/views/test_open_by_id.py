@@ -141,7 +141,3 @@ def test_patients_cannot_open_by_id(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     amelia.get("/open", status=403)
     assert "Open by id" not in amelia.get("/").text
-
-
-def test_the_search_page_links_to_opening_by_id(nora: Visitor) -> None:
-    assert nora.get("/find").link("Open by id") == "/open"

@@ -44,16 +44,6 @@ def test_another_patients_result_is_not_found(portal: PortalThread) -> None:
         assert portal.sign_in(who).get(address("GO-1"), status=404).heading == "We can’t find that"
 
 
-def test_episode_and_result_link_to_each_other(grace: Visitor) -> None:
-    embryos = grace.get(f"/episodes/{EPISODE}/embryos")
-    assert address("GO-1") in embryos.text
-    assert address("GO-6") not in embryos.text
-    page = grace.get(address("GO-1"))
-    assert page.link("The laboratory’s report") == f"/files/{sample_id('file', 'grace-report')}"
-    assert page.follow("This embryo in storage").heading == "Embryo GO-1"
-    assert page.follow("Embryos of this treatment").path == f"/episodes/{EPISODE}/embryos"
-
-
 @pytest.mark.parametrize(("country", "is_told"), [("GB", False), ("ES", False), ("US", True)])
 def test_a_test_that_the_country_does_not_allow_is_not_described(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, country: str, is_told: bool
@@ -66,10 +56,6 @@ def test_a_test_that_the_country_does_not_allow_is_not_described(
         monkeypatch.setattr(view, "g", SimpleNamespace(tenant=SimpleNamespace(country=country)))
         words = view.ResultView(result).test
     assert ("many genes" in words) == is_told
-
-
-def test_an_amended_result_says_so(grace: Visitor) -> None:
-    assert "The laboratory has changed this result" in grace.get(address("GO-3")).words
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -71,23 +70,6 @@ def test_messages_are_shown_as_text_with_their_line_breaks(service: CareService,
     assert page.heading == "Bruising where I inject"
 
 
-def test_a_thread_links_its_attachments_and_names_the_channel(amelia: Visitor) -> None:
-    page = amelia.get(f"/conversations/{SCAN}")
-    assert page.link("Treatment plan – Amelia & Daniel.pdf") == f"/files/{sample_id('file', 'amelia-plan')}"
-    assert "Portal" in page.select(".bubble")[0].get_text()
-
-
-def test_a_picture_is_shown_in_its_message_with_its_name_as_alternative_text(amelia: Visitor) -> None:
-    address = f"/files/{sample_id('file', 'amelia-scan')}"
-    page = amelia.get(f"/conversations/{SCAN}")
-    (picture,) = page.select("#messages img")
-    assert picture["src"] == address
-    assert picture["loading"] == "lazy"
-    assert "Scan day 7.png" in picture["alt"]
-    assert picture.find_parent("a")["href"] == f"{address}/preview"
-    assert amelia.get(address).response.headers["Content-Type"] == "image/png"
-
-
 @pytest.mark.parametrize(
     ("change", "back"),
     [
@@ -120,31 +102,6 @@ def test_a_large_or_doubtful_picture_is_only_linked(
     assert page.link("Scan day 7.png")
 
 
-def test_messages_are_grouped_by_day(amelia: Visitor) -> None:
-    page = amelia.get(f"/conversations/{SMS}")
-    shown = [one for one in page.select("#messages > *") if one.name == "h2" or "bubble" in one["class"]]
-    kinds = "".join("d" if one.name == "h2" else "m" for one in shown)
-    assert re.fullmatch("(dm+)+", kinds) and kinds.count("d") >= 2 and kinds.count("m") == 3
-    days = [one.get_text() for one in shown if one.name == "h2"]
-    assert len(set(days)) == len(days)
-
-
-def test_each_message_has_one_menu_with_its_actions(amelia: Visitor) -> None:
-    page = amelia.get(f"/conversations/{SCAN}")
-    for bubble in page.select("#messages .bubble"):
-        (menu,) = bubble.select("details[data-menu]")
-        assert menu.select_one("summary [aria-label^='More for ']")
-        assert menu.select_one("form[action$='/archive']")
-        assert not [button for button in bubble.select("button") if menu not in button.parents]
-
-
-def test_a_thread_has_no_reply_field_and_links_to_the_reply_addresses(amelia: Visitor) -> None:
-    page = amelia.get(f"/conversations/{SMS}")
-    assert not page.select("main textarea")
-    assert page.link("Reply by e-mail").startswith("mailto:reply+")
-    assert page.link("Reply by text message") == "sms:+447700900321"
-
-
 @pytest.fixture
 def unverified(service: CareService) -> Iterator[None]:
     """Mark a thread's messages as sent by a forged e-mail."""
@@ -169,13 +126,6 @@ def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
         )
         assert notice.startswith("This sender could not be verified") and advice in notice
         assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
-
-
-def test_own_messages_are_marked_as_own(amelia: Visitor, nora: Visitor) -> None:
-    for visitor, name in ((amelia, "You"), (nora, "Amelia Hart")):
-        first = visitor.get(f"/conversations/{INJECTION}").select(".bubble")[0]
-        assert ("data-mine" in first.attrs) == (name == "You")
-        assert first.select_one("strong").get_text() == name
 
 
 @pytest.mark.parametrize("path", ["", "/archive"])

@@ -51,17 +51,6 @@ def windows(page: Page) -> list[str]:
 # ── booking ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_physicians_week_shows_free_and_busy_times_in_the_clinics_zone(colin: Visitor) -> None:
-    page = colin.get(week(TOMASZ))
-    assert page.heading == "Book a visit"
-    assert len(windows(page)) > 20
-    assert "busy" in page.words
-    assert "Europe/London" in page.words
-    assert "Consultant · Reproductive medicine · Quayside" in page.words
-    legends = [legend.get_text(strip=True) for legend in page.select("fieldset.week-day legend")]
-    assert len(legends) == 5
-
-
 def test_busy_times_are_never_offered(colin: Visitor, portal: PortalThread) -> None:
     page = colin.get(week(TOMASZ))
     for day in page.select("fieldset.week-day"):
@@ -203,23 +192,9 @@ def test_a_notification_links_to_both_records_side_by_side(colin: Visitor) -> No
     assert page.select("table input[name=email]"), "compared at once"
 
 
-def test_without_the_other_id_its_notification_is_linked(colin: Visitor) -> None:
-    page = colin.get(f"/prospects/{INES}/merge")
-    assert page.follow("Ines Goncalves").heading == "Merge two enquiries"
-
-
 def test_merging_a_record_with_itself_or_an_invalid_id_is_refused(colin: Visitor) -> None:
     assert "Both are the same record" in colin.get(f"/prospects/{INES}/merge?merge={INES}", status=422).words
     assert "This is no id" in colin.get(f"/prospects/{INES}/merge?merge=a/b", status=422).words
-
-
-def test_unknown_members_are_shown_as_unknown_when_merging(colin: Visitor) -> None:
-    page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}")
-    assert "What notifications and messages say of the two is compared here, nothing more." in page.words
-    assert "Not known here" in page.words
-    assert "Two enquiries may be from one person" in page.words
-    other = page.follow("Keep the other one instead")
-    assert other.path == f"/prospects/{AGAIN}/merge"
 
 
 def test_without_known_members_one_choice_applies_to_all(colin: Visitor) -> None:

@@ -55,18 +55,6 @@ def test_the_page_source_has_no_raw_record(grace: Visitor, elif_: Visitor, path:
             assert part not in source, part
 
 
-def test_the_page_of_an_embryo_says_what_each_date_means_and_draws_them(grace: Visitor) -> None:
-    page = grace.get(address("GO-3"))
-    assert "Nobody can extend this." in page.words
-    drawing = page.soup.select_one(".chart svg[role=img]")
-    assert drawing
-    described = page.soup.select_one("#storage-reach-desc")
-    assert described
-    for words in ("Storage is paid until", "You agreed to storage until", "The law allows storage until"):
-        assert words in described.get_text()
-    assert "Quayside" not in page.text
-
-
 def test_an_embryo_is_found_without_its_episode_in_the_url(portal: PortalThread) -> None:
     assert portal.sign_in("grace").get(f"/storage/{embryo('GO-3')}").heading == "Embryo GO-3"
 
