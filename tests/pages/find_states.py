@@ -1,9 +1,11 @@
-"""Find the states in which a page shows what it shows in no other: `.venv/bin/python -m tests.pages.find_states [MINUTES]`.
+"""Find the states in which a page shows what it shows in no other: `.venv/bin/python -m tests.pages.find_states [MINUTES | choices | named]`.
 
 Opens each page again and again with one member of the API's answers another, and sends its forms. A state is kept if a
 condition of the templates or of the portal's code turns out as in none before; then the states next to it are tried. What stands in
 `tests/pages/states/` already is the beginning; in the end the fewest states in which the same is seen are written there, and the conditions of
-templates that aren't seen both ways are printed. Then run `WRITE_FACTS=1 make t F=tests/pages/test_states.py`, and read what is new.
+templates that aren't seen both ways are printed. With `choices`, states are added for each choice (a status, a kind) with which a page of
+the same part and side differs from the usual one: its words come from tables, without a condition; with `named`, for each member
+that an API may name as wrong. Then run `WRITE_FACTS=1 make t F=tests/pages/test_states.py`, and read what is new.
 """
 
 # ruff: noqa: E402, T201 (the portal is imported once it is watched; a command prints)
@@ -17,6 +19,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -43,10 +46,12 @@ from tests.pages.states import (
     forms_of,
     written,
 )
+from tests.pages.test_facts import ROLES
 from tests.support import conditions
 from tests.support.clock import Clock
 from tests.support.fake_api import NOW, ZONE, FakeApi
 from tests.support.in_process import InProcess
+from tests.support.whole import difference
 
 FOLDER = Path(__file__).parent / "states"
 AT_ONCE = 25
@@ -73,6 +78,7 @@ class Search:
         self.seen: set[object] = set()
         self.kept: dict[Named, Seen] = {}
         self._usual: set[object] = set()
+        self._is_of_choices = False
 
     def go(self, minutes: float) -> None:
         """Try what stands in the files, then what is next to it, until the time is up."""
@@ -81,10 +87,7 @@ class Search:
         for title, state in known:
             self._usual |= self._tried(title, state)[1]
         self.seen |= self._usual
-        for file in sorted(FOLDER.glob("*.txt")):
-            for title, state, _ in written(file.read_text(encoding="utf-8")):
-                if state != State() and self._is_new(title, state):
-                    known.append((title, state))
+        known += [one for one in _written() if self._is_new(*one)]
         waiting: list[tuple[str, list[State] | None, State]] = [
             (title, None, state) for title, state in known
         ]
@@ -95,6 +98,47 @@ class Search:
             if rest := near[AT_ONCE:]:
                 waiting.append((title, rest, state))
             waiting += [(title, None, one) for one in found]
+
+    def choices(self) -> Iterator[Named]:
+        """Yield a state for each choice of a member with which a patient's or staff's page of the same part differs."""
+        known: set[tuple[object, ...]] = set()
+        self._is_of_choices = True
+        for title, case in CASE_OF.items():
+            if case.path.endswith(".pdf") or (shown := self._tried(title, State())[0]) is None:
+                continue
+            usual, told = shown.lines(), shown.answers
+            for state in self._changes(title, State(), shown):
+                (change,) = state.changes
+                place = tuple(step for step in change.place if isinstance(step, str))
+                key = (case.file, case.who in ROLES, change.endpoint, place, change.value)
+                if key in known:
+                    continue
+                now, _ = self._tried(title, state)
+                if (
+                    now
+                    and now.answer.status_code < 500
+                    and [*difference(usual, now.lines(), told, now.answers)]
+                ):
+                    known.add(key)
+                    yield title, state
+
+    def named(self) -> Iterator[Named]:
+        """Yield a state for each member of what a form sends that an API may name as wrong, if the page says so."""
+        known: set[tuple[object, ...]] = set()
+        for title, state in _written():
+            if not state.forms or state.refused or (sent := self._tried(title, state)[0]) is None:
+                continue
+            for call in [one for one in sent.calls if not one.row.is_safe and isinstance(one.body, dict)][
+                -1:
+            ]:
+                unnamed, _ = self._tried(title, replace(state, refused=400))
+                for member in call.body:
+                    named = replace(state, refused=400, naming=member)
+                    now, _ = self._tried(title, named)
+                    key = (call.row, member, CASE_OF[title].who in ROLES)
+                    if unnamed and now and now.lines() != unnamed.lines() and key not in known:
+                        known.add(key)
+                        yield title, named
 
     def _is_new(self, title: str, state: State) -> bool:
         shown, seen = self._tried(title, state)
@@ -131,9 +175,9 @@ class Search:
         if shown is None:
             return []
         near = [*self._changes(title, state, shown), *_forms(state, shown)]
-        near += [] if state.late else [State(state.changes, state.forms, state.refused, late=True)]
+        near += [] if state.late else [replace(state, late=True)]
         if state.forms and not state.refused:
-            near += [State(state.changes, state.forms, status, state.late) for status in REFUSALS]
+            near += [replace(state, refused=status) for status in REFUSALS]
         return sorted(near, key=self._turn_of)
 
     def _turn_of(self, state: State) -> float:
@@ -150,7 +194,7 @@ class Search:
             ):
                 written_value = value if value in (FIRST, MORE) else json.dumps(value)
                 change = Change(endpoint, place, written_value)
-                yield State((*state.changes, change), state.forms, state.refused, state.late)
+                yield replace(state, changes=(*state.changes, change))
 
     def _places(self, value: Any, kind: inspect.Type, at: Place, who: str) -> Iterator[tuple[Place, Any]]:
         kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -170,9 +214,12 @@ class Search:
                         yield from self._places(item, one.item_type, (*at, number), who)
 
     def _others(self, value: Any, kind: inspect.Type, name: str, who: str) -> list[Any]:
-        """What else this member may be."""
+        """What else this member may be; while `choices` looks, only the choices."""
         others: list[Any] = []
-        for one in kind.types if isinstance(kind, inspect.UnionType) else (kind,):
+        kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+        if self._is_of_choices:
+            kinds = [one for one in kinds if isinstance(one, inspect.EnumType)]
+        for one in kinds:
             match one:
                 case inspect.EnumType():
                     others += [*(choice.value for choice in one.cls), "Unheard"]
@@ -219,16 +266,26 @@ def _forms(state: State, shown: Shown) -> Iterator[State]:
         for field in form.xpath(f".//*[(self::input or self::textarea) and ({typed})]")[:12]:
             filled += [f"{field.get('name')}={text}" for text in TYPED]
         for one in filled:
-            yield State(state.changes, (*state.forms, (number, one)), state.refused, state.late)
+            yield replace(state, forms=(*state.forms, (number, one)))
+
+
+def _written() -> list[Named]:
+    """The states that stand in the files."""
+    texts = [file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.txt"))]
+    return [(title, state) for text in texts for title, state, _ in written(text) if state != State()]
 
 
 def main() -> None:
-    minutes = float(sys.argv[1]) if sys.argv[1:] else 15.0
+    wanted = sys.argv[1] if sys.argv[1:] else "15"
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         search = Search(Path(folder), patch)
-        search.go(minutes)
+        if wanted in ("choices", "named"):
+            chosen = [*_written(), *(search.choices() if wanted == "choices" else search.named())]
+        else:
+            search.go(float(wanted))
+            chosen = search.fewest()
     states: dict[str, list[str]] = defaultdict(list)
-    for title, state in search.fewest():
+    for title, state in dict.fromkeys(chosen):
         states[title].append(f"== {title}: {state}\n")
     texts: dict[str, list[str]] = defaultdict(list)
     for title, case in CASE_OF.items():

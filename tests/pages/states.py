@@ -62,19 +62,24 @@ class State:
     """Changes of what is answered, then forms that are sent one after the other, and how the API takes that.
 
     Of a form: its number on the page, and what is filled in: nothing beside what stands there, "blank", "ticked" or
-    `name=value`. `refused` is the API's status for what they ask; 1 if it never answers.
+    `name=value`. `refused` is the API's status for what they ask, 1 if it never answers; `naming` the member that it says is wrong.
     """
 
     changes: tuple[Change, ...] = ()
     forms: tuple[tuple[int, str], ...] = ()
     refused: int = 0
     late: bool = False
+    naming: str = ""
+    after: str = ""
+    """A page that was opened before, from which people and records are known."""
 
     def __str__(self) -> str:
         parts = [f"{one.endpoint} {'.'.join(map(str, one.place))} = {one.value}" for one in self.changes]
+        parts += [f"after {self.after}"] if self.after else []
         parts += ["signed in an hour ago"] if self.late else []
         parts += [f"form {number} {filled}".rstrip() for number, filled in self.forms]
-        parts += [f"refused {self.refused}"] if self.refused else []
+        naming = f" naming {self.naming}" if self.naming else ""
+        parts += [f"refused {self.refused}{naming}"] if self.refused else []
         return " | ".join(parts)
 
     @classmethod
@@ -82,20 +87,22 @@ class State:
         """Return the state that is written like this."""
         changes: list[Change] = []
         forms: list[tuple[int, str]] = []
-        refused, late = 0, False
+        refused, late, naming, after = 0, False, "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
                 late = True
+            elif part.startswith("after "):
+                after = part.removeprefix("after ")
             elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
                 forms.append((int(found[1]), found[2]))
-            elif found := re.fullmatch(r"refused (\d+)", part):
-                refused = int(found[1])
+            elif found := re.fullmatch(r"refused (\d+)(?: naming (\S+))?", part):
+                refused, naming = int(found[1]), found[2] or ""
             elif found := re.fullmatch(r"(\S+) (\S*) = (.*)", part):
                 place = tuple(int(step) if step.isdigit() else step for step in found[2].split("."))
                 changes.append(Change(found[1], place, found[3]))
             else:
                 raise ValueError(text)
-        return cls(tuple(changes), tuple(forms), refused, late)
+        return cls(tuple(changes), tuple(forms), refused, late, naming, after)
 
 
 def title_of(case: Case) -> str:
@@ -215,10 +222,14 @@ class Opener:
         api.change = change
         ago = LATER if state.late else 0.0
         visitor = self._portal.visitor(case.who, ROLES.get(case.who, "patient"), signed_in_ago=ago)
+        if state.after:
+            visitor.http.get(visitor.origin + state.after)
+            api.calls.clear()
+            self._portal.audited()
         url = visitor.origin + case.path
         answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
         if state.forms:
-            _refuse(api, state.refused)
+            _refuse(api, state.refused, state.naming)
         for number, filled in state.forms:
             form = forms_of(answer.text)[number]
             answer = _sent(visitor.http, url, form, filled)
@@ -230,12 +241,12 @@ class Opener:
         return Shown(answer, tuple(api.calls), tuple(audited(self._portal, answers)), answers, told)
 
 
-def _refuse(api: FakeApi, status: int) -> None:
+def _refuse(api: FakeApi, status: int, naming: str) -> None:
     for row in ALL:
         if not row.is_safe and status == 1:
             api.loses(row)
         elif not row.is_safe and status:
-            api.refuses(row, status)
+            api.refuses(row, status, naming=naming)
 
 
 def fresh(portal: InProcess) -> None:

@@ -96,6 +96,7 @@ def test_where_it_is_not_known_who_is_asked_pages_say_so(lena: Visitor, api: Fak
     assert "doesn’t say whether this form asks you" in page.words
     assert "doesn’t ask for your signature" not in page.words
     assert "no account" not in page.words
+    assert "Some details can’t be shown." in page.words, "and no record is left out"
     assert "Nothing to sign right now" not in lena.get("/consents").words
     assert "Nothing needs" not in lena.get("/").words
 

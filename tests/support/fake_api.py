@@ -121,10 +121,13 @@ class FakeApi:
         """Answer this endpoint with the JSON that is made of its query."""
         self._computed[row] = answer
 
-    def refuses(self, row: AnyEndpoint, status: int, code: str = "", *, id_: str | None = None) -> None:
-        """Refuse this endpoint's calls with a status and, if given, a rule's code."""
-        body = json.dumps({"error": {"code": f"ClientelePortal:{code}"}}).encode() if code else b""
-        self._replies[row, id_] = _Reply(status, body)
+    def refuses(
+        self, row: AnyEndpoint, status: int, code: str = "", *, id_: str | None = None, naming: str = ""
+    ) -> None:
+        """Refuse this endpoint's calls with a status and, if given, a rule's code, or the member that is wrong."""
+        error: dict[str, Any] = {"code": f"ClientelePortal:{code}"} if code else {}
+        error |= {"validationErrors": [{"members": [naming]}]} if naming else {}
+        self._replies[row, id_] = _Reply(status, json.dumps({"error": error}).encode() if error else b"")
 
     def demands(self, row: AnyEndpoint, challenge: str) -> None:
         """Refuse this endpoint's calls with a 401 and this `WWW-Authenticate`."""

@@ -23,7 +23,7 @@ _BY_CHANCE = re.compile(
 _LEFT_OUT = frozenset(("nonce", "hx-nonce", "data-session", "novalidate", "autocomplete"))
 _KEYS = frozenset(("csrf_token", "operation"))
 _LONGEST = 110
-_MOST = 24
+_MOST = 12
 """A difference of more lines is told by its first ones and a sum of all."""
 
 
