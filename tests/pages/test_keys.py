@@ -38,7 +38,7 @@ OF_A_SESSION = {"session", "tokens", "copy", "shown", "known", "ended"}
 OF_A_PERSON = {
     *("sub", "sign-out", "bell", "messages", "plans", "results", "taken"),
     *("operation", "operations", "purpose", "unsent", "unsent-of", "printing", "limit"),
-    *("visits", "forms", "section-counts", "questions"),
+    *("visits", "visits-home", "forms", "section-counts", "questions"),
 }
 OF_A_CLINIC = {"clinic", "members", "offered", "generation", "first-step", "first-steps-at"}
 OF_THE_PORTAL = {"naming-key", "audit-checkpoint", "audit-checkpoints", "read-only"}
