@@ -157,7 +157,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
 
 
 @bp.get("/<record:prospect_id>/book/appointment.ics")
-@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT, is_file=True)
 def calendar(care: Care, person: Person, prospect_id: str) -> Response:
     """Return what was booked as a calendar file, to be attached to the message about it."""
     operation = sent_operation(person.sub, _purpose(prospect_id))

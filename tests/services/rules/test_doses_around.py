@@ -73,7 +73,7 @@ def test_two_rows_of_one_medicine_are_two_doses() -> None:
 
 @pytest.mark.parametrize(
     ("now", "is_told"),
-    [("26 16:59", False), ("26 17:00", True), ("27 21:30", True), ("28 09:00", True), ("28 09:01", False)],
+    [("26 16:59", False), ("26 17:00", True), ("27 21:30", True), ("29 09:00", True), ("29 09:01", False)],
 )
 @pytest.mark.parametrize("trigger", [TRIGGER])
 def test_a_trigger_is_told_from_the_evening_before(trigger: Medication, now: str, is_told: bool) -> None:
@@ -81,7 +81,7 @@ def test_a_trigger_is_told_from_the_evening_before(trigger: Medication, now: str
 
 
 @pytest.mark.parametrize(
-    ("now", "is_told"), [("25 16:59", False), ("25 17:00", True), ("27 12:30", True), ("27 12:31", False)]
+    ("now", "is_told"), [("25 16:59", False), ("25 17:00", True), ("28 12:30", True), ("28 12:31", False)]
 )
 def test_a_trigger_after_midnight_is_told_from_the_evening_before_its_night(now: str, is_told: bool) -> None:
     assert bool(doses_around(plan(NIGHT), None, at(now)).triggers) is is_told
