@@ -20,7 +20,7 @@ EPISODE = sample_id("episode", "amelia-1")
 MAIN_PAGES = ("/", f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications")
 """The five that patients open most."""
 
-FIRST_VISIT, REQUESTS, NEXT_PAGE = 42_000, 6, 8_000
+FIRST_VISIT, REQUESTS, NEXT_PAGE = 41_500, 6, 6_500
 PARTS = {"Scans": 6_500, "Medicines": 5_500, "Appointments": 4_000}
 """The medicines have the doses around now and the drawing of the whole plan."""
 

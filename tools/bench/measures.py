@@ -71,7 +71,7 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
         _ratio("CPU of a page ÷ the same, one worker", 0.62, costs["page"], costs["alone"], page),
         _ratio("CPU of a page ÷ Django with httpx", 0.62, costs["page"], costs["django"], page),
         _ratio(
-            "CPU of a badge refresh ÷ a page", 0.35, costs["bell"], costs["page"], statistics.median(costs["bell"])
+            "CPU of a badge refresh ÷ a page", 0.15, costs["bell"], costs["page"], statistics.median(costs["bell"])
         ),
     ]  # fmt: skip
 
