@@ -138,7 +138,13 @@ def test_an_empty_environment_reports_every_required_variable() -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("PORTAL_BREAKER", "101"), ("PORTAL_BREAKER", "-1"), ("PORTAL_METRICS_TOKEN", "too short")],
+    [
+        ("PORTAL_BREAKER", "101"),
+        ("PORTAL_BREAKER", "-1"),
+        ("PORTAL_METRICS_TOKEN", "too short"),
+        ("PORTAL_AUDIT", __file__),
+        ("PORTAL_HEALTH_BIND", "127.0.0.1:80000"),
+    ],
 )
 def test_optional_settings_are_validated(tmp_path: Path, name: str, text: str) -> None:
     (fault,) = faults(environment(tmp_path, **{name: text}))

@@ -182,7 +182,7 @@ def test_a_data_folder_readable_by_others_is_a_fault(
 
 def test_an_unusable_audit_folder_is_a_fault(looked: Callable[..., list[Finding]], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "isn't writable" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file")), "audit")
+    assert "isn't writable" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file" / "audit")), "audit")
 
 
 def test_an_unreachable_identity_server_is_a_fault(
