@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_origin
 
 import msgspec
@@ -157,7 +158,7 @@ class Care:
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        return self._decoded(endpoint, answer)
+        return self._decoded(endpoint, answer, parameters)
 
     def opened(self, endpoint: AnyEndpoint, answer: Answer) -> Answer:
         """The response, or an empty list if it says in another way that there is none."""
@@ -432,9 +433,11 @@ class Care:
         if not is_declared(endpoint):
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
         limits = self.limits()
-        address = self.address(endpoint, query, ids)
-        if endpoint.is_safe and (posted := self.adapter.posted(endpoint, query)) is not None:
-            payload, address = posted, address.partition("?")[0]
+        posted = self.adapter.posted(endpoint, query) if endpoint.is_safe else None
+        if posted is None:
+            address = self.address(endpoint, query, ids)
+        else:
+            payload, address = posted, self.address(endpoint, None, ids).partition("?")[0]
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
         return Call(
@@ -519,9 +522,11 @@ class Care:
             return TokenRefused()  # signing in once more in the same way wouldn't help
         return error
 
-    def _decoded(self, endpoint: Endpoint[AnswerT, Any], answer: Answer) -> AnswerT:
+    def _decoded(
+        self, endpoint: Endpoint[AnswerT, Any], answer: Answer, query: Query = MappingProxyType({})
+    ) -> AnswerT:
         try:
-            record = self.decode_observed(endpoint, answer.body)
+            record = self.decode_observed(endpoint, answer.body, query)
         except BadResponse as error:
             self._log_unreadable(endpoint, answer, error.field)
             raise
@@ -537,15 +542,18 @@ class Care:
         if fields or lost:
             self.on_unreadable(len(fields), lost)
 
-    def decode_observed(self, endpoint: Endpoint[AnswerT, Any], body: bytes) -> AnswerT:
-        """Decode a response and show it to the observer. Raises BadResponse."""
+    def decode_observed(
+        self, endpoint: Endpoint[AnswerT, Any], body: bytes, query: Query = MappingProxyType({})
+    ) -> AnswerT:
+        """Decode a response and show it to the observer. Raises BadResponse, also for a list that its `query` has from the
+        first record on, and that has a count and no record: nothing says that there is none."""
         observer, into, adapter = self.observer, endpoint.answer, self.adapter
         translate = adapter.translation(into, self.language)
         if observer is None or into is object:
-            return decoding.decode(body, into, translate)
+            return _unless_untold(decoding.decode(body, into, translate), query)
         decoding.noticed.unknown_value = False
         try:
-            record = decoding.decode(body, into, translate)
+            record = _unless_untold(decoding.decode(body, into, translate), query)
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
@@ -566,3 +574,12 @@ class Care:
         """Log which member of which endpoint's response can't be decoded; never its value."""
         reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
+
+
+def _unless_untold(record: T, query: Query) -> T:
+    """A record, or a list; raise BadResponse for one that is empty from the first record on, and has a count."""
+    told: Any = record
+    is_first = isinstance(told, decoding.Page) and query.get("MaxResultCount") and not query.get("SkipCount")
+    if is_first and not told.received and told.total:
+        raise BadResponse("$.items")
+    return record

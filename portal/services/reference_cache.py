@@ -181,7 +181,7 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
                 translate = self.care.adapter.translation(into, self.care.language)
                 record = decoding.decode(response.content, into, translate)
             else:
-                record = self.care.decode_observed(endpoint, response.content)
+                record = self.care.decode_observed(endpoint, response.content, self.query)
             self.care.tell_unreadable(record)
             return Reference(record, as_of if response.from_cache else None)
         except BadResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from flask import url_for
@@ -85,9 +85,8 @@ def _forms(work: Work | CareError, words: str, which: WorkList, narrowing: Narro
     href = list_address(which, narrowing) if narrowing else list_address(which)
     if isinstance(work, CareError):
         return Duty(words, href)
-    forms = work.forms_of(which)
-    fitting = forms.where(lambda form: narrowing is None or narrowing.fits(form, work.person))
-    return Duty(words, href, fitting.count)
+    count = replace(work, narrowing=narrowing or work.narrowing).forms_of(which).count
+    return Duty(words, href, count if count or count.is_whole else None)
 
 
 def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Duty:

@@ -332,6 +332,8 @@ STRANGENESSES: dict[str, Callable[[Any], Any]] = {
     "no counts": _listed(lambda _rows: {"totalCount": None}),
     "a count too large": _listed(lambda _rows: {"totalCount": 99}),
     "the first row alone": _listed(lambda rows: {"items": rows[:1], "totalCount": len(rows)}),
+    "a count without rows": _listed(lambda rows: {"items": [], "totalCount": len(rows)}),
+    "rows are null": _listed(lambda rows: {"items": [None for _row in rows], "totalCount": len(rows)}),
     "a failure as success": _listed(lambda _rows: {"items": [], "ok": False, "code": "X-1"}),
     "rows are briefs": _listed(
         lambda rows: {
@@ -340,6 +342,29 @@ STRANGENESSES: dict[str, Callable[[Any], Any]] = {
     ),
 }
 """What vendors' APIs do otherwise, as answers without a dialect show it."""
+
+
+@pytest.mark.parametrize(
+    ("who", "path", "false"),
+    [
+        ("amelia", "/", "There is no treatment to show yet"),
+        ("amelia", "/notifications", "There are no notifications yet"),
+        ("amelia", "/conversations", "There are no messages"),
+        ("amelia", "/storage", "finds no embryo of yours"),
+        ("amelia", "/care-team", "Nobody matches"),
+        ("nora", "/consents?q=a", "No forms here"),
+        ("victor", "/protocols", "No protocols here"),
+        ("colin", "/prospects/s-1/book?from=2026-11-30", "no physician whose time"),
+    ],
+)
+def test_a_list_with_a_count_and_without_rows_is_not_empty(
+    undisturbed: InProcess, fake_api: FakeApi, who: str, path: str, false: str
+) -> None:
+    case = next(one for one in PAGES if (one.who, one.path) == (who, path))
+    for name in ("a count without rows", "rows are null"):
+        fresh(undisturbed)
+        answer = read(undisturbed, fake_api, case, lambda _path, told, name=name: STRANGENESSES[name](told))
+        assert false not in " ".join(told(source_of(answer)).split()), name
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,13 @@ def test_staff_see_no_signer_as_one_without_an_account(portal: InProcess, api: F
         words = nurse.get(path).words
         assert "no account" not in words, path
         assert "(record)" not in nurse.get(path).text, path
+    api.refuses(READ_EPISODE, 403)
+    waits = "Forms of people without an account"
+    assert waits in nurse.get("/").words
+    assert f"0 {waits}" not in nurse.get("/").words
+    words = nurse.get("/consents?list=open&waits=no-account").words
+    assert "doesn’t say of everybody whether they have an account" in words
+    assert "Nothing waits here" not in words
 
 
 def test_acts_name_people_as_the_api_does(portal: InProcess, api: FakeApi) -> None:

@@ -70,11 +70,12 @@ def _collect(record: type[object], found: dict[str, type[object]]) -> None:
 @cache
 def _walk(into: type[object]) -> _Walk:
     """A function that examines values of this type."""
-    if not isinstance(inspect.type_info(into), inspect.StructType):
+    shape = inspect.type_info(into)
+    if not isinstance(shape, inspect.StructType):
         return lambda _value, _found: None
     kind, is_listed = kind_of(into), (get_origin(into) or into) is Page
     members = members_of(into)
-    names = frozenset(member.name for member in members)
+    names = frozenset(one.encode_name for one in shape.fields)
     within = [(member.name, _walk(member.nested)) for member in members if member.nested]
     choices = [(member.name, member.choice) for member in members if member.choice]
 

@@ -6,17 +6,18 @@ until a response is filtered as expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
 
 from portal.connect.answers.shape import UNREAD
-from portal.connect.conform.walk import Visit, call, is_translated, records, rules_of
+from portal.connect.conform.walk import Visit, call, is_translated, json_of, records, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.forms import write_instant
-from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Code
-from portal.connect.dialects.writing import SORTING
+from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.client import Care
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm
@@ -57,6 +58,9 @@ _BY_MEMBER = {"PatientId": "patientId", "CaseId": "caseId", "EpisodeId": "episod
 _PAGE_SIZES = (1000, 500, 200, 100, 50)
 _OFFSETS = ("offset", "skip", "start", "from")
 _PAGES = ("page", "page_number", "page_no", "page_index", "p")
+_CURSORS = ("cursor", "after", "page_token", "next_token", "continuation_token", "next", "starting_after")
+_KINDS_OF_LINKS = frozenset({"rel", "relation"})
+"""The members that say of a link whither it leads."""
 _SORTED_BY = ("procedureDate", "creationTime", "title")
 _LIKELY_STYLES = tuple(STYLES[name] for name in ("snake_case", "camelCase", "kebab-case"))
 _NOWHERE = "zqxjkv"
@@ -79,6 +83,7 @@ class Learned:
     untried: list[str] = field(default_factory=list[str])
     paging: str = "offset"
     first_page: int = 1
+    next: str | None = None
     largest_page: int | None = None
     sorting: str = "field desc"
     statuses: dict[int, int] = field(default_factory=dict[int, int])
@@ -107,6 +112,7 @@ class _List:
         )
         self._care = replace(care, adapter=Dialect(as_usual)) if is_translated(care) else care
         self._visit, self._learned = visit, learned
+        self._writing = Writing(rules_of(care))
 
     def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
         """The records for a query, sent verbatim; None if it is refused or `MOST_CALLS` is reached."""
@@ -116,6 +122,11 @@ class _List:
         answer = self.answer(**query)
         return records(answer) if answer.is_good else None
 
+    def whole(self, **query: str | int) -> object:
+        """The JSON that comes with a query, as the API sent it."""
+        self._learned.calls += 1
+        return json_of(call(self._care, self._visit.endpoint, into=object, query=query).body)
+
     def answer(self, **query: str | int) -> Visit:
         """What comes with a query as it stands."""
         return call(self._care, self._visit.endpoint, into=self._visit.into, query=query)
@@ -123,8 +134,7 @@ class _List:
     def written(self, parameter: str, value: object) -> Any:
         """A parameter's value as the API writes it."""
         query = {parameter: cast("Any", value)}
-        written = self._care.adapter.query(self._visit.endpoint, query)
-        return next(iter(written.values()))
+        return self._writing.query(self._visit.endpoint, query)[self._writing.rules.parameter(parameter)]
 
 
 def ask_parameters(
@@ -194,7 +204,40 @@ def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: st
             learned.parameters["SkipCount"] = name
             learned.paging, learned.first_page = "page", 0 if is_from_nought else 1
             return
-    learned.untold.append("SkipCount")
+    if not _ask_cursor(care, there, every, limit, learned):
+        learned.untold.append("SkipCount")
+
+
+def _ask_cursor(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> bool:
+    """Whether a page names the next one, and the parameter was found by which it is asked for."""
+    for path, told in _next_in(there.whole(**{limit: 2})):
+        address = urlsplit(told)
+        given = dict(parse_qsl(address.query)) if address.query or address.netloc else None
+        likely = given or dict.fromkeys(_names(care, "SkipCount", _CURSORS), told)
+        for name, cursor in likely.items():
+            if name != limit and there.rows(**{limit: 2, name: cursor}) == every[2:4]:
+                learned.parameters["SkipCount"] = name
+                learned.paging, learned.next = "cursor", path
+                return True
+    return False
+
+
+def _next_in(
+    value: object, path: tuple[str, ...] = (), *, is_next: bool = False
+) -> Iterator[tuple[str, str]]:
+    """What an answer may name its next page by, outside of its records: each text or number under "next", with its path."""
+    if isinstance(value, list):
+        for one in cast("list[object]", value):
+            link = cast("dict[str, object]", one) if isinstance(one, dict) else {}
+            for kind in _KINDS_OF_LINKS & link.keys():
+                if str(link[kind]).casefold() == "next":
+                    yield from _next_in(link, (*path, f"{kind}={link[kind]}"), is_next=True)
+    elif isinstance(value, dict):
+        for name, one in cast("dict[str, object]", value).items():
+            if name not in _KINDS_OF_LINKS:
+                yield from _next_in(one, (*path, name), is_next=is_next or "next" in words(name))
+    elif is_next and isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+        yield ".".join(path), str(value)
 
 
 def _largest_page(there: _List, limit: str) -> int | None:

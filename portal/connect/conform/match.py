@@ -6,7 +6,7 @@ Ambiguous matches are never chosen: they are left to a person.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache
@@ -81,12 +81,17 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
         name.removeprefix(UNREAD) for one in given for name in one if name.startswith(UNREAD)
     }
     open_, left = _same_names(members_of(record), values, found)
-    _alike_names(open_, left, values, found)
+    barred = _barred(open_, {name: values[name] for name in left})
+
+    def fit(member: Member, theirs: str) -> bool | None:
+        return False if (member.name, theirs) in barred else fits(member, values[theirs])
+
+    _alike_names(open_, left, fit, found)
     open_, left = _still(open_, left, found)
-    while _same_shape(open_, left, values, found):
+    while _same_shape(open_, left, values, fit, found):
         open_, left = _still(open_, left, found)
     for member in open_:
-        candidates = _candidates(member, left, values) if _is_used(record, member) else []
+        candidates = _candidates(member, left, values, fit) if _is_used(record, member) else []
         if candidates:
             found.undecided[member.name] = candidates
         else:
@@ -158,10 +163,10 @@ def _same_names(
 
 
 def _alike_names(
-    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+    open_: list[Member], left: list[str], fit: Callable[[Member, str], bool | None], found: Matches
 ) -> None:
     """Match names that are similar to each other and to nothing else, and whose values fit."""
-    like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fits(m, values[u]) is not False}
+    like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fit(m, u) is not False}
     for (ours, theirs), score in sorted(like.items(), key=lambda one: -one[1]):
         rivals = [
             other
@@ -174,15 +179,16 @@ def _alike_names(
 
 
 def _same_shape(
-    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+    open_: list[Member],
+    left: list[str],
+    values: Mapping[str, list[object]],
+    fit: Callable[[Member, str], bool | None],
+    found: Matches,
 ) -> bool:
     """Match records, lists of records, enumerations and texts of a form, whose values tell what they are, where one
     alone fits; say whether any was."""
     telling = [member for member in open_ if _is_telling(member)]
-    fitting = {
-        m.name: [u for u in left if fits(m, values[u]) and not any(map(_is_whole, values[u]))]
-        for m in telling
-    }
+    fitting = {m.name: [u for u in left if fit(m, u) and not any(map(_is_whole, values[u]))] for m in telling}
     for ours, there in fitting.items():
         is_alone = len(there) == 1 and sum(there[0] in others for others in fitting.values()) == 1
         if is_alone:
@@ -190,9 +196,14 @@ def _same_shape(
     return any(ours in found.names for ours in fitting)
 
 
-def _candidates(member: Member, left: list[str], values: Mapping[str, list[object]]) -> list[str]:
+def _candidates(
+    member: Member,
+    left: list[str],
+    values: Mapping[str, list[object]],
+    fit: Callable[[Member, str], bool | None],
+) -> list[str]:
     """Possible matches: of a fitting type, and with a similar name or a rare type."""
-    fitting = [u for u in left if fits(member, values[u])]
+    fitting = [u for u in left if fit(member, u)]
     is_rare = is_date(member) or 1 <= len(fitting) <= 2
     known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
     empty = [u for u in left if not values[u] and likeness(member.name, u) >= _PERHAPS]
@@ -270,6 +281,35 @@ def fits(member: Member, values: list[object]) -> bool | None:
             return False
         return None
     return all(_fits(member, one) for one in told)
+
+
+def _barred(open_: Sequence[Member], values: Mapping[str, list[object]]) -> set[tuple[str, str]]:
+    """The members that hold records, each with a name under which records came that are more like another's."""
+    barred: set[tuple[str, str]] = set()
+    holders = [member for member in open_ if member.nested]
+    for theirs, given in values.items():
+        rows = [
+            one
+            for value in given
+            for one in (cast("list[object]", value) if isinstance(value, list) else [value])
+        ]
+        alike = (
+            {m.name: _share(rows, m.nested) for m in holders if m.nested and fits(m, given)} if rows else {}
+        )
+        barred |= {(ours, theirs) for ours, share in alike.items() if share < max(alike.values())}
+    return barred
+
+
+def _share(rows: Sequence[object], record: type[object]) -> float:
+    """How many of the members that came in rows are like those of a record."""
+    ours = [member.name for member in members_of(record)]
+    there = {
+        name.removeprefix(UNREAD)
+        for row in rows
+        if isinstance(row, dict)
+        for name in cast("dict[str, object]", row)
+    }
+    return sum(any(likeness(one, name) >= _ALIKE for one in ours) for name in there) / max(1, len(there))
 
 
 def _fits(member: Member, value: object) -> bool:

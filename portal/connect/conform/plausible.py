@@ -14,6 +14,7 @@ from portal.connect.answers.shape import UNREAD
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
+from portal.connect.conform.propose import in_every_kind
 from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
 from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import words
@@ -22,6 +23,7 @@ from portal.connect.dialects.shapes import records as all_records
 from portal.services.consents import READ_CONSENT
 from portal.services.decoding import Page
 from portal.services.members import members_of
+from portal.services.protocols import Medication
 
 Record = Mapping[str, object]
 _NONE = re.compile(r"(0001|1753|1899|1900|1970|9999)-\d\d-\d\d|\d\d[./-]\d\d[./-](0001|1753|1899|1900|9999)")
@@ -62,7 +64,11 @@ def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None
     found |= set(_lists(good, rules)) | set(_signers(kinds, rules)) | set(_success(good, rules))
     if learned and learned.success:
         settle = f"is that a refusal? errors.success = {learned.success}"
-        found.add(Doubt("answers", _SUCCESS, settle, "a refusal may look like success"))
+        found.add(Doubt("errors.success", _SUCCESS, settle, "a refusal may look like success"))
+    for ours in learned.untold if learned else ():
+        if ours in rules.query:
+            why = f"{rules.query[ours]} changed no answer as it should"
+            found.add(Doubt(f"query.{ours}", why, "is it called so?", "lists may hold what wasn't asked for"))
     if learned and learned.false_empty:
         found.add(
             Doubt(
@@ -175,6 +181,10 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
             theirs = name.removeprefix(UNREAD)
             settle = f'a length? endDay = "{theirs}" and convert: {{ length_from = "startDay" }}'
             yield Doubt("Medication.endDay", f"never came, and {theirs} did", settle)
+    theirs, is_told = rules.name_of(Medication, "endDay"), "Medication.endDay" in rules.conversions
+    if rows and not is_told and (_LENGTH & set(words(theirs)) or any(map(_ends_before, rows))):
+        why = f"{theirs} is before the first day, or is called so"
+        yield Doubt("Medication.endDay", why, 'a length? convert: { length_from = "startDay" }')
     clocks = {
         name
         for kind, name in (("Medication", "time"), ("QuietHours", "start"), ("WorkingHours", "start"))
@@ -183,6 +193,11 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     }
     for name in sorted(clocks):
         yield Doubt(name, "half days (AM, PM)", "convert: { clock = 12 }")
+
+
+def _ends_before(row: Record) -> bool:
+    first, last = row.get("startDay"), row.get("endDay")
+    return isinstance(first, int) and isinstance(last, int) and last < first
 
 
 def _names(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
@@ -209,12 +224,21 @@ def _deleted(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]
             theirs = name.removeprefix(UNREAD)
             told = {repr(one.get(name)) for one in records if one.get(name) is not None}
             if _DELETED.fullmatch(theirs.replace("_", "")) and len(told) > 1:
-                yield Doubt(
-                    f"{kind}.{theirs}",
-                    "tells records apart",
-                    f'deleted ones? lists.deleted = {{ path = "{theirs}", … }}',
-                    "deleted records may be shown",
-                )
+                yield _of_deleted(f"{kind}.{theirs}", theirs)
+    for theirs, values in in_every_kind(kinds).items():
+        if len(values) > 1 and not any(
+            theirs == one.name for shape in all_records().values() for one in members_of(shape)
+        ):
+            yield _of_deleted(f"{theirs}, which nearly every record has,", theirs)
+
+
+def _of_deleted(what: str, theirs: str) -> Doubt:
+    return Doubt(
+        "lists.deleted",
+        f"{what} tells records apart",
+        f'deleted ones? {{ path = "{theirs}", … }}',
+        "deleted records may be shown",
+    )
 
 
 def _contradictions(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
@@ -299,8 +323,8 @@ def _success(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
             )
             if is_flag and get_origin(visit.into) is Page:
                 yield Doubt(
-                    "answers",
-                    f"each says {theirs}",
+                    "errors.success",
+                    f"each answer says {theirs}",
                     f'is false a failure? errors.success = "{theirs}"',
                     "a refusal may look like success",
                 )

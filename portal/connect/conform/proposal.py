@@ -32,7 +32,7 @@ class Proposal:
     """The content of a dialect file, and what a person must decide first. `rules` are the clinic's existing ones."""
 
     envelopes: list[str] = field(default_factory=list[str])
-    items: str | None = None
+    items: dict[str, str] = field(default_factory=dict[str, str])
     total: str | None = None
     totals: list[str] = field(default_factory=list[str])
     counts: list[set[str]] = field(default_factory=list[set[str]])
@@ -134,28 +134,32 @@ class Proposal:
                 for ours, theirs in one.items():
                     known.setdefault(ours, {})[theirs] = kind
         everywhere = {*self.rules.everywhere, *self._everywhere(renamed)}
+        unfound = {ours for one in self.matches.values() for ours in (*one.undecided, *one.absent)}
         asked: list[str] = []
         for kind, shape in sorted(_of_acts().items()):
             read = {one for record in family(shape) if record in self.matches for one in _members(record)}
             for ours in sorted(_used(kind) - read - everywhere - {*self.rules.members.get(kind, {})}):
-                guesses = known.get(ours) or self._id_like(ours, known)
+                guesses = known.get(ours) or ({} if ours in unfound else self._id_like(ours, known))
                 for theirs, as_in in list(guesses.items())[:1]:
                     asked.append(f"{kind}.{ours} {json.dumps(theirs)}, as in {as_in}")
         return [f"what only acts send or bring: {'; '.join(asked)}: is each called so?"] if asked else []
 
     def _id_like(self, ours: str, known: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        """What an id may be called whose like most other ids are called ("caseRef")."""
+        """What an id may be called where at least two others end so ("caseRef" and "fileRef"), and none otherwise."""
         spell = STYLES[self._member_style()]
         *stem, last = words(ours)
         if not stem or last not in ("id", "ids"):
             return {}
-        ends = Counter(
-            (words(theirs)[-1], kind)
+        alike = {
+            (one, words(theirs)[-1]): kind
             for one, names in known.items()
             for theirs, kind in names.items()
-            if words(one)[-1] == last and words(one)[:-1] == words(theirs)[:-1]
-        )
-        return {spell("-".join([*stem, end])): kind for (end, kind), _times in ends.most_common(1)}
+            if words(one)[-1] == last and words(one)[:-1] and words(theirs)
+        }
+        ends = {end for _one, end in alike}
+        if len(alike) < 2 or len(ends) > 1:
+            return {}
+        return {spell("-".join([*stem, *ends])): next(iter(alike.values()))}
 
     def _asked_parameters(self) -> list[str]:
         """Parameters that a person must name, where the API calls any otherwise than the portal: those for which no likely
@@ -171,12 +175,10 @@ class Proposal:
     def _member_questions(self, is_asked: Callable[[str, str], bool]) -> list[str]:
         """Questions about members, of which some are asked; one for a member that occurs in several kinds of record."""
         kinds: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        shared = self._shared()
         for kind, one in sorted(self.matches.items()):
             for ours, theirs in sorted(one.undecided.items()):
-                others = [there for other in self.matches.values() if (there := other.undecided.get(ours))]
-                common = set(theirs).intersection(*others)
-                is_shared = len(others) > 1 and len(common) == 1
-                kinds.setdefault((ours, tuple(common if is_shared else theirs)), []).append(kind)
+                kinds.setdefault((ours, shared.get(ours) or tuple(theirs)), []).append(kind)
         return [
             (f"{where[0]}.{ours}" if len(where) == 1 else f"{ours} (in {', '.join(where)})")
             + f": one of {', '.join(map(json.dumps, self._or_unread(where, ours, theirs)))}"
@@ -185,6 +187,16 @@ class Proposal:
             for (ours, theirs), where in kinds.items()
             if any(is_asked(kind, ours) for kind in where)
         ]
+
+    def _shared(self) -> dict[str, tuple[str, ...]]:
+        """What alone a member may be called in every kind of record in which it is undecided, if nothing else may be called so."""
+        found: dict[str, tuple[str, ...]] = {}
+        for ours in {ours for one in self.matches.values() for ours in one.undecided}:
+            theirs = [set(there) for one in self.matches.values() if (there := one.undecided.get(ours))]
+            if len(theirs) > 1 and len(common := theirs[0].intersection(*theirs)) == 1:
+                found[ours] = tuple(common)
+        times = Counter(found.values())
+        return {ours: theirs for ours, theirs in found.items() if times[theirs] == 1}
 
     def _or_unread(self, kinds: list[str], ours: str, theirs: tuple[str, ...]) -> list[str]:
         """The candidates for a member of one kind, and after them what else it may be, as long as that is little."""
@@ -362,11 +374,18 @@ class Proposal:
         return [f"answers = {json.dumps(self.envelopes)}", '# sent = "…"  # if bodies are put into one too']
 
     def _lists(self) -> list[str]:
-        named = [("items", self.items), ("total", self.total), ("unread", self.unread_count)]
+        named = [("total", self.total), ("unread", self.unread_count)]
         found = [f"{key} = {json.dumps(name)}" for key, name in named if name]
+        if names := set(self.items.values()):
+            each = ", ".join(f"{record} = {json.dumps(name)}" for record, name in sorted(self.items.items()))
+            found.insert(
+                0, f"items = {json.dumps(names.pop())}" if len(names) == 1 else f"items = {{ {each} }}"
+            )
         learned = self.learned
         if "SkipCount" in learned.parameters and learned.paging != self.rules.paging:
             found.append(f'paging = "{learned.paging}"')
+        if learned.next:
+            found.append(f"next = {json.dumps(learned.next)}")
         if learned.paging == "page" and learned.first_page != self.rules.first_page:
             found.append(f"first_page = {learned.first_page}")
         if learned.largest_page:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
@@ -50,7 +50,7 @@ def propose(
         kinds[kind_of(record)] = record
         given.setdefault(kind_of(record), []).extend(records)
     for _pass in range(_PASSES):
-        given = _without(given, _in_every_kind(given))
+        given = _without(given, set(in_every_kind(given)))
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
         _prove_ids(visits, made)
         _as_elsewhere(made)
@@ -73,8 +73,8 @@ def propose(
             made.unread |= {f"{kind}.{o}": one.unread[o] for o in one.undecided if one.unread.get(o)}
             _learn_forms(kinds[kind], given[kind], one, made)
     _decide_counts(made)
-    if made.items == ".".join(made.envelopes):
-        made.items = None  # a bare list in the envelope needs no name
+    within = ".".join(made.envelopes)  # a bare list in the envelope needs no name
+    made.items = {record: name for record, name in made.items.items() if name != within}
     made.absent.sort()
     made.codes.decide(made.rules)
     return made
@@ -137,7 +137,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
         if is_page and (name := _list_in(outer)):
             rows = cast("list[object]", outer[name])
             if folded(name) != "items" and [*path, name] != made.envelopes:
-                made.items = name
+                made.items[record.__name__] = name
             _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
             answer = rows
             break
@@ -240,6 +240,8 @@ def _is_it(value: Mapping[str, object], record: type[object]) -> bool:
 def _envelope_in(outer: Mapping[str, object], record: type[object], is_page: bool) -> str | None:
     inner = [name for name, value in outer.items() if isinstance(value, dict)]
     inner = [name for name in inner if is_page or _is_it(cast("dict[str, object]", outer[name]), record)]
+    if len(inner) > 1:  # of several objects, the one that holds the list
+        inner = [name for name in inner if _list_in(cast("dict[str, object]", outer[name]))]
     return inner[0] if len(inner) == 1 else None
 
 
@@ -265,17 +267,29 @@ def _with_embedded(
     return {kind: found.get(kind, []) for kind in kinds}
 
 
-def _in_every_kind(given: Mapping[str, list[Mapping[str, object]]]) -> set[str]:
-    """Members that nearly every kind of record has, always with the same value: links, the clinic's number."""
+def in_every_kind(given: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, set[str]]:
+    """Members that nearly every kind of record has, always with one of few words: links, the clinic's number, a state; and these."""
     kinds = [records for records in given.values() if records]
     if len(kinds) < _FEW_KINDS:
-        return set()
-    there = Counter(name for records in kinds for name in {name for one in records for name in one})
+        return {}
+    there = Counter(
+        name for records in kinds for name in {name.removeprefix(UNREAD) for one in records for name in one}
+    )
     often = {name for name, times in there.items() if times >= _NEARLY_ALL * len(kinds)}
     found: dict[str, set[str]] = {}
     for name in often:
-        found[name] = {repr(one[name]) for records in kinds for one in records if name in one}
-    return {name.removeprefix(UNREAD) for name, values in found.items() if len(values) == 1}
+        told = (
+            _given(one, name) for records in kinds for one in records if {name, UNREAD + name} & one.keys()
+        )
+        values = set(map(repr, told))
+        if len(values) == 1 or (len(values) <= _FEW_WORDS and all(map(_is_word, values))):
+            found[name] = values
+    return found
+
+
+def _is_word(told: str) -> bool:
+    """Whether a value, as `repr` writes it, is a text that is no number."""
+    return told[:1] in "'\"" and not NUMBER.fullmatch(told[1:-1])
 
 
 def _without(
@@ -293,6 +307,7 @@ def _without(
 
 
 _FEW_KINDS = 5
+_FEW_WORDS = 3
 _NEARLY_ALL = 0.8
 
 

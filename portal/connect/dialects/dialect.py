@@ -44,6 +44,7 @@ class Dialect(Adapter):
         self._writing = Writing(rules)
         self._by_language = {"": self._reading}
         self._readers: dict[tuple[Any, str], Convert] = {}
+        self._methods = {endpoint: self._method(endpoint) for endpoint in ALL}
         self._templates = {endpoint: self._template(endpoint) for endpoint in ALL}
 
     @property
@@ -76,16 +77,14 @@ class Dialect(Adapter):
 
     def method(self, endpoint: AnyEndpoint) -> str:
         """The endpoint's method in this API."""
-        methods = self.rules.methods
-        return methods.get(f"{endpoint.method} {endpoint.template}") or methods.get(
-            endpoint.method, endpoint.method
-        )
+        return self._methods[endpoint]
 
     def posted(self, endpoint: AnyEndpoint, query: Query | None) -> bytes | None:
         """The parameters of a read that is posted, as the members of its body."""
-        if self.method(endpoint) == "GET":
+        if self._methods[endpoint] == "GET":
             return None
-        given = {name: one for name, one in self.query(endpoint, query).items() if one is not None}
+        written = self._writing.query(endpoint, query)
+        given = {name: one for name, one in written.items() if one is not None}
         return self._encoded(self._writing.enclosed(given))
 
     @property
@@ -291,6 +290,10 @@ class Dialect(Adapter):
             if list(map(folded, path[: len(name)])) == list(map(folded, name)):
                 return member, len(name)
         return None, 1
+
+    def _method(self, endpoint: AnyEndpoint) -> str:
+        methods, usual = self.rules.methods, endpoint.method
+        return methods.get(f"{usual} {endpoint.template}") or methods.get(usual, usual)
 
     def _template(self, endpoint: AnyEndpoint) -> str:
         template = endpoint.template

@@ -15,10 +15,11 @@ from portal.config.tenants import LANGUAGES
 from portal.config.time_zones import zone_named
 from portal.connect.dialects.conversions import KINDS, Conversion
 from portal.connect.dialects.forms import EPOCH, PEOPLE, Pattern, folded_code
+from portal.connect.dialects.keys import DECLARED
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code, Coded, ErrorRules, FileRules, Marker, Rules
-from portal.connect.dialects.shapes import choices, query_names, records
+from portal.connect.dialects.shapes import choices, listed_records, query_names, records
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
 from portal.connect.dialects.writing import SORTING
@@ -113,7 +114,8 @@ class _Reader(TableReader):
             query=self._query(self._table(document, "query")),
             envelopes=self._texts(envelopes, "envelopes", "answers"),
             sent_envelopes=self._sent_envelopes(envelopes),
-            items=self._text(lists, "lists", "items"),
+            items=None if isinstance(lists.get("items"), dict) else self._text(lists, "lists", "items"),
+            items_of=self._items_of(lists),
             record=self._text(lists, "lists", "record"),
             total=self._text(lists, "lists", "total"),
             unread=self._text(lists, "lists", "unread"),
@@ -282,6 +284,18 @@ class _Reader(TableReader):
                 self.fault(("files", "redirects"), "must be origins such as https://files.example.org")
         content, name = self._paths(table, "files", "content"), self._paths(table, "files", "name")
         return FileRules(content, name, frozenset(origins))
+
+    def _items_of(self, lists: Table) -> dict[str, str]:
+        given = lists.get("items")
+        found = self._named_texts(lists, "lists", "items") if isinstance(given, dict) else {}
+        for name in found:
+            if name not in listed_records():
+                known = listed_records()
+                self.fault(
+                    ("lists", "items", name),
+                    f"isn't a record of a list ({', '.join(known)}){near(name, known)}",
+                )
+        return found
 
     def _next(self, lists: Table) -> str | None:
         path, is_followed = self._text(lists, "lists", "next"), lists.get("paging") == "cursor"
@@ -459,11 +473,13 @@ class _Reader(TableReader):
         )
 
     def _accepted(self, document: Table) -> frozenset[str]:
-        known = {*self._all_members(), *(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)}
+        calls = (f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
+        known = {*self._all_members(), *calls, *(key.name for key in DECLARED if key.table)}
+        known |= {f"query.{name}" for name in query_names()}
         found = self._texts(document, "", "accepted")
         for name in found:
             if name not in known:
-                self.fault(("accepted",), f"{name} is neither a member nor a call{near(name, known)}")
+                self.fault(("accepted",), f"{name} is neither a member, a call nor a key{near(name, known)}")
         return frozenset(found)
 
     def _absent(self, document: Table) -> frozenset[str]:

@@ -170,6 +170,13 @@ def any_of(converts: Sequence[Convert | None]) -> Convert | None:
 
 def number_from_comma(value: object) -> object:
     """Convert a numeric string with a decimal comma; one with separators of thousands is ambiguous and stays."""
+    if (
+        value.__class__ is str
+        and len(digits := cast("str", value)) < 10
+        and digits.isdecimal()
+        and digits.isascii()
+    ):
+        return int(digits)
     if not isinstance(value, str) or not _COMMA.fullmatch(value.strip()):
         return value
     return number_from_text(value.strip().replace(",", "."))

@@ -115,7 +115,8 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "lists.items",
-        'path of a list\'s records, from the root or within the envelope: `"data.rows"`',
+        'path of a list\'s records, from the root or within the envelope: `"data.rows"`; where each list has its own, by record: '
+        '`{ ConsentForm = "_embedded.consents", Notification = "_embedded.news" }`. It may be missing where `lists.total` is 0',
         "`items` in the envelope, or the bare list",
         '"data.rows"',
     ),
@@ -309,8 +310,8 @@ DECLARED: tuple[Key, ...] = (
     Key("errors.statuses", "the meaning of a status: `423 = 409`", "as in HTTP", "{ 423 = 409 }"),
     Key(
         "accepted",
-        "members and calls that `conform` needn't report any more, because you know of them: "
-        '`["File.size", "GET /api/file-management/directory-descriptor"]`. They are named in its summary',
+        "members, calls and keys about which `conform` needn't report or doubt any more, because you know of them: "
+        '`["File.size", "GET /api/calendar/resources/physicians", "lists.deleted"]`. They are named in its summary',
         "none",
         '["File.size"]',
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
@@ -21,6 +21,25 @@ def at_path(value: object, path: Sequence[str], otherwise: object = None) -> obj
         else:
             return otherwise
     return value
+
+
+def getter(path: Sequence[str], otherwise: object = None) -> Callable[[object], object]:
+    """The function for the value at a path, prepared for many calls."""
+    steps = tuple((name, int(name) if name.isdecimal() else None) for name in path)
+
+    def get(value: object) -> object:
+        for name, place in steps:
+            if value.__class__ is dict:
+                value = cast("dict[str, object]", value).get(name, otherwise)
+            elif value.__class__ is not list:
+                return otherwise
+            else:
+                items = cast("list[object]", value)
+                found = _place(items, name) if place is None else place
+                value = otherwise if found is None or found >= len(items) else items[found]
+        return value
+
+    return get
 
 
 def put(record: dict[str, object], path: Sequence[str], value: object) -> None:

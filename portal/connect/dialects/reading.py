@@ -16,7 +16,7 @@ from portal.connect.dialects import forms
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
 from portal.connect.dialects.forms import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
-from portal.connect.dialects.paths import MISSING, at_path
+from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, Page
@@ -43,11 +43,13 @@ class Reading:
         self._number = _NUMBERS[rules.numbers]
         self._truth = forms.read_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
+        self._of_objects: set[Convert] = set()
+        """Functions for values that change only what came as an object."""
 
     def of(self, answer: Any) -> Convert:
         """The function for responses of a type: a record, or a `Page` of records."""
         if getattr(answer, "__origin__", None) is Page:
-            return self._page(self.record(answer.__args__[0]))
+            return self._page(answer.__args__[0])
         if not isinstance(answer, type) or answer in (object, bytes):
             return self.opened
         record = self.record(answer)
@@ -67,8 +69,9 @@ class Reading:
         return self._made[shape]
 
     def _record(self, shape: type) -> Convert:
-        known: dict[str, tuple[str, Convert | None, bool]] = {}
-        deep: list[tuple[str, list[str], Convert | None]] = []
+        known: dict[str, tuple[str, Convert | None, bool, bool]] = {}
+        deep: list[tuple[str, Callable[[object], object], Convert | None]] = []
+        outer: set[str] = set()
         fillers: list[tuple[str, object]] = []
         lengths: list[tuple[str, str]] = []
         for member in members_of(shape):
@@ -78,14 +81,15 @@ class Reading:
             if conversion and conversion.kind == "length_from":
                 lengths.append((member.name, cast("str", conversion.given)))
             if "." in name:
-                deep.append((member.name, name.split("."), convert))
+                deep.append((member.name, getter(name.split(".")), convert))
+                outer.add(name.partition(".")[0])
             else:
-                known[name] = (member.name, convert, member.is_required or member.is_nullable)
+                keeps_null = member.is_required or member.is_nullable
+                known[name] = (member.name, convert, keeps_null, convert in self._of_objects)
             if any(f"{one}.{member.name}" in self.rules.absent_means_none for one in family(shape)):
                 fillers.append(
                     (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
                 )
-        outer = {path[0] for _ours, path, _convert in deep}
         if self.rules.deleted:
             outer.add(self.rules.deleted.path[0])
         keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
@@ -101,14 +105,16 @@ class Reading:
                     if keeps_unknown and name not in outer:
                         found[f"? {name}"] = given
                     continue
-                ours, convert, keeps_null = entry
+                ours, convert, keeps_null, of_objects = entry
                 if given is None:
                     if keeps_null:
                         found[ours] = None
+                elif convert is None or (of_objects and given.__class__ is not dict):
+                    found[ours] = given
                 else:
-                    found[ours] = convert(given) if convert else given
-            for ours, path, convert in deep:
-                given = at_path(value, path)
+                    found[ours] = convert(given)
+            for ours, get, convert in deep:
+                given = get(value)
                 if given is not None:
                     found[ours] = convert(given) if convert else given
             for ours, nothing in fillers:
@@ -166,17 +172,24 @@ class Reading:
 
     def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:
         """The function for a value that may come as an object of code and label: the label, if the code isn't `known`."""
-        path, label_path = coded.code.split("."), (coded.label or "").split(".")
+        code_of, label_of = getter(coded.code.split("."), MISSING), getter((coded.label or "").split("."))
 
         def read(value: object) -> object:
-            code = at_path(value, path, MISSING) if value.__class__ is dict else MISSING
+            code = code_of(value) if value.__class__ is dict else MISSING
             if code is MISSING:
                 return convert(value) if convert else value
             ours = convert(code) if convert and code is not None else code
-            label = self._in_language(at_path(value, label_path))
-            is_told = self.keeps_unknown or ours in known or not isinstance(label, str) or not label
-            return ours if is_told else label
+            if ours in known or self.keeps_unknown:
+                return ours
+            label = self._in_language(label_of(value))
+            return label if isinstance(label, str) and label else ours
 
+        return self._noted(read, convert)
+
+    def _noted(self, read: Convert, within: Convert | None) -> Convert:
+        """Remember of a function whether it changes only what came as an object."""
+        if within is None or within in self._of_objects:
+            self._of_objects.add(read)
         return read
 
     def _by_language(self, convert: Convert | None) -> Convert:
@@ -187,7 +200,7 @@ class Reading:
             text = value if value.__class__ is str else in_language(value)
             return convert(text) if convert else text
 
-        return read
+        return self._noted(read, convert)
 
     def _in_language(self, value: object) -> object:
         """The text in the reader's language, or the first that there is, of an object of texts by language."""
@@ -208,9 +221,14 @@ class Reading:
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
         match kind:
             case inspect.StructType(cls=cls):
-                return self.record(cls)
+                return self._unless_deleted(self.record(cls), None)
             case inspect.VarTupleType(item_type=item):
-                return self._items(self._of_type(item, names))
+                whole = (
+                    self.record(item.cls)
+                    if isinstance(item, inspect.StructType)
+                    else self._of_type(item, names)
+                )
+                return self._items(whole)
             case inspect.EnumType(cls=cls):
                 return self._choice(cast("type[Choice]", cls), names)
             case inspect.DateTimeType():
@@ -225,9 +243,22 @@ class Reading:
                 is_id = names_id(names[0].rpartition(".")[2]) and not self.keeps_unknown
                 return self._text(names) or (forms.id_as_text if is_id else None)
             case inspect.DictType():
-                return self._free_members(self.rules.members.get(names[0], {}))
+                return self._unless_deleted(self._free_members(self.rules.members.get(names[0], {})), {})
             case _:
                 return None
+
+    def _unless_deleted(self, convert: Convert | None, otherwise: object) -> Convert | None:
+        """The function for a record within another: `otherwise` stands for one that is marked as deleted."""
+        deleted = self.rules.deleted
+        if deleted is None:
+            return convert
+
+        def read(value: object) -> object:
+            if is_marked(value, deleted):
+                return otherwise
+            return convert(value) if convert else value
+
+        return read
 
     def _items(self, convert: Convert | None) -> Convert | None:
         envelopes, deleted = self.rules.envelopes, self.rules.deleted
@@ -266,12 +297,13 @@ class Reading:
             return _by_table({code: ours for ours, codes in listed.items() for code in codes})
         return _by_table(codes_read(self.rules, choice, names))
 
-    def _page(self, record: Convert) -> Convert:
-        rules = self.rules
+    def _page(self, shape: type) -> Convert:
+        rules, record = self.rules, self.record(shape)
         style = STYLES[rules.member_style]
         total = (rules.total or style("totalCount")).split(".")
         unread = (rules.unread or style("unreadCount")).split(".")
-        items = rules.items.split(".") if rules.items else None
+        where = rules.items_of.get(shape.__name__, rules.items)
+        items = where.split(".") if where else None
         within = rules.record.split(".") if rules.record else ()
         usual = style("items")
         number, keeps_unknown = self._number, self.keeps_unknown
@@ -284,6 +316,14 @@ class Reading:
                 given = at_path(inner, items)
             if given is None:
                 given = at_path(inner, [usual]) if inner.__class__ is dict else inner
+            counts: dict[str, object] = {}
+            for name, path in (("totalCount", total), ("unreadCount", unread)):
+                count = at_path(value, path)
+                count = at_path(inner, path) if count is None else count
+                if count is not None:
+                    counts[name] = number(count) if number else count
+            if given is None and counts.get("totalCount") == 0:
+                given = []  # the API says that there is none
             if not isinstance(given, list):
                 if given is None and keeps_unknown and inner.__class__ is dict:
                     return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
@@ -293,14 +333,12 @@ class Reading:
             if within:
                 came = [at_path(one, within) or one for one in came]  # one without a record can't be read
             kept = [one for one in came if not is_marked(one, deleted)] if deleted else came
-            page: dict[str, object] = {"items": [None if one is None else record(one) for one in kept]}
+            page: dict[str, object] = {
+                "items": [None if one is None else record(one) for one in kept],
+                **counts,
+            }
             if len(kept) < len(came):
                 page["(portal) deleted"] = len(came) - len(kept)
-            for name, path in (("totalCount", total), ("unreadCount", unread)):
-                count = at_path(value, path)
-                count = at_path(inner, path) if count is None else count
-                if count is not None:
-                    page[name] = number(count) if number else count
             if following and (cursor := following(value, inner)) is not None:
                 page["(portal) next"] = cursor
             if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
@@ -319,7 +357,14 @@ class Reading:
         """The outermost members of an answer that the dialect knows of."""
         rules = self.rules
         success = rules.errors.success.path[:1] if rules.errors.success else ()
-        paths = (rules.items, rules.total, rules.unread, rules.next, rules.errors.code)
+        paths = (
+            rules.items,
+            *rules.items_of.values(),
+            rules.total,
+            rules.unread,
+            rules.next,
+            rules.errors.code,
+        )
         return frozenset((*rules.envelopes[:1], *success, *(one.split(".")[0] for one in paths if one)))
 
     def _next(self) -> Callable[[object, object], str | None] | None:

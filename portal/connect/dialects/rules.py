@@ -75,6 +75,7 @@ class Rules:
     envelopes: tuple[str, ...] = ()
     sent_envelopes: tuple[str, ...] = ()
     items: str | None = None
+    items_of: Mapping[str, str] = field(default_factory=dict[str, str])
     record: str | None = None
     total: str | None = None
     unread: str | None = None

@@ -22,6 +22,13 @@ def record_of(answer: Any) -> type | None:
 
 
 @cache
+def listed_records() -> tuple[str, ...]:
+    """The records that come in lists, by name."""
+    pages = (one.answer for one in ALL if getattr(one.answer, "__origin__", None) is Page)
+    return tuple(sorted(shape.__name__ for page in pages if (shape := record_of(page))))
+
+
+@cache
 def records() -> dict[str, type]:
     """Every record that is sent or read, by name."""
     found: dict[str, type] = {}

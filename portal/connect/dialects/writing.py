@@ -32,14 +32,24 @@ class Writing:
         self._day = _as_text(forms.write_day(rules.days[0], rules.zone), rules)
         self._truth = forms.write_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
+        self._sortings: dict[tuple[type, str], str] = {}
         self._parameters = {
-            shape: {
-                member.name: (rules.parameter(member.name), self.convert(member))
-                for member in members_of(shape)
+            endpoint.query: {
+                member.name: (rules.parameter(member.name), self._parameter(endpoint, member))
+                for member in members_of(endpoint.query)
             }
-            for shape in (endpoint.query for endpoint in ALL)
-            if shape is not None
+            for endpoint in ALL
+            if endpoint.query is not None
         }
+
+    def _parameter(self, endpoint: AnyEndpoint, member: Member) -> Convert | None:
+        """The function for a parameter's value: the opposite too, if it has the name of a member that says the opposite."""
+        usual, record = self.convert(member), record_of(endpoint.answer)
+        ours = member.name[:1].lower() + member.name[1:]
+        if not record or not member.is_truth or not self.rules.of_member(record, ours)[1]:
+            return usual
+        is_its = self.rules.name_of(record, ours) == self.rules.parameter(member.name)
+        return both(opposite, usual) if is_its else usual
 
     def body(self, endpoint: AnyEndpoint, body: object) -> object:
         """A body as JSON values in the dialect, with its envelope."""
@@ -168,10 +178,13 @@ class Writing:
         return {**query, "SkipCount": skip, "MaxResultCount": limit}
 
     def _sorted_by(self, shape: type, sorting: str) -> str:
+        if (shape, sorting) in self._sortings:
+            return self._sortings[shape, sorting]
         member, _, direction = sorting.partition(" ")
         names = (self.rules.sort_names.get(f"{record}.{member}") for record in family(shape))
         name = next(filter(None, names), None) or self.rules.name_of(shape, member)
-        return SORTING[self.rules.sorting][direction == "desc"].format(name)
+        written = SORTING[self.rules.sorting][direction == "desc"].format(name)
+        return self._sortings.setdefault((shape, sorting), written)
 
 
 SORTING = {

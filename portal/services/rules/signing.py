@@ -141,12 +141,21 @@ def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     It names a patient record instead of an account, as it does until one is linked. This can't be told in systems where
     accounts and records share ids, which the reader's own id or a signature reveals.
     """
-    records = {form.patient_id, form.partner_id} - {None}
-    accounts = {person.sub, *(s.person_id for s in form.signatures if s.is_typed)}
-    if not form.is_open or records & accounts or "Patient.userId" in form.untold:
+    records = _records(form)
+    if not form.is_open or is_account_untold(form, person):
         return ()
     side = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
     return tuple(signer for signer in side if signer.person_id in records)
+
+
+def is_account_untold(form: ConsentForm, person: Person) -> bool:
+    """Whether it can't be told of a form's people who of them has an account."""
+    accounts = {person.sub, *(s.person_id for s in form.signatures if s.is_typed)}
+    return bool(_records(form) & accounts) or "Patient.userId" in form.untold or form.has_unknown_signers
+
+
+def _records(form: ConsentForm) -> set[str]:
+    return {one for one in (form.patient_id, form.partner_id) if one}
 
 
 def unseen_by(form: ConsentForm, role: SignerRole) -> tuple[Signer, ...]:

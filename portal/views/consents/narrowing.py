@@ -12,7 +12,7 @@ from flask import url_for
 from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
-from portal.services.rules.signing import without_account
+from portal.services.rules.signing import is_account_untold, without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import kind_word
 from portal.web.modules import has_module
@@ -60,6 +60,11 @@ class Narrowing:
     def is_about_people(self) -> bool:
         """Whether it asks for people outside the clinic, who can be called."""
         return self.waits_for in (WaitsFor.THEM, WaitsFor.PARTNER, WaitsFor.NO_ACCOUNT)
+
+    def is_told(self, forms: Iterable[ConsentForm], person: Person) -> bool:
+        """Whether the API says of each open form whether it fits."""
+        asks = self.waits_for == WaitsFor.NO_ACCOUNT
+        return not asks or not any(form.is_open and is_account_untold(form, person) for form in forms)
 
     def fits(self, form: ConsentForm, person: Person) -> bool:
         """Whether the form is shown to this person."""

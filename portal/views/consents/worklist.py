@@ -97,12 +97,14 @@ class Work:
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
         """The forms of one list."""
         day = today()
-        found = (
-            form
-            for form in self.forms
-            if self._is_in(form, which, day) and self.narrowing.fits(form, self.person)
-        )
-        return Listed(tuple(found), which in self.whole)
+        listed = [form for form in self.forms if self._is_in(form, which, day)]
+        found = tuple(form for form in listed if self.narrowing.fits(form, self.person))
+        return Listed(found, which in self.whole and self.narrowing.is_told(listed, self.person))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the API says of each form whether it is one of these."""
+        return self.narrowing.is_told(self.forms, self.person)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
+
+import pytest
 
 from portal.connect.conform.ask import Learned, ask_parameters
 from portal.connect.conform.proposal import Proposal
@@ -85,6 +87,36 @@ def test_unusual_parameter_names_are_found_by_probing() -> None:
     text = Proposal(learned=learned).toml()
     for line in ("first_page = 0", "largest_page = 100", 'sorting = "field:desc"', 'Status = "state"'):
         assert f"\n{line}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("paging.next_token", lambda cursor: {"paging": {"next_token": cursor, "is_next": True}}),
+        (
+            "links.rel=next.href",
+            lambda cursor: {
+                "links": [{"rel": "self"}, {"rel": "next", "href": f"https://x/f?size=2&page_token={cursor}"}]
+            },
+        ),
+    ],
+)
+def test_a_page_that_names_the_next_one_is_followed(path: str, named: Callable[[str], Any]) -> None:
+    """By a cursor, whose parameter has a likely name, or an address that has it."""
+    api = Api()
+    by_page = Api.send
+
+    def send(endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **other: Any) -> Answer:
+        asked = {name: one for name, one in (query or {}).items() if name != "page"}
+        place = int(str(asked.pop("page_token", "at0"))[2:])
+        answer = by_page(api, endpoint, query={**asked, "page": place}, **other)
+        told = json.loads(answer.body) if answer.status == 200 else {}
+        return Answer(answer.status, {}, json.dumps({**told, **named(f"at{place + 1}")}).encode())
+
+    api.send = send
+    learned = learned_from(api)
+    assert (learned.parameters["SkipCount"], learned.paging, learned.next) == ("page_token", "cursor", path)
+    assert f'next = "{path}"' in Proposal(learned=learned).toml()
 
 
 def test_a_sort_order_ignored_in_one_direction_is_not_accepted() -> None:

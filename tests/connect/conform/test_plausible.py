@@ -61,8 +61,15 @@ def test_days_from_zero_lengths_and_half_days() -> None:
     found = doubted(visit(READ_PROTOCOL, {**PLAN, "medications": rows}))
     assert set(found) == {"Medication.startDay", "Medication.endDay", "time"}
     assert 'endDay = "DurationDays"' in found["Medication.endDay"]
-    fine = [{"drug": "Gonal-f", "startDay": 1, "endDay": 5, "time": "20:30"}]
+    fine = [{"drug": "Gonal-f", "startDay": 5, "endDay": 5, "time": "20:30"}]
     assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": fine})) == {}
+    backwards = visit(READ_PROTOCOL, {**PLAN, "medications": [{**fine[0], "endDay": 1}]})
+    assert "length_from" in doubted(backwards)["Medication.endDay"]
+    called = '[members.Medication]\nendDay = "DurationDays"'
+    assert (
+        "length_from"
+        in doubted(visit(READ_PROTOCOL, {**PLAN, "medications": fine}), dialect=called)["Medication.endDay"]
+    )
 
 
 def test_members_that_say_the_opposite() -> None:
@@ -81,7 +88,7 @@ def test_lists_that_are_cut_or_briefs_and_records_that_are_deleted() -> None:
     found = doubted(visit(LIST_CONSENTS, {"items": rows, "totalCount": 13}), visit(READ_CONSENT, FORM))
     assert found["GET /api/care/consent-forms"] == "lists.largest_page = 2?"
     assert found["ConsentForm.requiredSigners"].endswith("fixed_query")
-    assert "lists.deleted" in found["ConsentForm.isDeleted"]
+    assert found["lists.deleted"] == 'deleted ones? { path = "isDeleted", … }'
     whole = {"items": [FORM], "totalCount": 1}
     assert doubted(visit(LIST_CONSENTS, whole), visit(READ_CONSENT, FORM)) == {}
 
@@ -118,7 +125,7 @@ def test_signers_by_record_contradictions_and_answers_that_say_whether_they_are_
         visit(READ_CONSENT, form),
         visit(LIST_CONSENTS, {"? ok": True, "items": [form], "totalCount": 1}),
     )
-    assert set(found) == {"Signer.personId", "ConsentForm.status", "answers"}
+    assert set(found) == {"Signer.personId", "ConsentForm.status", "errors.success"}
 
 
 def test_doubts_are_duties_and_count_until_they_are_accepted() -> None:

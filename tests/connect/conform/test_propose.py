@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from portal.connect.conform.merge import merged
+from portal.connect.conform.plausible import doubts
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.propose import propose
 from portal.connect.conform.walk import Visit
@@ -74,6 +75,49 @@ def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
     assert not any(one.startswith("Appointment.kind: ") for one in found.undecided), (
         "pages are right without it"
     )
+
+
+def test_a_word_that_nearly_every_record_has_is_no_members_value() -> None:
+    live, gone = {"stand": "LIVE"}, {"stand": "GONE"}
+    episode = {
+        "id": "e",
+        "status": "Active",
+        "patient": {"id": "p", "address": {"city": "C", **live}, **live},
+        "appointments": [{"id": "a", "start": "2026-01-01T00:00:00Z", "purpose": "Scan", **gone}],
+        **live,
+    }
+    visits = (
+        visit(READ_EPISODE, episode),
+        visit(LIST_PHYSICIANS, {"items": [{"id": "1", **live}]}),
+        forms(1, **live),
+    )
+    assert "stand" not in proposed(*visits).toml()
+    (doubt,) = doubts(visits, Rules())
+    assert doubt.about == "lists.deleted" and "stand" in doubt.settle
+
+
+def test_records_are_those_of_the_member_that_they_are_like_most() -> None:
+    """Rows of who has to sign are like signatures by name, and would be believed to be those."""
+    signers = [
+        {"Role": role, "PersonNo": "5001", "Name": "Lena", "Order": 1} for role in ("Patient", "Partner")
+    ]
+    found = proposed(forms("Pending", Signatories=signers)).matches["ConsentForm"]
+    assert found.names["requiredSigners"] == "Signatories"
+    assert "signatures" not in {**found.names, **found.undecided}
+
+
+def test_each_list_may_have_a_name_of_its_own_beside_other_objects() -> None:
+    beside = {"_links": {"next": {"href": "x"}}, "page": {"totalElements": 1}}
+    found = proposed(
+        visit(
+            LIST_CONSENTS, {**beside, "_embedded": {"forms": [{"id": "1", "title": "F", "status": "Signed"}]}}
+        ),
+        visit(LIST_PHYSICIANS, {**beside, "_embedded": {"people": [{"id": "1", "displayName": "Dr A"}]}}),
+    )
+    dialect = tomllib.loads(found.toml())
+    assert dialect["lists"]["items"] == {"ConsentForm": "forms", "Physician": "people"}
+    assert dialect["lists"]["total"] == "page.totalElements"
+    parse_dialect(found.toml())
 
 
 def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -> None:

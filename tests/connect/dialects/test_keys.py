@@ -16,9 +16,9 @@ from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import Page
 from portal.services.episodes import READ_EPISODE, Episode, MonitoringDay, TimelineEvent
-from portal.services.errors import NotFound
+from portal.services.errors import BadResponse, NotFound
 from portal.services.files import File
-from portal.services.notifications import UPDATE_NOTIFICATIONS, QuietHours
+from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification, QuietHours
 from portal.services.patients import UPDATE_PATIENT, Patient
 from portal.services.pgt_results import PgtResult
 from portal.services.prospects import BOOK_WINDOW
@@ -56,6 +56,24 @@ def test_an_exclamation_mark_says_the_opposite() -> None:
         event = read(text, {"id": "t", "at": "2026-11-20T08:00:00Z", "Preliminary": theirs}, TimelineEvent)
         assert event.verified is ours
     assert "true or false" in faults('[members.Patient]\nmrn = "!Number"')
+
+
+def test_a_parameter_by_the_name_of_an_opposite_asks_for_the_opposite() -> None:
+    text = '[members.Notification]\nisRead = "!isNew"\n[query]\nIsRead = "{}"'
+    for name, sent in (("isNew", True), ("seen", False)):
+        assert dialect(text.format(name)).query(LIST_NOTIFICATIONS, {"IsRead": False}) == {name: sent}
+
+
+def test_each_list_may_have_a_name_of_its_own_and_none_where_its_count_is_nought() -> None:
+    text = '[lists]\nitems = { ConsentForm = "_embedded.forms", Protocol = "_embedded.plans" }\ntotal = "page.total"'
+    told = {"_embedded": {"forms": [FORM]}, "page": {"total": 1}}
+    assert read(text, told, Page[ConsentForm]).items[0].id == "c1"
+    assert read(text, {"_embedded": {"plans": [PLAN]}}, Page[Protocol]).items[0].id == "p"
+    assert read(text, {"page": {"total": 0}}, Page[ConsentForm]).listed.is_whole
+    for untold in ({"page": {"total": 1}}, {"_embedded": {"plans": []}}, {}):
+        with pytest.raises(BadResponse):
+            read(text, untold, Page[ConsentForm])
+    assert "isn't a record of a list" in faults('[lists]\nitems = { Episode = "x" }')
 
 
 def test_an_opposite_is_sent_as_such() -> None:
@@ -298,6 +316,16 @@ def test_deleted_records_are_left_out_and_counted_apart() -> None:
     assert [one.drug for one in read(text, plan, Protocol).medications] == ["Cetrotide"]
     with pytest.raises(NotFound):
         read(text, {**FORM, "Deleted": "Y"}, ConsentForm)
+
+
+def test_a_deleted_record_within_another_is_none() -> None:
+    text = '[lists]\ndeleted = { path = "Deleted", value = "Y" }'
+    gone = {"Deleted": "Y"}
+    episode = {"id": "e", "status": "Active", "patient": PATIENT, "partner": {**PATIENT, **gone}}
+    assert read(text, {**episode, "patient": {**PATIENT, "Deleted": "N"}}, Episode).partner is None
+    assert read("", episode, Episode).partner is not None
+    news = {"id": "n", "title": "Perhaps the same person", "data": {"mergeId": "s-2", **gone}}
+    assert read(text, news, Notification).data == {}
 
 
 def test_an_empty_list_is_told_from_a_wrong_address() -> None:
