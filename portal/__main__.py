@@ -349,7 +349,7 @@ def _audit_verify(paths: list[Path], old_keys: Path | None) -> int:
         print(f"Nothing could be verified: {error}", file=sys.stderr)
         return 2
     print(report(findings))
-    return 0 if all(one.holds for one in findings) else 1
+    return 0 if all(finding.holds for finding in findings) else 1
 
 
 if __name__ == "__main__":

@@ -76,10 +76,10 @@ def verify(
 
 def report(findings: Sequence[ChainResult]) -> str:
     """Return the findings as text: one line for each chain, then what to do."""
-    lines = [f"{one.verdict:<9}  {one.where}: {one.words}" for one in findings]
-    bad = sum(one.is_bad for one in findings)
-    unvouched = sum(one.verdict is ChainVerdict.UNVOUCHED for one in findings)
-    gaps = sum(one.verdict is ChainVerdict.GAP for one in findings)
+    lines = [f"{finding.verdict:<9}  {finding.where}: {finding.words}" for finding in findings]
+    bad = sum(finding.is_bad for finding in findings)
+    unvouched = sum(finding.verdict is ChainVerdict.UNVOUCHED for finding in findings)
+    gaps = sum(finding.verdict is ChainVerdict.GAP for finding in findings)
     lines += [
         "",
         f"{len(findings)} chains: {len(findings) - bad - unvouched - gaps} good, "

@@ -61,7 +61,7 @@ class ClientKey:
         """Return the key with this algorithm, or None if it doesn't fit the key; the others have it if it fits them."""
         if algorithm not in ALGORITHMS[self.key.key_type]:
             return None
-        return ClientKey(self.key, algorithm, tuple(one.by(algorithm) or one for one in self.others))
+        return ClientKey(self.key, algorithm, tuple(other.by(algorithm) or other for other in self.others))
 
     def assertion(self, client_id: str, audience: str, now: float) -> str:
         """Return a JWT that authenticates the client at this identity server: single use, valid for a minute.

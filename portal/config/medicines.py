@@ -62,7 +62,7 @@ def medicine_of(medicines: Iterable[Medicine], drug: str) -> Medicine | None:
     The whole name has to be the same: a part of it, as in "follitropin", may be another medicine's too.
     """
     name = folded(drug)
-    return next((one for one in medicines if folded(one.drug) == name), None)
+    return next((medicine for medicine in medicines if folded(medicine.drug) == name), None)
 
 
 def folded(drug: str) -> str:

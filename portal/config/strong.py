@@ -44,7 +44,7 @@ def _roles(value: Any, source: Source) -> frozenset[str]:
     given = source.clinic.get("roles", {})
     roles = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     known = [*roles.get("patient", PATIENT), *roles.get("staff", STAFF)]
-    if wrong := [one for one in texts(value, source) if one not in known]:
+    if wrong := [text for text in texts(value, source) if text not in known]:
         raise ValueError(*(f"{one!r} is none of the clinic's roles: {', '.join(known)}" for one in wrong))
     return frozenset(texts(value, source))
 
@@ -54,7 +54,7 @@ def _kinds(value: Any, source: Source) -> frozenset[str]:
 
 
 def _acts(value: Any, source: Source) -> frozenset[Act]:
-    if wrong := [one for one in texts(value, source) if one not in list(Act)]:
+    if wrong := [text for text in texts(value, source) if text not in list(Act)]:
         raise ValueError(*(f"{one!r} is none of {', '.join(Act)}" for one in wrong))
     return frozenset(map(Act, texts(value, source)))
 

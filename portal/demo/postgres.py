@@ -57,7 +57,7 @@ def new_cluster(folder: Path, port: int, *options: str) -> Process:
 
     return Process(
         "PostgreSQL server",
-        [str(binaries / "postgres"), "-D", str(folder / "data"), *(f"--{one}" for one in settings)],
+        [str(binaries / "postgres"), "-D", str(folder / "data"), *(f"--{setting}" for setting in settings)],
         folder / "log",
         is_ready,
         user=user,

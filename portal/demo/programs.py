@@ -37,7 +37,7 @@ def program(name: str) -> Requirement:
 
 def install_missing(*requirements: Requirement) -> list[Requirement]:
     """Install whatever is missing, if run as root; return what is still missing."""
-    missing = [one for one in requirements if not one.is_met()]
+    missing = [requirement for requirement in requirements if not requirement.is_met()]
     if missing and install(*(package for one in missing for package in one.packages)):
         return [one for one in missing if not one.is_met()]
     return missing

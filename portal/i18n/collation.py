@@ -22,7 +22,9 @@ def sort_key(text: str, language: str) -> tuple[str, str, str]:
     plain = folded(normalized("NFC", text.casefold()).translate(_LETTERS.get(language, {})))
     letters = "".join(one if one.isalnum() or one == _AFTER else " " for one in plain)
     if language == "ar":  # its own script first
-        letters = "".join(one if _is_arabic(one) or one == " " else f"\ufffe{one}" for one in letters)
+        letters = "".join(
+            letter if _is_arabic(letter) or letter == " " else f"\ufffe{letter}" for letter in letters
+        )
     return letters, normalized("NFD", text.casefold()), text.swapcase()
 
 

@@ -68,12 +68,16 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield _printing()
     yield from _document_seals(tenants)
     yield from _dialects(settings)
-    for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
-        there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
+    for auth_url, origins in sorted({(tenant.auth_url, tenant.identity_origins) for tenant in tenants}):
+        there = [
+            tenant for tenant in tenants if (tenant.auth_url, tenant.identity_origins) == (auth_url, origins)
+        ]
         provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
         yield from check_identity(there, provider, settings.timeouts)
     dialects = load_dialects(settings.tenants, os.environ)
-    for base_url, path in sorted({(one.base_url, _list_path(dialects.get(one.key))) for one in tenants}):
+    for base_url, path in sorted(
+        {(tenant.base_url, _list_path(dialects.get(tenant.key))) for tenant in tenants}
+    ):
         yield from _care_api(base_url, path, settings.timeouts)
 
 

@@ -68,9 +68,9 @@ def _tenants(settings: Settings) -> Iterable[str]:
 
 
 def _settings(settings: Settings) -> Iterable[str]:
-    for one in fields(Variables):
-        if one.name not in _OF_THE_MACHINE and one.name != "secret_keys":
-            yield f"{one.name}={_content(getattr(settings, one.name))}"
+    for field in fields(Variables):
+        if field.name not in _OF_THE_MACHINE and field.name != "secret_keys":
+            yield f"{field.name}={_content(getattr(settings, field.name))}"
     yield repr(settings.timeouts)
 
 

@@ -36,11 +36,11 @@ class Credentials:
     @property
     def ends_at(self) -> datetime:
         """When the first of the certificates expires."""
-        return min(one.not_valid_after_utc for one in self.certificates)
+        return min(certificate.not_valid_after_utc for certificate in self.certificates)
 
     def check_time(self, now: datetime) -> None:
         """Raise CannotSeal if a certificate isn't valid yet or has expired."""
-        begins_at = max(one.not_valid_before_utc for one in self.certificates)
+        begins_at = max(certificate.not_valid_before_utc for certificate in self.certificates)
         if now < begins_at:
             raise CannotSeal(f"the certificate isn't valid before {begins_at:%Y-%m-%d %H:%M} UTC")
         if now > self.ends_at:

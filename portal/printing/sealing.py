@@ -36,7 +36,8 @@ class DocumentSealer:
         tzlocal.get_localzone()  # reads system files and caches the result; pyHanko needs it for each document
         self._loop = asyncio.new_event_loop()
         certificates = [
-            x509.Certificate.load(one.public_bytes(Encoding.DER)) for one in credentials.certificates
+            x509.Certificate.load(certificate.public_bytes(Encoding.DER))
+            for certificate in credentials.certificates
         ]
         issuers = SimpleCertificateStore()
         issuers.register_multiple(certificates[1:])

@@ -63,7 +63,9 @@ class AsPatient:
         if episode.patient.id == self.patient_id:
             return True
         is_partner = episode.partner is not None and episode.partner.id == self.patient_id
-        return is_partner and any(self._is_shared(one, episode) for one in episode.relationships)
+        return is_partner and any(
+            self._is_shared(relationship, episode) for relationship in episode.relationships
+        )
 
     def _is_shared(self, one: Relationship, episode: Episode) -> bool:
         return (
@@ -88,9 +90,9 @@ class AsPatient:
             partner=episode.partner and episode.partner.as_known_to(self.account),
             case=episode.case and replace(episode.case, notes=None, diagnosis=None),
             relationships=tuple(
-                one
-                for one in episode.relationships
-                if self.patient_id in (one.patient_id, one.related_patient_id)
+                relationship
+                for relationship in episode.relationships
+                if self.patient_id in (relationship.patient_id, relationship.related_patient_id)
             ),
             embryos=tuple(_embryo(embryo, released) for embryo in episode.embryos),
             pgt_results=tuple(test for test in episode.pgt_results if test.is_released),
@@ -113,8 +115,8 @@ class AsPatient:
         """Whether the conversation is about the patient, or they take part in one about somebody who shares with them."""
         if talk.patient_id == self.patient_id:
             return True
-        takes_part = any(one.id == self.account for one in talk.participants)
-        sharing = {one.patient.id for one in self.episodes.values() if self.may_see(one)}
+        takes_part = any(participant.id == self.account for participant in talk.participants)
+        sharing = {episode.patient.id for episode in self.episodes.values() if self.may_see(episode)}
         return takes_part and (talk.patient_id is None or talk.patient_id in sharing)
 
 

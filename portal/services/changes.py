@@ -49,7 +49,7 @@ def rows_in(value: object) -> list[Members] | None:
     if not isinstance(value, list | tuple) or not value:
         return None
     rows = list(cast("Sequence[Members]", value))
-    return rows if all(isinstance(one, dict) for one in rows) else None
+    return rows if all(isinstance(row, dict) for row in rows) else None
 
 
 def _is_empty(value: object) -> bool:

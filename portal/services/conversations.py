@@ -125,15 +125,17 @@ class Conversation(Timed, frozen=True, kw_only=True):
         """The patient with whom it is; None for an enquirer, or if its sender isn't known for sure."""
         if self.patient_id is None:
             return None
-        names = tuple(one.name for one in self.participants if one.role.casefold() == "patient")
+        names = tuple(
+            participant.name for participant in self.participants if participant.role.casefold() == "patient"
+        )
         if len(names) == 1:
             return PatientRef(self.patient_id, names[0], self.episode_id)
         return PatientRef(self.patient_id, "", self.episode_id, one_of=names if all(names) else ())
 
     def names(self, person_id: str) -> bool:
         """Whether this person takes part or has written in it."""
-        return any(one.id == person_id for one in self.participants) or any(
-            one.sender_id == person_id for one in self.messages
+        return any(participant.id == person_id for participant in self.participants) or any(
+            message.sender_id == person_id for message in self.messages
         )
 
     @property

@@ -43,7 +43,7 @@ class Followed:
         return [
             row
             for page in self.pages
-            for row in (*((one, "") for one in page.items), *((None, name) for name in page.unreadable))
+            for row in (*((item, "") for item in page.items), *((None, name) for name in page.unreadable))
         ]
 
     @property

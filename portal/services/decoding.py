@@ -394,7 +394,7 @@ def _mender(into: type[object]) -> Mender:
 def _given(shape: inspect.Type) -> inspect.Type:
     """The type of a value that isn't null."""
     kinds = shape.types if isinstance(shape, inspect.UnionType) else (shape,)
-    return next(one for one in kinds if not isinstance(one, inspect.NoneType))
+    return next(kind for kind in kinds if not isinstance(kind, inspect.NoneType))
 
 
 def _mender_for(shape: inspect.Type) -> Mender:

@@ -322,7 +322,7 @@ def get_episode(care: Care, episode_id: str) -> Episode:
     episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if by := care.adapter.signers_by:
         people = (one for one in (episode.patient, episode.partner) if one and one.user_id)
-        care.accounts.update((getattr(one, by), one.user_id) for one in people)
+        care.accounts.update((getattr(person, by), person.user_id) for person in people)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))

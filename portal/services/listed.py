@@ -55,7 +55,7 @@ class Listed(Generic[T]):
 
     def where(self, fits: Callable[[T], bool]) -> Listed[T]:
         """Those that `fits` accepts."""
-        return Listed(tuple(one for one in self.items if fits(one)), self.is_whole)
+        return Listed(tuple(item for item in self.items if fits(item)), self.is_whole)
 
     def through(self, change: Callable[[tuple[T, ...]], Iterable[OtherT]]) -> Listed[OtherT]:
         """What `change` makes of them: in another order, or something of each."""

@@ -108,9 +108,9 @@ def members_of(record: type) -> tuple[Member, ...]:
     shape = inspect.type_info(record)
     if not isinstance(shape, inspect.StructType):
         raise TypeError(f"{record} isn't a record")
-    annotations = {one.name: one.type for one in structs.fields(shape.cls)}
+    annotations = {field.name: field.type for field in structs.fields(shape.cls)}
     return tuple(
-        Member(shape.cls, one.encode_name, one.name, one.type, annotations[one.name], one.required)
-        for one in shape.fields
-        if not one.encode_name.startswith(_OWN)
+        Member(shape.cls, field.encode_name, field.name, field.type, annotations[field.name], field.required)
+        for field in shape.fields
+        if not field.encode_name.startswith(_OWN)
     )

@@ -75,7 +75,8 @@ class PatientOverview:
         forms = () if isinstance(self.forms, CareError) else self.forms
         signers = (signer for form in forms for signer in form.required_signers)
         return next(
-            (one.person_id for one in signers if one.role in PATIENT_ROLES and one.person_id), self.patient_id
+            (signer.person_id for signer in signers if signer.role in PATIENT_ROLES and signer.person_id),
+            self.patient_id,
         )
 
     def is_partner_in(self, episode: Episode) -> bool:
@@ -102,7 +103,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
     name = _name(read, own, hint, patient_id)
     partners = [episode.patient.id for episode in read if episode.patient.id != patient_id]
-    others = [one.full_name for episode in read for one in _people(episode) if one.id != patient_id]
+    others = [person.full_name for episode in read for person in _people(episode) if person.id != patient_id]
     talks, plans, more, named = gather(
         lambda: _read_talks(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
         lambda: list_protocols(care, limit=_READ, text=name or None),
@@ -114,7 +115,9 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         tuple(sorted((*read, *more), key=_order)),
         read.is_whole and more.is_whole and len(mentioned) <= len(asked) + len(further),
     )
-    record = next((one for episode in episodes for one in _people(episode) if one.id == patient_id), None)
+    record = next(
+        (person for episode in episodes for person in _people(episode) if person.id == patient_id), None
+    )
     account = (record.user_id or record.id) if record else patient_id
     if isinstance(named, CareError):
         own = Listed(_items(own), is_whole=False) if not isinstance(own, CareError) else own
@@ -128,7 +131,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
             lambda talk: (
                 talk.patient_id == patient_id
                 or talk.episode_id in ids
-                or any(one.id == account for one in talk.participants)
+                or any(participant.id == account for participant in talk.participants)
             )
         )
         found = {talk.id for talk in found_talks}
@@ -201,7 +204,7 @@ def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
 
 
 def _of(episodes: Listed[Episode], patient_id: str) -> Listed[Episode]:
-    return episodes.where(lambda episode: any(one.id == patient_id for one in _people(episode)))
+    return episodes.where(lambda episode: any(person.id == patient_id for person in _people(episode)))
 
 
 def _people(episode: Episode) -> list[Patient]:
@@ -211,7 +214,9 @@ def _people(episode: Episode) -> list[Patient]:
 def _name(
     episodes: Iterable[Episode], forms: Listed[ConsentForm] | CareError, hint: Hint, patient_id: str
 ) -> str:
-    of_records = [one.full_name for episode in episodes for one in _people(episode) if one.id == patient_id]
+    of_records = [
+        person.full_name for episode in episodes for person in _people(episode) if person.id == patient_id
+    ]
     names = (*of_records, *(form.patient_name for form in _items(forms)), hint.name)
     return next((name for name in names if name), "")
 

@@ -99,7 +99,9 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
         lambda: list_protocols(care, limit=_READ, text=text),
         lambda: list_notifications(care, limit=_READ, text=text),
     )
-    failures = [one for one in answers if isinstance(one, CareError) and not _is_switched_off(care, one)]
+    failures = [
+        answer for answer in answers if isinstance(answer, CareError) and not _is_switched_off(care, answer)
+    ]
     if len(failures) == len(answers):
         raise failures[0]
     forms, talks, protocols, news = answers
@@ -107,7 +109,7 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
         _items(forms),
         _items(talks),
         _items(protocols),
-        [one for one in _items(news) if _begins_a_word_of(one, text)],
+        [item for item in _items(news) if _begins_a_word_of(item, text)],
     )
     if not found and not failures and not is_found:
         return _alike(care, text)
@@ -198,7 +200,7 @@ def group_people(
                 person.name = person.name or " ".join(part for part in told if part)
     for person in found.values():
         mentions = sorted((*person.forms, *person.talks, *person.protocols), key=happened_at, reverse=True)
-        person.episode_id = next((one.episode_id for one in mentions if one.episode_id), None)
+        person.episode_id = next((mention.episode_id for mention in mentions if mention.episode_id), None)
     return list(found.values())
 
 
@@ -206,14 +208,18 @@ def happened_at(record: ConsentForm | Conversation | Protocol | Notification) ->
     """When a record last changed, as far as it says; otherwise `_NEVER`."""
     match record:
         case ConsentForm():
-            times = [record.revoked_at, record.sent_at, *(one.signed_at for one in record.signatures)]
+            times = [
+                record.revoked_at,
+                record.sent_at,
+                *(signature.signed_at for signature in record.signatures),
+            ]
         case Conversation():
             times = [record.last_message_at]
         case Protocol():
             times = [record.last_modification_time, record.creation_time]
         case Notification():
             times = [record.creation_time]
-    return max((one for one in times if one), default=_NEVER)
+    return max((time for time in times if time), default=_NEVER)
 
 
 def rank_of(name: str, text: str) -> int:

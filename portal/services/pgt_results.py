@@ -210,10 +210,10 @@ def known_only(brief: PgtBrief) -> PgtBrief:
 
 
 def _on_autosomes(abnormalities: tuple[Abnormality, ...]) -> Iterator[Abnormality]:
-    for one in abnormalities:
-        named = _CHROMOSOME.fullmatch(one.chromosome)
+    for abnormality in abnormalities:
+        named = _CHROMOSOME.fullmatch(abnormality.chromosome)
         if named and int(named[1]) in AUTOSOMES:
-            change = one.change if _is_of_known_words(one.change) else ""
+            change = abnormality.change if _is_of_known_words(abnormality.change) else ""
             yield Abnormality(chromosome=str(int(named[1])), change=change)
 
 

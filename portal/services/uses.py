@@ -58,4 +58,6 @@ def marked(record: type[object], mark: Mark) -> frozenset[str]:
 
 @cache
 def _said(record: type[object]) -> Mapping[str, tuple[object, ...]]:
-    return {one.encode_name: get_args(one.type)[1:] for one in structs.fields(cast("type[Struct]", record))}
+    return {
+        field.encode_name: get_args(field.type)[1:] for field in structs.fields(cast("type[Struct]", record))
+    }

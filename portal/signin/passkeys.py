@@ -207,7 +207,7 @@ def encoded(value: bytes) -> str:
 
 
 def _named(passkeys: Iterable[SigningPasskey]) -> list[dict[str, str]]:
-    return [{"type": "public-key", "id": one.id} for one in passkeys]
+    return [{"type": "public-key", "id": passkey.id} for passkey in passkeys]
 
 
 def _given(credential: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class SigningPasskeys:
         """Remove a passkey; return False if it is gone already."""
 
         def remove(held: _Held) -> _Held | None:
-            left = tuple(one for one in held.passkeys if one.handle != handle)
+            left = tuple(passkey for passkey in held.passkeys if passkey.handle != handle)
             return None if left == held.passkeys else _Held(left)
 
         return self._change(person, remove)

@@ -79,7 +79,7 @@ def _people(care: Care) -> tuple[CareTeamMember, ...]:
     found = read_episodes(care, remembered()[:_MOST_EPISODES])
     if found.is_incomplete and not found.episodes:
         raise Unavailable("no episode could be read")
-    audit.shown("episode.list", "episode", [one.id for one in found.episodes])
+    audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     members = [member for episode in found.newest_first for member in episode.care_team]
     return tuple({(member.name, member.role): member for member in members if member.name}.values())
 
@@ -110,7 +110,8 @@ class Team:
         self.query = query
         self.as_of = as_of
         active = sorted(
-            (one for one in physicians if one.is_active), key=lambda one: sort_key(one.name, language())
+            (physician for physician in physicians if physician.is_active),
+            key=lambda physician: sort_key(physician.name, language()),
         )
         self.locations = sorted(
             {(one.location_id, one.location_name or one.location_id) for one in active if one.location_id},

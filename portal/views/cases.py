@@ -92,7 +92,9 @@ def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]
         known={str(status): labels.care_status_name(status) for status in CareStatus},
         wrong=_("Its present state doesn’t allow this step."),
     )
-    offered = _with([one for one in physicians.pairs if one[0] or not case.physician_id], case.physician_id)
+    offered = _with(
+        [pair for pair in physicians.pairs if pair[0] or not case.physician_id], case.physician_id
+    )
     return [
         member("title", text(_("Title"), required=_("Enter a title."), longest=300), value=str),
         member("status", status, value=CareStatus),
@@ -114,7 +116,7 @@ def _physicians(care: Care, episode: Episode) -> Choices:
     listed = attempt(lambda: list_physicians(care).value)
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
-    found = {one.id: one.name for one in page.items if one.is_active} if page else team
+    found = {item.id: item.name for item in page.items if item.is_active} if page else team
     hint = None if page else _("The clinic’s physicians can’t be listed right now.")
     return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
 

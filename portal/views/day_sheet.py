@@ -111,9 +111,11 @@ def show(care: Care, person: Person) -> Response:
     named = list(_named(forms, active.items if active else (), day))
     found = read_episodes(care, named[:_MOST])
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
-    doses = sorted(_doses(found.episodes, day), key=lambda one: (one.line.time, one.who.name.casefold()))
+    doses = sorted(_doses(found.episodes, day), key=lambda dose: (dose.line.time, dose.who.name.casefold()))
     shown = {one.who.href for one in (*visits, *doses)}
-    audit.shown("episode.list", "episode", [one.id for one in found.episodes if Who.of(one).href in shown])
+    audit.shown(
+        "episode.list", "episode", [episode.id for episode in found.episodes if Who.of(episode).href in shown]
+    )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
     audit.shown("protocol.list", "protocol", [])
     page = DaySheetPage(
@@ -150,11 +152,19 @@ def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date
         if form.procedure_date == day:
             procedures.setdefault(form.episode_id or form.patient_id or form.id, []).append(form)
     for episode in episodes:
-        missing = [one.title for one in episode.consent_forms if one.status in OPEN_STATUSES]
-        visits = [one for one in episode.appointments if not one.is_cancelled and place_day(one) == day]
+        missing = [
+            consent_form.title
+            for consent_form in episode.consent_forms
+            if consent_form.status in OPEN_STATUSES
+        ]
+        visits = [
+            appointment
+            for appointment in episode.appointments
+            if not appointment.is_cancelled and place_day(appointment) == day
+        ]
         if not visits and episode.id in procedures:
             yield Visit(Who.of(episode), None, missing)
-        yield from (Visit(Who.of(episode), one, missing) for one in visits)
+        yield from (Visit(Who.of(episode), visit, missing) for visit in visits)
         procedures.pop(episode.id, None)
     for needed in procedures.values():
         who = Who(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))

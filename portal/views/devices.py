@@ -121,7 +121,7 @@ def _devices(person: Person) -> list[Device]:
 
 
 def _device_at(person: Person, handle: str) -> Device | None:
-    return next((one for one in _devices(person) if one.handle == handle), None)
+    return next((device for device in _devices(person) if device.handle == handle), None)
 
 
 def _asks_first(person: Person, devices: list[Device]) -> bool:

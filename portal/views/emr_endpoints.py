@@ -113,9 +113,9 @@ def _connection(care: Care, endpoint_id: str) -> Connection:
     news = attempt(lambda: list_notifications(care, limit=_NEWS))
     page = known(news)
     about = [
-        one
-        for one in (page.items if page else ())
-        if any(one.is_about(kind, endpoint_id) for kind in ("EmrEndpointConfig", "EmrEndpoint"))
+        item
+        for item in (page.items if page else ())
+        if any(item.is_about(kind, endpoint_id) for kind in ("EmrEndpointConfig", "EmrEndpoint"))
     ]
     audit.shown("notification.list", "notification", [one.id for one in about])
 

@@ -186,11 +186,13 @@ def _record(care: Care, text: str) -> Hits:
 def _note(people: tuple[FoundPerson, ...], known: Iterable[Known]) -> None:
     """Record in the audit trail whose records were shown: the hits, and the episodes read for them or before."""
     known = tuple(known)
-    audit.shown("consent.search", "consent", [form.id for one in people for form in one.forms])
-    audit.shown("conversation.search", "conversation", [talk.id for one in people for talk in one.talks])
-    audit.shown("protocol.search", "protocol", [plan.id for one in people for plan in one.protocols])
-    audit.shown("notification.search", "notification", [news.id for one in people for news in one.news])
-    read = [one.episode.id for one in people if one.episode]
+    audit.shown("consent.search", "consent", [form.id for person in people for form in person.forms])
+    audit.shown(
+        "conversation.search", "conversation", [talk.id for person in people for talk in person.talks]
+    )
+    audit.shown("protocol.search", "protocol", [plan.id for person in people for plan in person.protocols])
+    audit.shown("notification.search", "notification", [news.id for person in people for news in person.news])
+    read = [person.episode.id for person in people if person.episode]
     audit.shown("episode.list", "episode", [*read, *(one.person.episode_id for one in known)])
     audit.shown("embryo.list", "embryo", [one.embryo.id for one in known if one.embryo])
 

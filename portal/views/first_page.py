@@ -34,7 +34,9 @@ class Duty:
 
 def regions_of(person: Person, waiting: Waiting | CareError) -> tuple[str, ...]:
     """Return the regions of a person's first page in order: what their role does comes first, a danger before all."""
-    is_danger = not isinstance(waiting, CareError) and any(one.danger for one in waiting.conversations)
+    is_danger = not isinstance(waiting, CareError) and any(
+        conversation.danger for conversation in waiting.conversations
+    )
     if is_danger or may(person, "message.answer"):
         first = "messages"
     else:

@@ -98,7 +98,7 @@ class Treatment:
             self.tonight
             or self.plan_notice
             or any(
-                view.episode.withdrawn or view.upcoming or any(one.is_pressing for one in view.alerts)
+                view.episode.withdrawn or view.upcoming or any(alert.is_pressing for alert in view.alerts)
                 for view in self.views
             )
         )

@@ -47,7 +47,9 @@ class KnownFound:
 def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
     """Search the people; one of several treatments is found once, by the one under way or else read last."""
     once = _once(people)
-    embryos = [Known(one, embryo) for one in people for embryo in one.embryos if _is_embryo(embryo, text)]
+    embryos = [
+        Known(person, embryo) for person in people for embryo in person.embryos if _is_embryo(embryo, text)
+    ]
     facts = [Known(one) for one in once if _has_fact(one, text)]
     named = [Known(one) for one in once if _rank(one, text) < NO_MATCH]
     near = [Known(one) for one in once if is_near(one.name, text)]
@@ -67,10 +69,10 @@ def is_date(text: str) -> bool:
 
 def _once(people: Iterable[KnownPerson]) -> list[KnownPerson]:
     found: dict[str, KnownPerson] = {}
-    for one in people:
-        before = found.get(one.patient_id)
-        if before is None or (before.is_ended and not one.is_ended):
-            found[one.patient_id] = one
+    for person in people:
+        before = found.get(person.patient_id)
+        if before is None or (before.is_ended and not person.is_ended):
+            found[person.patient_id] = person
     return list(found.values())
 
 

@@ -84,10 +84,10 @@ def _mine(care: Care, person: Person) -> Mine:
     patient = held[0][1]
     preferred_name.learn(patient)
     related = {
-        one.id: Related(one, episode.id)
+        relationship.id: Related(relationship, episode.id)
         for episode, _patient in held
-        for one in episode.relationships
-        if one.patient_id in (patient.id, None)
+        for relationship in episode.relationships
+        if relationship.patient_id in (patient.id, None)
     }
     return Mine(patient, tuple(related.values()))
 

@@ -172,11 +172,11 @@ def _signatures(form: ConsentForm, person: Person) -> _Kind:
         ("form", form.id),
         tuple(
             (
-                ("signature", form.id, str(one.role), one.person_id or one.name),
-                Row(title, _("%(name)s has signed", name=one.name), href),
+                ("signature", form.id, str(signature.role), signature.person_id or signature.name),
+                Row(title, _("%(name)s has signed", name=signature.name), href),
             )
-            for one in form.signatures
-            if one.person_id != person.sub and one.name
+            for signature in form.signatures
+            if signature.person_id != person.sub and signature.name
         ),
         lambda count: Row(
             title, ngettext("%(num)s person has signed", "%(num)s people have signed", count), href

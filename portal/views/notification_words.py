@@ -75,7 +75,11 @@ def form_words(form: ConsentForm, person: Person) -> str:
 
 def talk_words(talk: Conversation, person: Person) -> str:
     """The conversation's subject; for staff also with whom it is."""
-    others = [one.name for one in talk.participants if one.name and one.id != person.sub]
+    others = [
+        participant.name
+        for participant in talk.participants
+        if participant.name and participant.id != person.sub
+    ]
     return _line(*others[:1], talk.subject) if person.is_staff else talk.subject
 
 

@@ -193,14 +193,14 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     page = listed
     told = page.unread if page.unread is not None or counts is None else counts.unread_count
     count = count_unread(care) if told is None else told
-    count = max(count, sum(not one.is_read for one in page.items))  # an API may count fewer than it sends
+    count = max(count, sum(not item.is_read for item in page.items))  # an API may count fewer than it sends
     bell.learn(person, count)
     subjects = {
         **{form.id: form_words(form, person) for form in getattr(forms, "items", ())},
         **{talk.id: talk_words(talk, person) for talk in getattr(talks, "items", ())},
     }
     names = names_by_record(getattr(forms, "items", ())) if person.is_staff else {}
-    said = Counter(one.body for one in page.items)
+    said = Counter(item.body for item in page.items)
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
         days=_by_day(page.items),

@@ -99,7 +99,9 @@ def _documents(episode: Episode, person: Person) -> list[Paper]:
 
 def _attached(talk: Conversation) -> Iterator[Message]:
     """The messages from the clinic that have files."""
-    return (one for one in talk.messages if one.attachments and one.side is MessageSide.OUTBOUND)
+    return (
+        message for message in talk.messages if message.attachments and message.side is MessageSide.OUTBOUND
+    )
 
 
 def _files_of(talk: Conversation) -> Iterable[Paper]:

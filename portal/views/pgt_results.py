@@ -90,7 +90,7 @@ class ResultView:
         of_changes = [
             kind
             for kind in ("trisomy", "monosomy")
-            if any(kind in one.change.casefold() for one in self.result.abnormalities)
+            if any(kind in abnormality.change.casefold() for abnormality in self.result.abnormalities)
         ]
         return ["pgt-a", of_call, *of_changes, "blastocyst"]
 

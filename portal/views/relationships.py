@@ -205,7 +205,7 @@ def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
 
 def _accounts(episode: Episode, patient_id: str) -> set[str]:
     people = (one for one in (episode.patient, episode.partner) if one and one.id == patient_id)
-    return {one.user_id for one in people if one.user_id}
+    return {person.user_id for person in people if person.user_id}
 
 
 def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relationship | None]:
@@ -213,10 +213,10 @@ def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relation
 
     def pick(episode: Episode) -> Relationship | None:
         mine = episode.patient_of(person.sub)
-        for one in episode.relationships:
-            is_own = mine is not None and one.patient_id in (mine.id, None)
-            if one.id == relationship_id and (person.is_staff or is_own):
-                return None if one.is_ended(today()) else one
+        for relationship in episode.relationships:
+            is_own = mine is not None and relationship.patient_id in (mine.id, None)
+            if relationship.id == relationship_id and (person.is_staff or is_own):
+                return None if relationship.is_ended(today()) else relationship
         return None
 
     return pick

@@ -45,7 +45,9 @@ def ids_of(
     records: Iterable[ConsentForm | Conversation | Notification] | CareError | None, most: int
 ) -> list[str]:
     """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
-    return [] if records is None or isinstance(records, CareError) else [one.id for one in records][:most]
+    return (
+        [] if records is None or isinstance(records, CareError) else [record.id for record in records][:most]
+    )
 
 
 def read_news(care: Care) -> decoding.Page[Notification]:
@@ -137,7 +139,7 @@ def _withdrawn(care: Care) -> Listed[ConsentForm]:
 def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
     if isinstance(waiting, CareError):
         return []
-    return [waiting_row(one, person) for one in waiting.conversations.items[:_MOST_AT_WORK]]
+    return [waiting_row(item, person) for item in waiting.conversations.items[:_MOST_AT_WORK]]
 
 
 def _waiting_alone(care: Care, person: Person) -> WorklistPage:

@@ -108,21 +108,23 @@ def patient_id() -> str | None:
 def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]:
     """Return the client that tells what this patient is told, and who stands for them; raises NotFound."""
     unnoticed = replace(care, on_read=_unnoticed)
-    known = [one for one in known_people() if one.patient_id == seen_id]
+    known = [person for person in known_people() if person.patient_id == seen_id]
     ids = list(dict.fromkeys(one.episode_id for one in known))
     account, name = "", known[0].name if known else ""
     forms = all_consents(unnoticed, patient_id=seen_id).where(lambda form: form.patient_id == seen_id)
     if not ids:
         ids = list(dict.fromkeys(form.episode_id for form in forms if form.episode_id))
-        signers = (one for form in forms for one in form.required_signers if one.role in PATIENT_ROLES)
-        account = next((one.person_id for one in signers if one.person_id), "")
+        signers = (
+            signer for form in forms for signer in form.required_signers if signer.role in PATIENT_ROLES
+        )
+        account = next((signer.person_id for signer in signers if signer.person_id), "")
         name = next((form.patient_name for form in forms if form.patient_name), "")
     episodes = _read(unnoticed, ids[:_MOST_EPISODES])
     for other in {episode.patient.id for episode in episodes} - {seen_id}:
         more = all_consents(unnoticed, patient_id=other)
         forms = Listed((*forms, *more), forms.is_whole and more.is_whole)
     people = (one for episode in episodes for one in (episode.patient, episode.partner) if one)
-    record = next((one for one in people if one.id == seen_id), None)
+    record = next((person for person in people if person.id == seen_id), None)
     account = (record.user_id or record.id) if record else account
     name = record.full_name if record else name
     if not account:
@@ -152,10 +154,12 @@ def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:
 
 def _read(care: Care, ids: Sequence[str]) -> list[Episode]:
     answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
-    failures = [one for one in answers if isinstance(one, CareError) and not isinstance(one, NotFound)]
+    failures = [
+        answer for answer in answers if isinstance(answer, CareError) and not isinstance(answer, NotFound)
+    ]
     if failures:
         raise failures[0]
-    return [one for one in answers if isinstance(one, Episode)]
+    return [answer for answer in answers if isinstance(answer, Episode)]
 
 
 def _without_acts(response: Response) -> Response:

@@ -271,7 +271,7 @@ def _record(
         role=",".join(sorted(actor.roles)) if actor else None,
         kind=kind,
         id_=_opaque(ids) if isinstance(ids, str) and ids else None,
-        ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
+        ids=None if ids is None or isinstance(ids, str) else [_opaque(id_) for id_ in ids],
         declared=declared,
         reason=reason,
         acr=(actor.acr or None) if actor and tells_sign_in else None,

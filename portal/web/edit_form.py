@@ -110,7 +110,9 @@ class Comparison:
     @property
     def errors(self) -> list[tuple[str, str]]:
         """Choices that are missing, as (id, sentence)."""
-        return [(f"{one.id}-mine", one.error) for one in self.differences if one.error]
+        return [
+            (f"{difference.id}-mine", difference.error) for difference in self.differences if difference.error
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +267,22 @@ def settle(posted: Sent, fields: Fields[R], record: R) -> Values | Comparison:
     posted, now = _with_all_rows(posted, now, form)
     has_seen = posted.seen == mark
     differences = compare(posted if has_seen else replace(posted, keep={}), now, form)
-    if all(one.keep for one in differences) and (has_seen or not differences):
-        return {**posted.typed, **{one.name: now[one.name] for one in differences if one.keep == "now"}}
+    if all(difference.keep for difference in differences) and (has_seen or not differences):
+        return {
+            **posted.typed,
+            **{
+                difference.name: now[difference.name]
+                for difference in differences
+                if difference.keep == "now"
+            },
+        }
     mine_alone = tuple(
         (form.label(name), form.words(name, now[name]), form.words(name, yours))
         for name, yours in posted.typed.items()
         if yours != now[name] and now[name] == posted.opened.get(name)
     )
     return Comparison(
-        tuple(_asking(one) for one in differences) if has_seen else differences,
+        tuple(_asking(difference) for difference in differences) if has_seen else differences,
         mine_alone,
         carried=(*hidden_fields(posted.opened, mark), *posted.typed.items()),
         changed_at=record.last_modification_time,

@@ -153,7 +153,9 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     """
     parts = [isolate(thing) for thing in things]
     comma = between or _comma()
-    joined = escape(comma).join(parts) if any(isinstance(one, Markup) for one in parts) else comma.join(parts)
+    joined = (
+        escape(comma).join(parts) if any(isinstance(part, Markup) for part in parts) else comma.join(parts)
+    )
     if is_rtl():
         return "\u200f" + joined if joined else joined
     return "\u200e" + joined if len(parts) > 1 and _RIGHT_TO_LEFT.search(joined) else joined

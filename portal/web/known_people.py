@@ -93,10 +93,10 @@ def learn(episodes: Iterable[Episode]) -> None:
     new = {one.key: one for episode in episodes for one in people_of(episode, at=now)}
 
     def with_new(before: KnownPeople) -> KnownPeople | None:
-        known = {one.key: one for one in before.people}
+        known = {person.key: person for person in before.people}
         if all(_is_still(known.get(key), one) for key, one in new.items()):
             return None
-        others = [one for one in before.people if one.key not in new]
+        others = [person for person in before.people if person.key not in new]
         return KnownPeople((*others, *new.values())[-_MOST:])
 
     try:
@@ -127,7 +127,7 @@ def _is_still(known: KnownPerson | None, now: KnownPerson) -> bool:
 
 def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> KnownPerson:
     case = episode.case
-    embryos = [one for one in episode.embryos if not one.is_terminal] if is_patient else []
+    embryos = [embryo for embryo in episode.embryos if not embryo.is_terminal] if is_patient else []
     numbers = (episode.number, case.case_number if case else "") if is_patient else ()
     return KnownPerson(
         patient_id=patient.id,
@@ -139,10 +139,12 @@ def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> K
         mrn=patient.mrn,
         phone=patient.phone_number or "",
         email=patient.email or "",
-        numbers=tuple(one for one in numbers if one),
+        numbers=tuple(number for number in numbers if number),
         treatment=episode.type,
         is_ended=episode.is_ended,
-        embryos=tuple(KnownEmbryo(one.id, one.embryo_code, _place(one.location)) for one in embryos),
+        embryos=tuple(
+            KnownEmbryo(embryo.id, embryo.embryo_code, _place(embryo.location)) for embryo in embryos
+        ),
         read_at=at,
         language=patient.language or "",
     )

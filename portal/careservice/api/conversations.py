@@ -162,7 +162,9 @@ def _set_archived(caller: Caller, message_id: str, *, archived: bool) -> Message
     session, actor = database.session(), caller.actor
     message = conversations.find_message(session, actor, message_id)
     state = conversations.set_message_archived(session, actor, message, archived=archived)
-    withheld = documents.withheld_of(session, actor, [one.file_id for one in message.attachments])
+    withheld = documents.withheld_of(
+        session, actor, [attachment.file_id for attachment in message.attachments]
+    )
     return _message(actor, message, state, withheld)
 
 
@@ -200,9 +202,9 @@ def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord
             unread_count=unread.get(conversation.id, 0),
             last_message_at=conversation.last_message_at,
             possible_senders=[
-                PossibleSender(id=one, name=names[one])
-                for one in conversation.possible_sender_ids or ()
-                if one in names
+                PossibleSender(id=id_, name=names[id_])
+                for id_ in conversation.possible_sender_ids or ()
+                if id_ in names
             ]
             if actor.is_staff
             else msgspec.UNSET,

@@ -311,7 +311,7 @@ def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict
 
 def names_of_possible_senders(session: Session, found: Collection[Conversation]) -> dict[str, str]:
     """The names of the patients who may be the senders of these conversations, by record id."""
-    ids = {one for conversation in found for one in conversation.possible_sender_ids or ()}
+    ids = {id_ for conversation in found for id_ in conversation.possible_sender_ids or ()}
     patients = session.scalars(select(Patient).where(Patient.id.in_(ids))) if ids else ()
     return {patient.id: patient.name for patient in patients}
 

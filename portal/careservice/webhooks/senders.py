@@ -35,7 +35,7 @@ def is_verified(sender: str, results: Iterable[Result]) -> bool:
     Aligned (RFC 7489 §3.1): the domain of the signature or envelope is the sender's, a subdomain or a parent of it.
     """
     domain = sender.rpartition("@")[2].lower()
-    found = [one for one in results if one.method == "dmarc" or _is_aligned(one.domain, domain)]
+    found = [result for result in results if result.method == "dmarc" or _is_aligned(result.domain, domain)]
     policies = [one.passed for one in found if one.method == "dmarc" and one.domain in ("", domain)]
     return all(policies) if policies else any(one.passed for one in found if one.method != "dmarc")
 

@@ -171,7 +171,7 @@ class Members:
         if member in self._declared(clinic):
             return False
         kind, _dot, name = member.partition(".")
-        known = [kinds[kind] for one in endpoints if kind in (kinds := here.stored.get(one, {}))]
+        known = [kinds[kind] for endpoint in endpoints if kind in (kinds := here.stored.get(endpoint, {}))]
         if not known:
             return member in here.not_given
         return not any(name in one.came for one in known) and any(name in one.missing for one in known)

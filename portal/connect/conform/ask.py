@@ -148,7 +148,7 @@ def ask_parameters(
     """Learn what the parameters of lists are called. `names` are what the API calls members that are ours, `instants` and
     `truth` how it writes times, and true and false."""
     _ask_forms(care, visits, learned, names)
-    good = {one.endpoint: one for one in visits if one.is_good and not one.id}
+    good = {visit.endpoint: visit for visit in visits if visit.is_good and not visit.id}
     if news := good.get(LIST_NOTIFICATIONS):
         there = _List(care, news, learned)
         every = there.rows() or []
@@ -165,7 +165,7 @@ def ask_parameters(
 
 
 def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
-    listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
+    listed = [visit for visit in visits if visit.is_good and visit.endpoint in _ASKED]
     if not listed:
         return
     first = next((one for one in listed if one.endpoint is LIST_CONSENTS), listed[0])
@@ -269,7 +269,7 @@ def _ask_filter(
         theirs = rules_of(care).name_of(record, member)
     for name in dict.fromkeys([rules_of(care).parameter(ours), theirs, *_names(care, ours, _LIKELY[ours])]):
         rows = there.rows(**{name: there.written(ours, rarest)})
-        if rows and rows != every and all(_value(one, member, names) == rarest for one in rows):
+        if rows and rows != every and all(_value(row, member, names) == rarest for row in rows):
             learned.parameters[ours] = name
             return
     learned.untold.append(ours)
@@ -302,7 +302,7 @@ def _ask_span(
     """What the beginning and the end of a time are called: where nobody has anything to do yet, nobody is busy."""
 
     def is_busy(rows: Iterable[Mapping[str, object]]) -> bool:
-        return any(_value(one, "busy", names) for one in rows)
+        return any(_value(row, "busy", names) for row in rows)
 
     if instants is None or not is_busy(every):
         learned.untried += ["From", "To"]
@@ -339,7 +339,7 @@ def _ask_archived(
 
 def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
     """What the parameter is called that says which file is wanted, where the usual name isn't understood."""
-    read = [one for one in visits if one.endpoint is READ_FILE_CONTENT]
+    read = [visit for visit in visits if visit.endpoint is READ_FILE_CONTENT]
     if not read:
         learned.untried.append("id")
         return
@@ -375,7 +375,7 @@ def _ask_order(
                 for each in (rows, down_rows)
             )
             is_reversed = keys == down_keys[::-1]
-            is_part = len(rows) == len(down_rows) and not all(one in rows for one in down_rows)
+            is_part = len(rows) == len(down_rows) and not all(row in rows for row in down_rows)
             if down_rows != rows and (is_reversed or (is_part and down_rows != every)):
                 learned.parameters["Sorting"], learned.sorting = name, form
                 return True

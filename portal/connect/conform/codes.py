@@ -120,7 +120,7 @@ def _meant(code: Code, choice: type[Choice]) -> str | None:
 
 
 def _are_same(ours: list[str], *others: list[str]) -> bool:
-    return any(len(ours) == len(one) and all(map(_is_same_word, ours, one)) for one in others)
+    return any(len(ours) == len(other) and all(map(_is_same_word, ours, other)) for other in others)
 
 
 def _is_same_word(ours: str, theirs: str) -> bool:

@@ -73,7 +73,7 @@ def run(
     if tenant is None:
         return _stop(f"There is no clinic {options.clinic}: {', '.join(settings.tenants.by_key)}.")
     files = (options.json, options.html, options.propose, options.summary)
-    if nowhere := [str(one) for one in files if one and not one.parent.is_dir()]:
+    if nowhere := [str(file) for file in files if file and not file.parent.is_dir()]:
         return _stop(f"There is no folder for {', '.join(nowhere)}.")
     host = urlsplit(tenant.base_url).netloc
     if options.acts is not None and options.acts != host:
@@ -102,7 +102,7 @@ def run(
         proposal=proposal,
         with_values=options.with_values,
         doubts=tuple(
-            one for one in doubts(visits, rules, proposal.learned) if one.about not in rules.accepted
+            doubt for doubt in doubts(visits, rules, proposal.learned) if doubt.about not in rules.accepted
         ),
         accepted=rules.accepted,
     )

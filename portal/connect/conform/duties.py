@@ -47,8 +47,8 @@ DUTIES: Mapping[str, str] = {
 def unkept(members: Iterable[str]) -> Iterator[str]:
     """The duties that these members concern, each once with the members."""
     found: dict[str, list[str]] = {}
-    for one in sorted(set(members)):
-        if one in DUTIES:
-            found.setdefault(DUTIES[one], []).append(one)
+    for member in sorted(set(members)):
+        if member in DUTIES:
+            found.setdefault(DUTIES[member], []).append(member)
     for duty, names in found.items():
         yield f"{duty} ({', '.join(names)})"

@@ -28,9 +28,12 @@ def summary(report: Report, dialect: Path | None, key: str, now: float) -> bytes
         "side": report.side,
         "dialectSha256": hashlib.sha256(dialect.read_bytes()).hexdigest() if dialect else None,
         "exitStatus": report.status,
-        "endpoints": {one.endpoint: one.not_tried or sorted(one.statuses.items()) for one in report.verdicts},
-        "gaps": [one.endpoint for one in report.verdicts if one.has_gap],
-        "doubts": [one.about for one in report.doubts],
+        "endpoints": {
+            verdict.endpoint: verdict.not_tried or sorted(verdict.statuses.items())
+            for verdict in report.verdicts
+        },
+        "gaps": [verdict.endpoint for verdict in report.verdicts if verdict.has_gap],
+        "doubts": [doubt.about for doubt in report.doubts],
         "duties": report.duties,
         "accepted": sorted(report.accepted),
         "questions": len(report.proposal.undecided),

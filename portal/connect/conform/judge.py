@@ -126,7 +126,7 @@ def judge(
             and not (f"{kind}.{member.name}" in TEXT and name == LIST_OF_FORMS)
         )
         losses = (loss_of(member) for member in (*verdict.missing, *verdict.values))
-        verdict.losses = sorted({one for one in losses if one})
+        verdict.losses = sorted({loss for loss in losses if loss})
     return [
         by_endpoint.get(name) or Verdict(name, not_tried=_why_not(name))
         for name in (f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
@@ -180,8 +180,8 @@ def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
     if get_origin(into) is Page:
         (record,) = get_args(into)
         items = cast("dict[str, object]", answer).get("items") if isinstance(answer, dict) else answer
-        for one in cast("list[object]", items) if isinstance(items, list) else []:
-            yield from _values(one, record)
+        for item in cast("list[object]", items) if isinstance(items, list) else []:
+            yield from _values(item, record)
         return
     if not isinstance(answer, dict):
         return

@@ -167,7 +167,7 @@ def _alike_names(
 ) -> None:
     """Match names that are similar to each other and to nothing else, and whose values fit."""
     like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fit(m, u) is not False}
-    for (ours, theirs), score in sorted(like.items(), key=lambda one: -one[1]):
+    for (ours, theirs), score in sorted(like.items(), key=lambda item: -item[1]):
         rivals = [
             other
             for (m, u), other in like.items()
@@ -237,7 +237,7 @@ def _is_record(value: object, *, is_list: bool) -> bool:
     """Whether it is a record, or a list of records."""
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     is_alike = isinstance(value, list) is is_list
-    return is_alike and bool(items) and all(isinstance(one, dict) for one in items)
+    return is_alike and bool(items) and all(isinstance(item, dict) for item in items)
 
 
 def is_weak(ours: str, theirs: Sequence[str]) -> bool:
@@ -272,12 +272,12 @@ def is_date(member: Member) -> bool:
 
 def fits(member: Member, values: list[object]) -> bool | None:
     """Whether all values are valid for this member; None if there are none."""
-    told = [one for one in values if one not in ("", [], {})]
+    told = [value for value in values if value not in ("", [], {})]
     if told and _is_text(member) and not _is_of_form(member, told):
         return False
     if not told:
         wants_list = member.is_list
-        if any(isinstance(one, list) is not wants_list for one in values):
+        if any(isinstance(value, list) is not wants_list for value in values):
             return False
         return None
     return all(_fits(member, one) for one in told)
@@ -309,7 +309,7 @@ def _share(rows: Sequence[object], record: type[object]) -> float:
         if isinstance(row, dict)
         for name in cast("dict[str, object]", row)
     }
-    return sum(any(likeness(one, name) >= _ALIKE for one in ours) for name in there) / max(1, len(there))
+    return sum(any(likeness(our, name) >= _ALIKE for our in ours) for name in there) / max(1, len(there))
 
 
 def _fits(member: Member, value: object) -> bool:
@@ -319,7 +319,7 @@ def _fits(member: Member, value: object) -> bool:
         if is_list is not isinstance(value, list):
             return False
         items = cast("list[object]", value) if isinstance(value, list) else [value]
-        return all(_is_like(one, record) for one in items)
+        return all(_is_like(item, record) for item in items)
     choice = member.choice
     if choice is not None:
         return _is_whole(value) or (isinstance(value, str) and choice(value).known)
@@ -345,7 +345,7 @@ def _is_text(member: Member) -> bool:
 def _is_of_form(member: Member, values: list[object]) -> bool:
     """Whether texts may be this member's: ids are one word, and what machines make stands in no other member; dates are
     no texts; what has a form of its own has that form."""
-    texts = [one for one in values if isinstance(one, str)]
+    texts = [value for value in values if isinstance(value, str)]
     last = (words(member.name) or [""])[-1]
     if last == "id":
         return not any(" " in text.strip() for text in texts) and not all(map(_is_a_date, values))
@@ -370,7 +370,7 @@ def _is_like(value: object, record: type[object]) -> bool:
         return False
     there = {name.removeprefix(UNREAD) for name in cast("dict[str, object]", value)}
     ours = [member.name for member in members_of(record)]
-    return sum(any(likeness(one, name) >= _ALIKE for one in ours) for name in there) * 2 > len(there)
+    return sum(any(likeness(our, name) >= _ALIKE for our in ours) for name in there) * 2 > len(there)
 
 
 def _is_whole(value: object) -> bool:

@@ -56,7 +56,7 @@ class Doubt:
 def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None) -> list[Doubt]:
     """Every doubt about these answers, and what asking taught, each once."""
     visits = list(visits)
-    good = [one for one in visits if one.is_good and one.into not in (bytes, object)]
+    good = [visit for visit in visits if visit.is_good and visit.into not in (bytes, object)]
     kinds = _records_of(good)
     found: set[Doubt] = set()
     for check in (_dates, _units, _days, _names, _deleted, _contradictions):
@@ -79,9 +79,9 @@ def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None
             )
         )
     found |= {
-        Doubt(one.name, "a list that isn't found", "a wrong address, or an empty list? lists.empty", _SHORT)
-        for one in visits
-        if one.status == 404 and one.endpoint in LISTS and _has_body(one)
+        Doubt(visit.name, "a list that isn't found", "a wrong address, or an empty list? lists.empty", _SHORT)
+        for visit in visits
+        if visit.status == 404 and visit.endpoint in LISTS and _has_body(visit)
     }
     return sorted(found)
 
@@ -136,8 +136,8 @@ def _values(kinds: Mapping[str, list[Record]], name: str) -> list[float]:
 
 def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     for kind, records in kinds.items():
-        for name in {name for one in records for name in one if name != "dateOfBirth"}:
-            given = [one[name] for one in records if isinstance(one.get(name), str | int)]
+        for name in {name for record in records for name in record if name != "dateOfBirth"}:
+            given = [record[name] for record in records if isinstance(record.get(name), str | int)]
             given = [one for one in given if folded_code(cast("Code", one)) not in rules.no_time]
             odd = {str(one) for one in given if _NONE.match(str(one))}
             odd |= {"0"} if 0 in given and name in _TIMES else set()
@@ -149,7 +149,7 @@ def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
 
 def _units(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     for name, most, why, settle in _UNITS:
-        given = [one for one in _values(kinds, name) if one]
+        given = [value for value in _values(kinds, name) if value]
         if given and max(given) <= most and name not in rules.conversions:
             yield Doubt(name, f"{len(given)} values, none above {max(given):g}: {why}", settle)
 
@@ -175,8 +175,8 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
         if 0 in given and min(given) == 0 and name not in rules.conversions:
             yield Doubt(name, "the first day is 0", "do days count from 0? convert: { plus = 1 }")
     rows = kinds.get("Medication", ())
-    lengths = {name for one in rows for name in one if _LENGTH & set(words(name.removeprefix(UNREAD)))}
-    if rows and not any(one.get("endDay") is not None for one in rows):
+    lengths = {name for row in rows for name in row if _LENGTH & set(words(name.removeprefix(UNREAD)))}
+    if rows and not any(row.get("endDay") is not None for row in rows):
         for name in sorted(lengths):
             theirs = name.removeprefix(UNREAD)
             settle = f'a length? endDay = "{theirs}" and convert: {{ length_from = "startDay" }}'
@@ -220,9 +220,9 @@ def _deleted(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]
     if rules.deleted is not None:
         return
     for kind, records in kinds.items():
-        for name in sorted({name for one in records for name in one}):
+        for name in sorted({name for record in records for name in record}):
             theirs = name.removeprefix(UNREAD)
-            told = {repr(one.get(name)) for one in records if one.get(name) is not None}
+            told = {repr(record.get(name)) for record in records if record.get(name) is not None}
             if _DELETED.fullmatch(theirs.replace("_", "")) and len(told) > 1:
                 yield _of_deleted(f"{kind}.{theirs}", theirs)
     for theirs, values in in_every_kind(kinds).items():
@@ -278,11 +278,11 @@ def _left_out(visits: Sequence[Visit]) -> Iterator[Doubt]:
         if visit.name == LIST_OF_FORMS and isinstance(answer := json_of(visit.body), dict):
             rows = _rows(visit)
             ids = (
-                [one.get("id") for one in cast("list[Record]", rows) if isinstance(one, dict)]
+                [row.get("id") for row in cast("list[Record]", rows) if isinstance(row, dict)]
                 if isinstance(rows, list)
                 else []
             )
-            listed |= {str(one) for one in ids}
+            listed |= {str(id_) for id_ in ids}
             total = cast("Record", answer).get("totalCount")
             is_whole = is_whole or (isinstance(total, int) and total <= len(ids))
     named = {
@@ -295,7 +295,7 @@ def _left_out(visits: Sequence[Visit]) -> Iterator[Doubt]:
 
 def _names_in(value: object) -> set[str]:
     rows = cast("list[object]", value) if isinstance(value, list) else [value]
-    return {name for one in rows if isinstance(one, dict) for name in cast("dict[str, object]", one)}
+    return {name for row in rows if isinstance(row, dict) for name in cast("dict[str, object]", row)}
 
 
 def _signers(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:

@@ -82,8 +82,10 @@ class Proposal:
     def _other_questions(self) -> list[str]:
         asked = self._member_questions(lambda kind, ours: not unlocks(kind, ours) and is_needed(kind, ours))
         asked = [*self._member_questions(unlocks), *self._format_questions(), *asked]
-        untold = [one for one in self._asked_parameters() if one in self.learned.untold]
-        untried = [one for one in self._asked_parameters() if one not in self.learned.untold]
+        untold = [parameter for parameter in self._asked_parameters() if parameter in self.learned.untold]
+        untried = [
+            parameter for parameter in self._asked_parameters() if parameter not in self.learned.untold
+        ]
         for names, why in (
             (untold, "No likely name changed an answer"),
             (untried, "The records at hand don't tell"),
@@ -112,7 +114,7 @@ class Proposal:
                 "times.zone: times come without a zone: in which one are they (Europe/London, or Etc/UTC)?"
             )
         if self.truths and self._truth() is None:
-            found = ", ".join(json.dumps(one) for one in sorted(self.truths, key=str))
+            found = ", ".join(json.dumps(truth) for truth in sorted(self.truths, key=str))
             asked.append(f"values.booleans: {found} came: which is true, which is false?")
         if self.unread_counts and not self.rules.unread:
             asked.append(
@@ -134,10 +136,12 @@ class Proposal:
                 for ours, theirs in one.items():
                     known.setdefault(ours, {})[theirs] = kind
         everywhere = {*self.rules.everywhere, *self._everywhere(renamed)}
-        unfound = {ours for one in self.matches.values() for ours in (*one.undecided, *one.absent)}
+        unfound = {ours for match in self.matches.values() for ours in (*match.undecided, *match.absent)}
         asked: list[str] = []
         for kind, shape in sorted(_of_acts().items()):
-            read = {one for record in family(shape) if record in self.matches for one in _members(record)}
+            read = {
+                member for record in family(shape) if record in self.matches for member in _members(record)
+            }
             for ours in sorted(_used(kind) - read - everywhere - {*self.rules.members.get(kind, {})}):
                 guesses = known.get(ours) or ({} if ours in unfound else self._id_like(ours, known))
                 for theirs, as_in in list(guesses.items())[:1]:
@@ -165,7 +169,7 @@ class Proposal:
         """Parameters that a person must name, where the API calls any otherwise than the portal: those for which no likely
         name worked and, once all members are known, those that the records at hand can't tell."""
         learned, rules = self.learned, self.rules
-        has_names = not any(one.undecided for one in self.matches.values())
+        has_names = not any(match.undecided for match in self.matches.values())
         differs = bool(rules.query) or rules.query_style != "PascalCase"
         differs = differs or any(ours != theirs for ours, theirs in learned.parameters.items())
         asked = [*learned.untold, *(learned.untried if has_names else ())] if differs else []
@@ -191,8 +195,8 @@ class Proposal:
     def _shared(self) -> dict[str, tuple[str, ...]]:
         """What alone a member may be called in every kind of record in which it is undecided, if nothing else may be called so."""
         found: dict[str, tuple[str, ...]] = {}
-        for ours in {ours for one in self.matches.values() for ours in one.undecided}:
-            theirs = [set(there) for one in self.matches.values() if (there := one.undecided.get(ours))]
+        for ours in {ours for match in self.matches.values() for ours in match.undecided}:
+            theirs = [set(there) for match in self.matches.values() if (there := match.undecided.get(ours))]
             if len(theirs) > 1 and len(common := theirs[0].intersection(*theirs)) == 1:
                 found[ours] = tuple(common)
         times = Counter(found.values())
@@ -278,8 +282,8 @@ class Proposal:
 
     def names(self) -> dict[str, str]:
         """What members are called there, of all kinds of record: to find ids by. What ids are called may be a guess."""
-        found = {ours: theirs for one in self.matches.values() for ours, theirs in one.names.items()}
-        guesses = Counter(name for one in self.matches.values() for name in one.undecided.get("id", ()))
+        found = {ours: theirs for match in self.matches.values() for ours, theirs in match.names.items()}
+        guesses = Counter(name for match in self.matches.values() for name in match.undecided.get("id", ()))
         return {"id": guesses.most_common(1)[0][0] if guesses else "id", **found}
 
     def toml(self) -> str:
@@ -425,7 +429,7 @@ def _member(kind: str, ours: str) -> Member | None:
 def _of_acts() -> dict[str, type]:
     """The records that acts send, or bring back, by name."""
     acts = [one for one in ALL if not one.is_safe]
-    shapes = (shape for one in acts for shape in (one.body, record_of(one.answer)) if shape)
+    shapes = (shape for act in acts for shape in (act.body, record_of(act.answer)) if shape)
     return {shape.__name__: shape for shape in shapes}
 
 

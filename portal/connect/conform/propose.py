@@ -151,7 +151,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
     items: list[object] = (
         cast("list[object]", answer) if isinstance(answer, list) else [cast("object", answer)]
     )
-    return record, [cast("dict[str, object]", one) for one in items if isinstance(one, dict)]
+    return record, [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
 
 
 def _at(record: Mapping[str, object], path: str) -> Any:
@@ -273,13 +273,18 @@ def in_every_kind(given: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[s
     if len(kinds) < _FEW_KINDS:
         return {}
     there = Counter(
-        name for records in kinds for name in {name.removeprefix(UNREAD) for one in records for name in one}
+        name
+        for records in kinds
+        for name in {name.removeprefix(UNREAD) for record in records for name in record}
     )
     often = {name for name, times in there.items() if times >= _NEARLY_ALL * len(kinds)}
     found: dict[str, set[str]] = {}
     for name in often:
         told = (
-            _given(one, name) for records in kinds for one in records if {name, UNREAD + name} & one.keys()
+            _given(record, name)
+            for records in kinds
+            for record in records
+            if {name, UNREAD + name} & record.keys()
         )
         values = set(map(repr, told))
         if len(values) == 1 or (len(values) <= _FEW_WORDS and all(map(_is_word, values))):

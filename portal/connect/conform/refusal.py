@@ -33,7 +33,7 @@ def ask_refusal(care: Care, learned: Learned) -> None:
 
 def ask_success(care: Care, visits: Iterable[Visit], learned: Learned) -> None:
     """Learn what tells a refusal that is sent with a successful status: what differs from the answer of a record that exists."""
-    known = next((one.id for one in visits if one.endpoint is READ_CONSENT and one.is_good), None)
+    known = next((visit.id for visit in visits if visit.endpoint is READ_CONSENT and visit.is_good), None)
     if known is None or rules_of(care).errors.success is not None:
         return
     refused, good = (

@@ -36,23 +36,23 @@ class Report:
             for verdict in self.verdicts
             for one in (*verdict.missing, *verdict.other_type, *verdict.values)
         ]
-        of_lists = dict.fromkeys(f"{one.duty} ({one.about})" for one in self.doubts if one.duty)
-        return [*unkept([*short, *(one.about for one in self.doubts)]), *of_lists]
+        of_lists = dict.fromkeys(f"{doubt.duty} ({doubt.about})" for doubt in self.doubts if doubt.duty)
+        return [*unkept([*short, *(doubt.about for doubt in self.doubts)]), *of_lists]
 
     @property
     def status(self) -> int:
         """The command's exit status: 2 if a person must decide something, 1 if something is missing, else 0."""
         if self.proposal.undecided:
             return 2
-        has_gap = any(one.has_gap and one.endpoint not in self.accepted for one in self.verdicts)
+        has_gap = any(verdict.has_gap and verdict.endpoint not in self.accepted for verdict in self.verdicts)
         return int(has_gap or bool(self.doubts) or not self.proposal.is_empty)
 
     def text(self) -> str:
         """The report for the terminal."""
         lines = [f"{self.clinic}: {self.base_url}, as {self.side}", ""]
-        for one in self.verdicts:
-            lines.append(f"{_word(one):5} {one.endpoint}: {_summary(one)}")
-            lines += [f"        {line}" for line in self._details(one)]
+        for verdict in self.verdicts:
+            lines.append(f"{_word(verdict):5} {verdict.endpoint}: {_summary(verdict)}")
+            lines += [f"        {line}" for line in self._details(verdict)]
         for title, found in self._findings():
             lines += ["", title, *(f"  {one}" for one in found)]
         lines += ["", *self._ending()]
@@ -62,22 +62,22 @@ class Report:
         """The report for programs, by endpoint."""
         endpoints = [
             {
-                "endpoint": one.endpoint,
-                "verdict": _word(one).strip().lower(),
-                "notTried": one.not_tried or None,
-                "statuses": dict(one.statuses),
-                "decodedStrictly": one.strictly,
-                "decodedForgivingly": one.forgivingly,
-                "unreadable": dict(one.unreadable),
-                "missing": one.missing,
-                "withoutText": one.without_text,
-                "unknown": dict(one.unknown),
-                "otherType": dict(one.other_type),
-                "unknownValues": dict(one.values),
-                "losses": one.losses,
-                "examples": one.examples if self.with_values else None,
+                "endpoint": verdict.endpoint,
+                "verdict": _word(verdict).strip().lower(),
+                "notTried": verdict.not_tried or None,
+                "statuses": dict(verdict.statuses),
+                "decodedStrictly": verdict.strictly,
+                "decodedForgivingly": verdict.forgivingly,
+                "unreadable": dict(verdict.unreadable),
+                "missing": verdict.missing,
+                "withoutText": verdict.without_text,
+                "unknown": dict(verdict.unknown),
+                "otherType": dict(verdict.other_type),
+                "unknownValues": dict(verdict.values),
+                "losses": verdict.losses,
+                "examples": verdict.examples if self.with_values else None,
             }
-            for one in self.verdicts
+            for verdict in self.verdicts
         ]
         whole = {
             "clinic": self.clinic,
@@ -85,7 +85,7 @@ class Report:
             "side": self.side,
             "exitStatus": self.status,
             "undecided": self._questions(),
-            "doubts": [one.text for one in self.doubts],
+            "doubts": [doubt.text for doubt in self.doubts],
             "duties": self.duties,
             "accepted": sorted(self.accepted),
             "endpoints": endpoints,
@@ -98,12 +98,12 @@ class Report:
             Markup(
                 "<tr data-verdict='{}'><th scope='row'><code>{}</code></th><td>{}</td><td>{}</td></tr>"
             ).format(
-                _word(one).strip().lower(),
-                one.endpoint,
-                _summary(one),
-                Markup().join(Markup("<p>{}</p>").format(line) for line in self._details(one)),
+                _word(verdict).strip().lower(),
+                verdict.endpoint,
+                _summary(verdict),
+                Markup().join(Markup("<p>{}</p>").format(line) for line in self._details(verdict)),
             )
-            for one in self.verdicts
+            for verdict in self.verdicts
         )
         ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
         for title, found in self._findings():
@@ -119,7 +119,7 @@ class Report:
 
     def _findings(self) -> Iterator[tuple[str, list[str]]]:
         if self.doubts:
-            yield "Values that can't be meant as they are read:", [one.text for one in self.doubts]
+            yield "Values that can't be meant as they are read:", [doubt.text for doubt in self.doubts]
         if self.duties:
             yield "Duties that pages may not keep:", self.duties
         if self.accepted:
@@ -155,7 +155,7 @@ class Report:
         if self.proposal.undecided:
             return [
                 "To be decided before a dialect can be used:",
-                *(f"  {one}" for one in self._questions()),
+                *(f"  {question}" for question in self._questions()),
             ]
         if not self.proposal.is_empty:
             return [

@@ -102,10 +102,10 @@ def act(care: Care) -> Iterator[Visit]:
     if isinstance(body, dict):
         yield call(care, UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
     news = call(care, LIST_NOTIFICATIONS, query=_PAGE)
-    for one in records(news)[:1]:
-        was_read = bool(one.get("isRead"))
+    for record in records(news)[:1]:
+        was_read = bool(record.get("isRead"))
         for is_read in (not was_read, was_read):
-            sent = {"ids": [one.get("id")], "isRead": is_read}
+            sent = {"ids": [record.get("id")], "isRead": is_read}
             yield call(care, UPDATE_NOTIFICATIONS, into=object, sent=sent)
     talks = call(care, LIST_CONVERSATIONS, query=_PAGE)
     for talk in records(talks)[:1]:
@@ -128,8 +128,8 @@ class _Ids:
     def learn(self, visit: Visit) -> None:
         answer = json_of(visit.body) if visit.is_good else None
         if visit.endpoint in LISTS and visit.endpoint.shows in {one.shows for one in _ITEMS}:
-            for one in records(visit):
-                self._add(visit.endpoint.shows, self._member(one, "id"))
+            for record in records(visit):
+                self._add(visit.endpoint.shows, self._member(record, "id"))
         for one in _objects(answer):
             self._add("episode", self._member(one, "episodeId"))
             self._add("pgt-result", self._member(one, "pgtResultId"))
@@ -182,8 +182,8 @@ def _longest_list(answer: object) -> list[object]:
     if not isinstance(answer, dict):
         return []
     values = list(cast("dict[str, object]", answer).values())
-    found = [cast("list[object]", one) for one in values if isinstance(one, list)]
-    found += [_longest_list(one) for one in values]
+    found = [cast("list[object]", value) for value in values if isinstance(value, list)]
+    found += [_longest_list(value) for value in values]
     return max(found, key=len) if found else []
 
 

@@ -267,7 +267,7 @@ class Dialect(Adapter):
             return list(cast("dict[str, object]", found))
         name = self.rules.errors.name
         items = cast("list[object]", found) if isinstance(found, list) else []
-        named = (at_path(one, name.split(".")) if name else one for one in items)
+        named = (at_path(item, name.split(".")) if name else item for item in items)
         return [one for one in named if isinstance(one, str)]
 
     def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:

@@ -159,7 +159,7 @@ class _Reader(TableReader):
             where = ("addresses", ours)
             found[ours] = self._path(theirs, where)
             whole = calls.get(ours) or templates.get(ours)
-            if whole is None and not any(one.startswith(f"{ours}/") for one in templates):
+            if whole is None and not any(template.startswith(f"{ours}/") for template in templates):
                 self.fault(where, f"no address in the specification begins like this{near(ours, calls)}")
             ids = re.findall(r"{(\w+)}", found[ours])
             if sorted(ids) != sorted(re.findall(r"{(\w+)}", ours)):
@@ -168,7 +168,7 @@ class _Reader(TableReader):
 
     def _methods(self, table: Table) -> dict[str, str]:
         calls = {f"{endpoint.method} {endpoint.template}" for endpoint in ALL}
-        known = {*calls, *(one.partition(" ")[0] for one in calls)}
+        known = {*calls, *(call.partition(" ")[0] for call in calls)}
         for ours, theirs in table.items():
             if ours not in known:
                 self.fault(
@@ -279,8 +279,8 @@ class _Reader(TableReader):
 
     def _files(self, table: Table) -> FileRules:
         origins = self._texts(table, "files", "redirects")
-        for one in origins:
-            if not re.fullmatch(r"https://[a-z0-9.-]+(:[0-9]{1,5})?", one):
+        for origin in origins:
+            if not re.fullmatch(r"https://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
                 self.fault(("files", "redirects"), "must be origins such as https://files.example.org")
         content, name = self._paths(table, "files", "content"), self._paths(table, "files", "name")
         return FileRules(content, name, frozenset(origins))
@@ -373,7 +373,7 @@ class _Reader(TableReader):
             record = where[1] if len(where) > 2 else None
             shapes = [shape for name, shape in records().items() if record in (None, name)]
             members = [one for shape in shapes for one in members_of(shape) if one.name == ours]
-            if not members or not all(one.is_truth for one in members):
+            if not members or not all(member.is_truth for member in members):
                 self.fault(where, "says the opposite (!), which only a member that is true or false can")
         if isinstance(theirs, str) and theirs and all(theirs.split(".")):
             return {ours: theirs}
@@ -433,9 +433,11 @@ class _Reader(TableReader):
     def _none(self, table: Table, where: str) -> frozenset[Code]:
         value = table.get("none", [])
         words = cast("list[object]", value) if isinstance(value, list) else [None]
-        if all(isinstance(one, str | int) and not isinstance(one, bool) for one in words):
+        if all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
             codes = cast("list[Code]", words)
-            return frozenset({*map(folded_code, codes), *(str(one) for one in codes if isinstance(one, int))})
+            return frozenset(
+                {*map(folded_code, codes), *(str(code) for code in codes if isinstance(code, int))}
+            )
         self.fault((where, "none"), 'must be a list of texts and whole numbers, such as [0, "01.01.0001"]')
         return frozenset()
 

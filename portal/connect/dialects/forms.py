@@ -48,17 +48,18 @@ class Pattern:
         wanted = {"yyyy", "MM", "dd"}
         if len(parts) != len(set(parts)) or not wanted <= set(parts):
             raise ValueError(text)
-        if any(one.isalpha() and one not in (*_PARTS, "T") for one in tokens):
+        if any(token.isalpha() and token not in (*_PARTS, "T") for token in tokens):
             raise ValueError(text)
         if has_time is not ("HH" in parts) or (has_time and "mm" not in parts):
             raise ValueError(text)
         if not has_time and {"mm", "ss"} & set(parts):
             raise ValueError(text)
         self._regex = re.compile(
-            "".join(_PARTS[one][0] if one in _PARTS else re.escape(one) for one in tokens)
+            "".join(_PARTS[token][0] if token in _PARTS else re.escape(token) for token in tokens)
         )
         self._written = "".join(
-            _PARTS[one][1] if one in _PARTS else one.replace("{", "{{").replace("}", "}}") for one in tokens
+            _PARTS[token][1] if token in _PARTS else token.replace("{", "{{").replace("}", "}}")
+            for token in tokens
         )
 
     def read(self, text: str) -> datetime:

@@ -212,7 +212,7 @@ class Reading:
         texts = {name: one for name, one in given.items() if isinstance(one, str)}
         if any(one is not None and not isinstance(one, str) for one in given.values()):
             return given
-        return texts.get(self.language) or next((one for one in texts.values() if one), None)
+        return texts.get(self.language) or next((text for text in texts.values() if text), None)
 
     def _text(self, names: list[str]) -> Convert | None:
         table = self.rules.table_of(*names)
@@ -365,7 +365,7 @@ class Reading:
             rules.next,
             rules.errors.code,
         )
-        return frozenset((*rules.envelopes[:1], *success, *(one.split(".")[0] for one in paths if one)))
+        return frozenset((*rules.envelopes[:1], *success, *(path.split(".")[0] for path in paths if path)))
 
     def _next(self) -> Callable[[object, object], str | None] | None:
         """The function for the next page's cursor, by an answer and what its envelopes hold; None if there are no cursors."""

@@ -117,8 +117,8 @@ class Rules:
     def of_member(self, shape: type, member: str) -> tuple[Conversion | None, bool]:
         """How a member's value differs, and whether it says the opposite."""
         names = [*(f"{record}.{member}" for record in family(shape)), member]
-        conversion = next((self.conversions[one] for one in names if one in self.conversions), None)
-        return conversion, any(one in self.inverted for one in names)
+        conversion = next((self.conversions[name] for name in names if name in self.conversions), None)
+        return conversion, any(name in self.inverted for name in names)
 
     def table_of(self, *names: str) -> Mapping[str, tuple[Code, ...]]:
         """The codes of the first of these enumerations or members that has any."""

@@ -62,8 +62,8 @@ class TableReader:
     def _texts(self, table: Table, where: str, key: str) -> tuple[str, ...]:
         value = table.get(key, [])
         items = cast("list[object]", value) if isinstance(value, list) else [None]
-        if all(isinstance(one, str) and one for one in items):
-            return tuple(str(one) for one in items)
+        if all(isinstance(item, str) and item for item in items):
+            return tuple(str(item) for item in items)
         self.fault((where, key) if where else (key,), "must be a list of strings")
         return ()
 

@@ -104,7 +104,7 @@ class Writing:
     def convert(self, member: Member, shape: type | None = None) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
         records = family(shape) if shape else (member.record,)
-        usual = self._of_type(member.value_type, [f"{one}.{member.name}" for one in records])
+        usual = self._of_type(member.value_type, [f"{record}.{member.name}" for record in records])
         if self.rules.ids_as_numbers and shape and member.is_id:
             usual = both(usual, _each(forms.id_as_number) if member.is_list else forms.id_as_number)
         if self.rules.windows_zones and member.name == forms.ZONE:

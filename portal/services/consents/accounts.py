@@ -55,8 +55,10 @@ def number_of(account: str, *, care: Care) -> str:
 def by_number(signers: Iterable[Signer], *, care: Care) -> tuple[Signer, ...]:
     """Signers as the API names them."""
     return tuple(
-        structs.replace(one, person_id=number_of(one.person_id, care=care)) if one.person_id else one
-        for one in signers
+        structs.replace(signer, person_id=number_of(signer.person_id, care=care))
+        if signer.person_id
+        else signer
+        for signer in signers
     )
 
 
@@ -79,7 +81,7 @@ def _knows_reader(care: Care) -> bool:
 def _numbers(form: ConsentForm) -> set[str]:
     """What names people of the patient's side."""
     people = (*form.required_signers, *form.signatures)
-    return {one.person_id for one in people if one.person_id and one.role not in CLINIC_ROLES}
+    return {person.person_id for person in people if person.person_id and person.role not in CLINIC_ROLES}
 
 
 def _named(care: Care, form: ConsentForm) -> ConsentForm:
@@ -93,9 +95,12 @@ def _named(care: Care, form: ConsentForm) -> ConsentForm:
     return structs.replace(
         form,
         required_signers=tuple(
-            structs.replace(one, person_id=account(one.person_id)) for one in form.required_signers
+            structs.replace(signer, person_id=account(signer.person_id)) for signer in form.required_signers
         ),
-        signatures=tuple(structs.replace(one, person_id=account(one.person_id)) for one in form.signatures),
+        signatures=tuple(
+            structs.replace(signature, person_id=account(signature.person_id))
+            for signature in form.signatures
+        ),
         revoked_by_id=account(form.revoked_by_id),
         on_behalf_of=account(form.on_behalf_of),
     )

@@ -447,7 +447,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     @property
     def has_unknown_signers(self) -> bool:
         """Whether it waits for somebody whose account isn't known."""
-        return any((one.person_id or "").startswith(UNKNOWN_ACCOUNT) for one in self.missing_signers)
+        return any((signer.person_id or "").startswith(UNKNOWN_ACCOUNT) for signer in self.missing_signers)
 
     def waiting_for(self, sub: str) -> tuple[Signer, ...]:
         """Those who must sign before `sub` can; empty if it is their turn, or never will be."""

@@ -125,9 +125,15 @@ def courses(medications: Sequence[Medication]) -> list[Course]:
     """Return the courses of a plan, by first day and hour."""
     triggers = [(m.start_day, minutes(m.hours[0])) for m in medications if m.triggers]
     found = [
-        Course(one, time, one.start_day, _last(one, time, triggers), max(one.every_days or 1, 1))
-        for one in medications
-        for time in one.hours
+        Course(
+            medication,
+            time,
+            medication.start_day,
+            _last(medication, time, triggers),
+            max(medication.every_days or 1, 1),
+        )
+        for medication in medications
+        for time in medication.hours
     ]
     return sorted(found, key=lambda course: _moment(course.first, course.time, course.medication))
 
@@ -183,7 +189,11 @@ def doses_tonight(plan: Protocol | None, episode: Episode | None, on: date) -> l
 def remaining(plan: Protocol | None, episode: Episode | None, on: date) -> list[Course]:
     """Return the courses of an active plan with a dose on that date or later."""
     day = plan.day_on(on) if plan else None
-    return [] if day is None else [one for one in active_courses(plan, episode, on) if _is_left(one, day)]
+    return (
+        []
+        if day is None
+        else [course for course in active_courses(plan, episode, on) if _is_left(course, day)]
+    )
 
 
 def horizon(of: Sequence[Course], today: int | None) -> int:

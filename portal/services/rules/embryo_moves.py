@@ -175,7 +175,7 @@ def _allowing(
         return Missing(Gap.PARTY_MISSING, signed[0], _unsigned(signed[0], episode))
     if waiting := next((form for form in named if form.is_open), None):
         return Missing(
-            Gap.NOT_SIGNED, waiting, tuple(one.name for one in waiting.missing_signers if one.name)
+            Gap.NOT_SIGNED, waiting, tuple(signer.name for signer in waiting.missing_signers if signer.name)
         )
     if unnamed := next((form for form in of_patient if form.is_signed), None):
         return Missing(Gap.NOT_NAMED, unnamed)

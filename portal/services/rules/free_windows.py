@@ -59,7 +59,7 @@ class Day:
 
     def without(self, value: str) -> Day:
         """The day less a window, with whomever it is."""
-        kept = (one for one in self.entries if not isinstance(one, Window) or one.value != value)
+        kept = (entry for entry in self.entries if not isinstance(entry, Window) or entry.value != value)
         return replace(self, entries=tuple(kept))
 
 

@@ -133,7 +133,7 @@ class _Calendar:
         """What is taken of a medicine, by date; rows without an end go on for two weeks."""
         if self._start is None:
             return {}
-        mine = [one for one in self._courses if one.medication.drug.casefold() == drug]
+        mine = [course for course in self._courses if course.medication.drug.casefold() == drug]
         today = (self._on - self._start).days + 1
         last = min(horizon(self._courses, today), today + _MOST_DAYS)
         found: dict[date, Portion] = {}

@@ -142,7 +142,7 @@ NO_CONTACTS = Contacts({}, {}, frozenset(), is_asked=False)
 def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
     """Read how to reach those whom these forms wait for, side by side."""
     now = context().clock()
-    current = [one for one in known_people() if now - one.read_at < CURRENT_SECONDS]
+    current = [person for person in known_people() if now - person.read_at < CURRENT_SECONDS]
     have = {one.episode_id for one in current}
     wanted = {form.episode_id: None for form in forms if form.episode_id and _waits_outside(form)}
     to_read = [id_ for id_ in wanted if id_ not in have][:_MOST]
@@ -153,13 +153,23 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
             *([partial(_talks, care)] if patients else []),
         ]
     )
-    read = [one for one in answers if isinstance(one, Episode)]
-    talks = [talk for one in answers if isinstance(one, list) for talk in one if talk.patient_id in patients]
+    read = [answer for answer in answers if isinstance(answer, Episode)]
+    talks = [
+        talk
+        for answer in answers
+        if isinstance(answer, list)
+        for talk in answer
+        if talk.patient_id in patients
+    ]
     audit.shown("episode.list", "episode", [id_ for id_ in wanted if id_ in have | {one.id for one in read}])
     audit.shown("conversation.list", "conversation", [talk.id for talk in talks])
     people = [*current, *(one for episode in read for one in people_of(episode, at=now))]
     return Contacts(
-        people={(one.episode_id, id_): one for one in people for id_ in (one.account, one.patient_id)},
+        people={
+            (person.episode_id, id_): person
+            for person in people
+            for id_ in (person.account, person.patient_id)
+        },
         addresses={talk.patient_id or "": talk.reply_address for talk in reversed(talks)},
         unread=frozenset(to_read) - {one.id for one in read},
         is_asked=True,

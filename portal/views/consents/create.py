@@ -171,7 +171,9 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
             operation=draft.operation,
             form=form,
             eligibility=eligibility_of(form, draft.person),
-            embryos=[one.code for one in draft.content.embryos if one.id in draft.content.embryo_ids],
+            embryos=[
+                embryo.code for embryo in draft.content.embryos if embryo.id in draft.content.embryo_ids
+            ],
             replaces=draft.content.earlier if draft.content.replaces else None,
             left_out=draft.content.left_out(),
             without_account=account_words(draft.content.without_account()),

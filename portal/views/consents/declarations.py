@@ -28,7 +28,7 @@ class Declaration:
     def is_among(self, posted: Iterable[str], languages: Iterable[str]) -> str:
         """The language in which it was declared, from `shown_in`; empty if it wasn't declared."""
         given = set(posted)
-        return next((mark for one in languages if (mark := self.shown_in(one)) in given), "")
+        return next((mark for language in languages if (mark := self.shown_in(language)) in given), "")
 
 
 def declaration_of(role: SignerRole) -> Declaration | None:

@@ -69,9 +69,9 @@ class Earlier(msgspec.Struct, frozen=True):
         signing = tuple(signing)
         people, roles = {one.person_id for one in signing}, {one.role for one in signing}
         return [
-            one
-            for one in self.signers
-            if (one.role not in roles if one.role in CLINIC_ROLES else one.person_id not in people)
+            signer
+            for signer in self.signers
+            if (signer.role not in roles if signer.role in CLINIC_ROLES else signer.person_id not in people)
         ]
 
 
@@ -187,7 +187,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     def left_out(self) -> list[str]:
         """The codes of the embryos that only the replaced form names, which go on hold."""
         earlier = self.earlier.embryo_ids if self.earlier and self.replaces else ()
-        return [one.code for one in self.embryos if one.id in earlier and one.id not in self.embryo_ids]
+        return [
+            embryo.code
+            for embryo in self.embryos
+            if embryo.id in earlier and embryo.id not in self.embryo_ids
+        ]
 
     def preview(self) -> ConsentForm:
         """The form as a record, for the preview."""

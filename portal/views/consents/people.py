@@ -96,8 +96,9 @@ def about_episode(episode: Episode) -> About:
         partner=_signs_as(partner) if partner else None,
         partner_name=partner.full_name if partner else "",
         has_donor=any(
-            one.type in (RelationshipType.SPERM_DONOR, RelationshipType.EMBRYO_DONOR) and one.end_date is None
-            for one in episode.relationships
+            relationship.type in (RelationshipType.SPERM_DONOR, RelationshipType.EMBRYO_DONOR)
+            and relationship.end_date is None
+            for relationship in episode.relationships
         ),
     )
 
@@ -195,10 +196,12 @@ def with_usual_signers(
         if signer.role in CLINIC_ROLES
     )
     taken: set[str | None] = {row.person_id for row in rows if row.person_id}
-    sides = [one.name for one in people if not one.is_staff]
+    sides = [person.name for person in people if not person.is_staff]
     chosen: list[Row] = []
     for row in rows:
-        usual = [one for one in people if often[row.role, one.person_id] and one.person_id not in taken]
+        usual = [
+            person for person in people if often[row.role, person.person_id] and person.person_id not in taken
+        ]
         usual = [one for one in usual if not any(same_name(one.name, name) for name in sides)]
         if row.person_id is None and row.role in CLINIC_ROLES and usual:
             best = max(usual, key=lambda one, role=row.role: (one.is_in_team, often[role, one.person_id]))

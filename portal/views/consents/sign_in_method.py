@@ -21,8 +21,10 @@ def register(bp: Blueprint) -> None:
 def with_own_sign_in(form: ConsentForm, person: Person) -> list[Signature]:
     """The form's signatures; where the API doesn't tell how this person signed in and confirmed, as this portal knows it."""
     return [
-        _as_known_here(one, form, person) if one.person_id == person.sub and _is_untold(one) else one
-        for one in form.signatures
+        _as_known_here(signature, form, person)
+        if signature.person_id == person.sub and _is_untold(signature)
+        else signature
+        for signature in form.signatures
     ]
 
 

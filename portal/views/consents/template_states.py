@@ -49,7 +49,10 @@ def _name(kind: ConsentKind | str | None, title: str) -> tuple[str, str]:
 def _state(form: ConsentForm) -> TemplateState:
     href = url_for("consents.show", consent_id=form.id)
     if form.is_signed:
-        last = max((one.signed_at for one in form.signatures if one.signed_at), default=form.effective_at)
+        last = max(
+            (signature.signed_at for signature in form.signatures if signature.signed_at),
+            default=form.effective_at,
+        )
         return TemplateState(_("signed %(day)s", day=day(last)) if last else _("signed"), href, is_live=True)
     if form.is_open:
         words = _("waits for %(names)s", names=names_of(form.missing_signers))

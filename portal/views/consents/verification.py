@@ -65,8 +65,12 @@ def check_seal(form: ConsentForm) -> SealCheck | None:
     if not form.is_signed or not form.seal:
         return None
     covered = [form.patient_id, form.version, form.content_hash]
-    covered += [part for one in form.signatures for part in (one.person_id, one.name, one.method)]
-    is_comparable = all(covered) and all(one.signed_at for one in form.signatures)
+    covered += [
+        part
+        for signature in form.signatures
+        for part in (signature.person_id, signature.name, signature.method)
+    ]
+    is_comparable = all(covered) and all(signature.signed_at for signature in form.signatures)
     return SealCheck(form.seal, seal(form), is_comparable)
 
 

@@ -68,7 +68,7 @@ def inbox(care: Care, person: Person) -> Response:
     if is_first:
         new_messages.learn(person, page.items)
     act = "search" if text else "list"
-    audit.shown(f"conversation.{act}", "conversation", [one.id for one in page.items])
+    audit.shown(f"conversation.{act}", "conversation", [item.id for item in page.items])
     return render(
         InboxPage(
             rows=[row_of(conversation, person) for conversation in page.items],
@@ -112,7 +112,7 @@ def arrived(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, conversation_id: str) -> Response:
     """Show one thread; staff see the newest conversations beside it."""
     conversation, others = get_conversation_and_others(care, conversation_id)
-    current = [one for one in others if not one.is_archived] if person.is_staff else []
+    current = [other for other in others if not other.is_archived] if person.is_staff else []
     return show_thread(conversation, person, beside=current[:PAGE])
 
 

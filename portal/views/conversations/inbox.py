@@ -71,7 +71,9 @@ def show_waiting(care: Care, person: Person, number: int) -> Response:
     waiting = read_waiting(care, person)
     newest = waiting.newest[:PAGE]
     mine = request.args.get("mine") == "1"
-    listed = waiting.conversations.where(lambda one: not mine or one.conversation.names(person.sub))
+    listed = waiting.conversations.where(
+        lambda conversation: not mine or conversation.conversation.names(person.sub)
+    )
     found, start = listed.count, (number - 1) * PAGE
     shown = listed.items[start : start + PAGE]
     if number == 1:

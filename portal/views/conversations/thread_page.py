@@ -97,7 +97,7 @@ def bubbles_after(conversation: Conversation, person: Person, id_: str) -> list[
     if id_ and id_ not in ids:
         return []
     later = set(ids[ids.index(id_) + 1 :] if id_ else ids)
-    return [one for one in thread_of(conversation, person).bubbles if one.id in later]
+    return [bubble for bubble in thread_of(conversation, person).bubbles if bubble.id in later]
 
 
 def consequences_of_archiving() -> list[str]:

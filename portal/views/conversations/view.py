@@ -143,7 +143,7 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
         bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
         archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
-        may_be=[one.name for one in conversation.possible_senders if one.name],
+        may_be=[sender.name for sender in conversation.possible_senders if sender.name],
         patient_ref=conversation.patient_ref,
     )
 
@@ -155,7 +155,11 @@ def subject_of(conversation: Conversation) -> str:
 
 def others_in(conversation: Conversation, person: Person) -> list[str]:
     """Return the names of the other participants."""
-    return [one.name for one in conversation.participants if one.id != person.sub and one.name]
+    return [
+        participant.name
+        for participant in conversation.participants
+        if participant.id != person.sub and participant.name
+    ]
 
 
 def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
@@ -163,9 +167,9 @@ def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
     names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
     named: list[Bubble] = []
     before: date | None = None
-    for one in bubbles:
-        on = local(one.at).date() if one.at else before
-        named.append(replace(one, day=names.get(on) or short_day(on)) if on and on != before else one)
+    for bubble in bubbles:
+        on = local(bubble.at).date() if bubble.at else before
+        named.append(replace(bubble, day=names.get(on) or short_day(on)) if on and on != before else bubble)
         before = on
     return named
 

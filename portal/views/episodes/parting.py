@@ -35,7 +35,11 @@ class Parting:
 
 def ended_sharing(episode: Episode, day: date) -> Relationship | None:
     """The relationship of a treatment under way that ended last, unless something is shared with that person again."""
-    theirs = [one for one in episode.relationships if one.type in _PARTNERS and not episode.is_ended]
+    theirs = [
+        relationship
+        for relationship in episode.relationships
+        if relationship.type in _PARTNERS and not episode.is_ended
+    ]
     live = {one.related_patient_id for one in theirs if not one.is_ended(day)}
     ended = [one for one in theirs if one.is_ended(day) and one.related_patient_id not in live]
     return max(ended, key=lambda one: one.end_date or date.min, default=None)
@@ -54,7 +58,7 @@ def parting_of(episode: Episode, forms: Sequence[ConsentForm] | None) -> Parting
         else tuple(
             form
             for form in forms
-            if any(one.person_id in ids for one in form.missing_signers) and form.is_open
+            if any(signer.person_id in ids for signer in form.missing_signers) and form.is_open
         )
     )
     told = {form.id for form in waiting or ()}

@@ -227,7 +227,7 @@ def _names(row: Medication, medicine: Medicine | None) -> tuple[str, ...]:
 
 def _known_names(plan: Protocol) -> list[str]:
     """The names of medicines by which an alert is known to be about one: the plan's, the clinic's and the usual ones."""
-    own = [name for one in g.tenant.medicines for name in (one.drug, one.brand) if name]
+    own = [name for medicine in g.tenant.medicines for name in (medicine.drug, medicine.brand) if name]
     return [*(row.drug for row in plan.medications), *own, *g.tenant.protocol_choices.drugs]
 
 

@@ -367,7 +367,7 @@ class EpisodeView:
     @property
     def previous_calls(self) -> dict[str, PgtCall]:
         """By the id of a test that the person sees: its call when they looked before, if it has changed."""
-        tests = [one for one in self.episode.pgt_results if self.person.is_staff or one.is_released]
+        tests = [result for result in self.episode.pgt_results if self.person.is_staff or result.is_released]
         return {id_: PgtCall(one.call) for id_, one in previous_calls(self.person, tests).items()}
 
     def number(self, value: float | None) -> str | None:

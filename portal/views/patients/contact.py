@@ -147,7 +147,7 @@ def _channels(patient: Patient) -> list[tuple[str, str]]:
         Channel.SMS: _("Text message"),
         Channel.PHONE: _("Telephone call"),
     }
-    return _with_current([(str(one), words[one]) for one in words], str(patient.preferred_channel or ""))
+    return _with_current([(str(word), words[word]) for word in words], str(patient.preferred_channel or ""))
 
 
 def _languages(patient: Patient) -> list[tuple[str, str]]:

@@ -76,7 +76,7 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
 
 def _hint(patient_id: str) -> Hint:
     """The treatment that the address names, and what this session has read of the patient before."""
-    known = [one for one in known_people() if one.patient_id == patient_id]
+    known = [person for person in known_people() if person.patient_id == patient_id]
     named = record_id(request.args.get("episode"))
     ids = [*([named] if named else []), *(one.episode_id for one in known)]
     return Hint(tuple(dict.fromkeys(ids)), known[0].name if known else "")

@@ -73,7 +73,7 @@ def week_of(overview: PatientOverview) -> Week:
     """Return the last seven days, today included, as far as they could be read."""
     last = today()
     first = last - timedelta(days=DAYS - 1)
-    found = [one for one in _happenings(overview, first) if first <= one.on <= last]
+    found = [happening for happening in _happenings(overview, first) if first <= happening.on <= last]
     found.sort(key=lambda one: (one.on, one.at.timestamp() if one.at else 0.0), reverse=True)
     names = {last: _("Today"), last - timedelta(days=1): _("Yesterday")}
     days = [
@@ -92,20 +92,24 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
         yield from _of_episode(episode)
     for plan in _items(overview.plans):
         yield from _of_plan(plan, first)
-    for one in _items(overview.news):
-        if one.creation_time and not any(map(one.is_about, _TOLD_BY_RECORDS)):
-            href = address_of(one.entity_type or "", one.entity_id, data=one.data)
-            yield _at(one.creation_time, "bell", one.title, one.body, href)
+    for item in _items(overview.news):
+        if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
+            href = address_of(item.entity_type or "", item.entity_id, data=item.data)
+            yield _at(item.creation_time, "bell", item.title, item.body, href)
 
 
 def _of_form(form: ConsentForm) -> Iterator[Happening]:
     href = url_for("consents.show", consent_id=form.id)
     if form.sent_at:
         yield _at(form.sent_at, "consent", _("Form sent to its signers"), form.title, href)
-    for one in form.signatures:
-        if one.signed_at:
-            what = _("%(name)s signed", name=isolate(one.name)) if one.name else method_word(one.method)
-            yield _at(one.signed_at, "signed", what, form.title, href)
+    for signature in form.signatures:
+        if signature.signed_at:
+            what = (
+                _("%(name)s signed", name=isolate(signature.name))
+                if signature.name
+                else method_word(signature.method)
+            )
+            yield _at(signature.signed_at, "signed", what, form.title, href)
     if form.revoked_at and form.is_revoked:
         yield _at(form.revoked_at, "attention", state_word(form), form.title, href)
 

@@ -234,7 +234,7 @@ def _search(care: Care) -> Search[NewProtocol, Protocol]:
 
     def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
         wanted = _content(content.draft())
-        return next((one for one in protocols if _content(one) == wanted), None)
+        return next((protocol for protocol in protocols if _content(protocol) == wanted), None)
 
     return Search(alike, recognise)
 

@@ -53,7 +53,7 @@ def _texts(prefix: str) -> Any:
 
 
 def _with_medications(protocol: Protocol, values: Values) -> Protocol:
-    came = {MedicationRow.of(one): one for one in protocol.medications}
+    came = {MedicationRow.of(medication): medication for medication in protocol.medications}
     rows = _rows(values, MedicationRow)
     return replace(protocol, medications=tuple(came.get(row) or row.medication() for row in rows))
 

@@ -199,7 +199,7 @@ def physician_choices(care: Care, current: str) -> Choices:
     listed = attempt(lambda: list_physicians(care).value)
     page = known(listed)
     found = sorted(
-        ((one.id, one.name) for one in page.items if one.is_active or one.id == current) if page else (),
+        ((item.id, item.name) for item in page.items if item.is_active or item.id == current) if page else (),
         key=lambda pair: pair[1].casefold(),
     )
     if current and current not in dict(found):

@@ -110,9 +110,15 @@ def history_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     day = _day_of(protocol)
     if protocol.is_active and (faults := trigger_faults(plan)):
         return faults
-    if day is None or (day <= 1 and not any(one.start_day < day for one in protocol.medications)):
+    if day is None or (
+        day <= 1 and not any(medication.start_day < day for medication in protocol.medications)
+    ):
         return {}
-    begun = {one.id: MedicationRow.of(one) for one in protocol.medications if one.id and one.start_day < day}
+    begun = {
+        medication.id: MedicationRow.of(medication)
+        for medication in protocol.medications
+        if medication.id and medication.start_day < day
+    }
     found: dict[str, str] = {}
     if begun and plan.begins != protocol.start_date:
         found["start_date"] = _("The plan has begun, so its day 1 stays.")

@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
             description=clean(protocol.description),
             start_date=protocol.start_date.isoformat() if protocol.start_date else "",
             physician_id=protocol.physician_id or "",
-            medications=tuple(MedicationRow.of(one) for one in protocol.medications),
+            medications=tuple(MedicationRow.of(medication) for medication in protocol.medications),
             checks=_keyed(CheckRow.of(one) for one in protocol.monitoring),
         )
 

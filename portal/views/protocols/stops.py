@@ -76,8 +76,12 @@ def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
 
 def collection_of(episode: Episode | None) -> Appointment | None:
     """The appointment at which the eggs of this treatment are to be collected, if there is one."""
-    visits = [one for one in episode.appointments if _is_collection(one)] if episode else []
-    return min(visits, key=lambda one: one.start, default=None)
+    visits = (
+        [appointment for appointment in episode.appointments if _is_collection(appointment)]
+        if episode
+        else []
+    )
+    return min(visits, key=lambda visit: visit.start, default=None)
 
 
 def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
@@ -138,7 +142,7 @@ def _out_of_range(row: MedicationRow, ranges: Sequence[DoseRange]) -> list[str]:
 
 def _doubled(index: int, plan: Plan) -> list[str]:
     row = plan.medications[index]
-    rows = [one.medication() for one in plan.medications]
+    rows = [medication.medication() for medication in plan.medications]
     of = courses(rows)
     until = horizon(of, None)
     mine = _days(of, rows[index], until)
@@ -157,12 +161,19 @@ def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list
     value = dose(row.dose)
     if value is None or row.is_trigger:
         return []
-    old = next((one for one in before.medications if one.id and one.id == row.id), None) if before else None
+    old = (
+        next(
+            (medication for medication in before.medications if medication.id and medication.id == row.id),
+            None,
+        )
+        if before
+        else None
+    )
     earlier = [
-        one
-        for one in after.medications
-        if one is not row and one.drug.casefold() == row.drug.casefold() and one.unit == row.unit
-        and int(one.start_day) < int(row.start_day)
+        medication
+        for medication in after.medications
+        if medication is not row and medication.drug.casefold() == row.drug.casefold() and medication.unit == row.unit
+        and int(medication.start_day) < int(row.start_day)
     ]  # fmt: skip
     was = old or max(earlier, key=lambda one: int(one.start_day), default=None)
     compared = dose(was.dose) if was and was.unit == row.unit else None

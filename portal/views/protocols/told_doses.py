@@ -79,7 +79,7 @@ def read_told_doses(
     if page is None:
         return ToldDoses([], None, is_whole=False)
     drugs = {(row.drug, row.unit) for row in (*before.medications, *after.medications)}
-    mine = [one for one in page.items if one.patient_id == patient_id]
+    mine = [item for item in page.items if item.patient_id == patient_id]
     since = now() - timedelta(days=DAYS)
     recent = [
         (talk, message.side, message.sent_at, message.body)

@@ -78,7 +78,8 @@ class ProtocolView:
     def medications(self) -> list[Medication]:
         """The medicines, by first day."""
         return sorted(
-            self.protocol.medications, key=lambda one: (one.start_day, one.hours[0] or "~", one.drug)
+            self.protocol.medications,
+            key=lambda medication: (medication.start_day, medication.hours[0] or "~", medication.drug),
         )
 
     @property

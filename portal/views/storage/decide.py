@@ -125,7 +125,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, st
     embryo, wanted = view.embryo, DECISIONS[name]
     answer = attempt(lambda: all_consents(care, patient_id=embryo.patient_id))
     forms = known(answer)
-    fitting = [one for one in forms or () if one.disposition == wanted and names_embryo(one, embryo.id)]
+    fitting = [form for form in forms or () if form.disposition == wanted and names_embryo(form, embryo.id)]
     waiting = next((form for form in fitting if form.is_open), None)
     page = ByFormPage(
         view=view,

@@ -44,8 +44,8 @@ def storage_chart(
     """Draw them, the nearest first, or return None when there is none; `write` gives a day in words."""
     if not bars:
         return None
-    rows = sorted(bars, key=lambda one: one.until)
-    longest = max(max((one.until - today).days for one in rows) / _DAYS, 1.0)
+    rows = sorted(bars, key=lambda bar: bar.until)
+    longest = max(max((row.until - today).days for row in rows) / _DAYS, 1.0)
     across = Axis(0, longest, _START, _END)
     bottom = _TOP + len(rows) * _ROW
 
@@ -62,7 +62,7 @@ def storage_chart(
         *(_row(one, at, _TOP + index * _ROW, side, today, write, index) for index, one in enumerate(rows)),
         id_=id_,
         title=_("How long storage lasts"),
-        description=" ".join(_sentence(one, today, write) for one in rows),
+        description=" ".join(_sentence(row, today, write) for row in rows),
         rtl=rtl,
     )
 

@@ -93,7 +93,9 @@ def require_own_form(matter: Matter, roles: Iterable[SignerRole]) -> None:
 def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signature]) -> bool:
     """Whether everybody whose signature the form needs is among those who gave `signatures`."""
     try:
-        require_parties(session, matter_of(form), [(one.role, one.person_id) for one in signatures])
+        require_parties(
+            session, matter_of(form), [(signature.role, signature.person_id) for signature in signatures]
+        )
     except Refused:
         return False
     return True
@@ -101,7 +103,7 @@ def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signa
 
 def covers_signers(session: Session, form: ConsentForm, signing: Collection[tuple[SignerRole, str]]) -> bool:
     """Whether everybody whom `form` requires is among `signing`; for the clinic, somebody in the same role."""
-    patients = [one.person_id for one in form.required_signers if one.role in PATIENTS_SIDE]
+    patients = [signer.person_id for signer in form.required_signers if signer.role in PATIENTS_SIDE]
     rows = session.execute(
         select(Patient.id, Patient.user_id).where(
             or_(Patient.id.in_(patients), Patient.user_id.in_(patients))
@@ -112,8 +114,8 @@ def covers_signers(session: Session, form: ConsentForm, signing: Collection[tupl
     }
     given = {person_id for role, person_id in signing if role in PATIENTS_SIDE}
     roles = {role for role, _ in signing}
-    return all(not given.isdisjoint(same.get(one, {one})) for one in patients) and all(
-        one.role in roles for one in form.required_signers if one.role in CLINICS_SIDE
+    return all(not given.isdisjoint(same.get(patient, {patient})) for patient in patients) and all(
+        signer.role in roles for signer in form.required_signers if signer.role in CLINICS_SIDE
     )
 
 
