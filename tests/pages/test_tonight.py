@@ -205,7 +205,8 @@ def test_the_trigger_has_a_card_of_its_own(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], moment: str, words: str, tone: str
 ) -> None:
     at(moment)
-    shows(fake_api, episode(appointments=(COLLECTION,)))
+    earlier = replace(COLLECTION, id="a-0", start=datetime(2026, 11, 1, 8, tzinfo=ZONE))
+    shows(fake_api, episode(appointments=(earlier, COLLECTION)))
     amelia = visitor("amelia")
     told = card(amelia)
     assert words in told and "35 hours later" in told and "Call 020 7946 0120" in told
@@ -239,10 +240,37 @@ def test_the_trigger_comes_first_unless_another_dose_is_nearer(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], moment: str, first: str, then: str
 ) -> None:
     at(moment)
-    shows(fake_api, episode(appointments=(COLLECTION,)))
+    alert = Alert(severity=Severity.WARNING, text="The trigger is at 21:00, whatever the plan says.")
+    shows(fake_api, episode(appointments=(COLLECTION,), alerts=(alert,)))
     page = visitor("amelia").get("/")
+    assert page.text.count(alert.text) == 1
     assert [one.get_text() for one in page.select("#tonight h2")] == [first, then]
     assert bool(page.select("#tonight a[href='#trigger']")) == (then == "Trigger injection")
+
+
+def test_whoever_cant_know_what_was_taken_reads_of_no_missed_trigger(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    shows(fake_api, episode(appointments=(COLLECTION,)))
+    at("27 22:00")
+    (shown,) = visitor("daniel").get("/").select("#trigger")
+    assert "Whether it was taken isn’t known here." in shown.get_text() and shown["data-tone"] == "accent"
+    at("28 10:00")
+    assert "Trigger" not in card(visitor("daniel"))
+
+
+def test_of_two_triggers_the_missed_one_is_told(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    second = replace(PLAN.medications[2], drug="Triptorelin")
+    plan = replace(PLAN, medications=(*PLAN.medications, second))
+    shows(fake_api, episode(plan, appointments=(COLLECTION,)))
+    at("27 21:05")
+    amelia = visitor("amelia")
+    amelia.get("/").form("/episodes/e-1/doses").submit()
+    at("28 05:00")
+    (shown,) = visitor("amelia").get("/").select("#trigger")
+    assert shown["data-tone"] == "urgent" and "call now" in shown.get_text()
 
 
 def test_triggers_of_two_moments_never_share_one(

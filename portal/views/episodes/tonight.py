@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from flask import g
@@ -103,7 +103,8 @@ class Tonight:
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
-    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses.
+    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses. What was ticked off is the
+    patient's own note: nobody else's page has it (`knows_ticks`).
     """
 
     episode_id: str
@@ -116,6 +117,7 @@ class Tonight:
     before: tuple[Taken, ...]
     state: tuple[str, str] | None
     may_tick: bool
+    knows_ticks: bool
     patient_called: str
     alert_texts: frozenset[str]
     """The texts of all alerts that stand with the doses."""
@@ -161,12 +163,13 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
         return None
     around = doses_around(plan, episode, at)
     is_own = episode.patient.is_me(person.sub)
+    knows_ticks = is_own and "seen" not in g
     ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
 
     def is_done(due: DueDose) -> bool:
         return key_of(plan, due) in ticks
 
-    triggers = _triggers(around.triggers, is_done, episode, at)
+    triggers = _triggers(around.triggers, is_done if knows_ticks else None, episode, at)
     listed = [due for due in around.doses if due not in triggers]
     coming = tuple(due for due in around.following if due not in triggers)
     first = nearest(listed, is_done, at) or coming
@@ -179,6 +182,8 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
             told.update(alert.text for alert in cards[due].alerts)
     keys = {card.key for card in cards.values()}
     trigger = _trigger(triggers, cards, episode, nearest((*triggers, *listed), is_done, at))
+    if trigger and knows_ticks and trigger.doses[0].is_missed:
+        trigger = replace(trigger, comes_first=True)
     return Tonight(
         episode_id=episode.id,
         title=_title(first, at),
@@ -190,6 +195,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
         before=tuple(note for key, note in ticks.items() if key not in keys and note.on == at.date()),
         state=state_words(found, is_plain=True),
         may_tick=is_own,
+        knows_ticks=knows_ticks,
         patient_called=episode.patient.called,
         alert_texts=frozenset(alert.text for alert in about),
     )
@@ -232,15 +238,26 @@ def _known_names(plan: Protocol) -> list[str]:
 
 
 def _triggers(
-    doses: Sequence[DueDose], is_done: Callable[[DueDose], bool], episode: Episode, at: datetime
+    doses: Sequence[DueDose], is_done: Callable[[DueDose], bool] | None, episode: Episode, at: datetime
 ) -> tuple[DueDose, ...]:
-    """The triggers of the moment to speak of; one that wasn't ticked off until its egg collection has begun."""
-    visit = collection_of(episode)
-    is_over = visit is not None and visit.start <= at
-    shown = [due for due in doses if due.is_recent(at) or not (is_over or is_done(due))]
-    return nearest(shown, is_done, at) or tuple(
-        due for due in shown if (due.on, due.at) == (shown[-1].on, shown[-1].at)
-    )
+    """The triggers of the moment to speak of; one that wasn't ticked off until its egg collection has begun.
+
+    Where it isn't known what was ticked off (`is_done` is None), each for half a day.
+    """
+
+    def is_over(due: DueDose) -> bool:
+        visit = collection_of(episode, after=due.at)
+        return is_done is None or is_done(due) or (visit is not None and visit.start <= at)
+
+    def done(due: DueDose) -> bool:
+        return is_done is not None and is_done(due)
+
+    shown = [due for due in doses if due.is_recent(at) or not is_over(due)]
+    if soon := nearest(shown, done, at):
+        return soon
+    missed = [due for due in shown if not done(due)]
+    of = (missed or shown[-1:])[:1]
+    return tuple(due for due in missed or shown if (due.on, due.at) == (of[0].on, of[0].at))
 
 
 def _trigger(
@@ -252,16 +269,15 @@ def _trigger(
     """The triggers of one moment; any of another moment are listed with the doses."""
     if not triggers:
         return None
-    visit, first = collection_of(episode), triggers[0]
-    at = first.at
+    first, at = triggers[0], triggers[0].at
+    visit = collection_of(episode, after=at)
     hours = round((visit.start - at).total_seconds() / 3600) if visit and at else 0
     evening = (evening_of(at) if at else None) or first.on
     return Trigger(
         tuple(cards[due] for due in triggers),
         visit if hours in _COLLECTION_HOURS else None,
         hours,
-        comes_first=cards[first].is_missed
-        or (evening <= today() and (not nearest_of_all or nearest_of_all[0] in triggers)),
+        comes_first=evening <= today() and (not nearest_of_all or nearest_of_all[0] in triggers),
     )
 
 

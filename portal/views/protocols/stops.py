@@ -74,14 +74,15 @@ def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
     return checked if any(one.fault for one in checked) else []
 
 
-def collection_of(episode: Episode | None) -> Appointment | None:
-    """The appointment at which the eggs of this treatment are to be collected, if there is one."""
+def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
+    """The appointment at which the eggs of this treatment are to be collected, if there is one; the first after a moment."""
     visits = (
         [appointment for appointment in episode.appointments if _is_collection(appointment)]
         if episode
         else []
     )
-    return min(visits, key=lambda visit: visit.start, default=None)
+    later = (visit for visit in visits if after is None or visit.start > after)
+    return min(later, key=lambda visit: visit.start, default=None)
 
 
 def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
