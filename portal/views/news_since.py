@@ -9,13 +9,16 @@ from datetime import datetime
 from flask import url_for
 from markupsafe import Markup
 
+from portal.config.modules import Module
 from portal.i18n.gettext import _, ngettext
 from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
 from portal.views.episodes.view import EpisodeView
 from portal.web.filters import day, local, now
 from portal.web.labels import event_title, visit_kind
 from portal.web.last_visit import LastVisit, last_visit
+from portal.web.modules import has_module
 from portal.web.said import said
 from portal.web.visit_times import visit_time
 
@@ -81,37 +84,10 @@ def news_since(person: Person, views: Iterable[EpisodeView], forms: Sequence[Con
 def _of(view: EpisodeView) -> Iterator[_Kind]:
     id_ = view.episode.id
     within = ("treatment", id_)
-    yield _Kind(
-        within,
-        tuple(
-            (
-                ("result", test.id, str(test.status)),
-                Row(
-                    _("Result of a genetic test"),
-                    said(test.embryo_code),
-                    url_for("pgt_results.show", result_id=test.id),
-                ),
-            )
-            for test in view.episode.pgt_results
-            if test.is_released
-        ),
-        lambda count: Row(
-            ngettext("Result of %(num)s genetic test", "Results of %(num)s genetic tests", count),
-            "",
-            url_for("episodes.embryos", episode_id=id_),
-        ),
-    )
-    scans = url_for("episodes.monitoring", episode_id=id_)
-    yield _Kind(
-        within,
-        tuple(
-            (("scan", id_, one.date.isoformat()), Row(_("Scan or blood test"), day(one.date), scans))
-            for one in view.measurements.days
-        ),
-        lambda count: Row(
-            ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
-        ),
-    )
+    if has_module(Module.RESULTS):
+        yield _results(view, within)
+    if has_module(Module.CHARTS):
+        yield _scans(view, within)
     visits = url_for("episodes.appointments", episode_id=id_)
     yield _Kind(
         within,
@@ -135,6 +111,47 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
             ngettext("%(num)s document", "%(num)s documents", count),
             "",
             url_for("episodes.documents", episode_id=id_),
+        ),
+    )
+
+
+def _results(view: EpisodeView, within: Id) -> _Kind:
+    return _Kind(
+        within,
+        tuple(
+            (
+                ("result", test.id, str(test.status)),
+                Row(
+                    _("Result of a genetic test"),
+                    said(test.embryo_code),
+                    url_for("pgt_results.show", result_id=test.id),
+                ),
+            )
+            for test in view.episode.pgt_results
+            if test.is_released
+        ),
+        lambda count: Row(
+            ngettext("Result of %(num)s genetic test", "Results of %(num)s genetic tests", count),
+            "",
+            url_for(
+                "episodes.embryos" if has_module(Module.STORAGE) else "episodes.show",
+                episode_id=view.episode.id,
+            ),
+        ),
+    )
+
+
+def _scans(view: EpisodeView, within: Id) -> _Kind:
+    id_ = view.episode.id
+    scans = url_for("episodes.monitoring", episode_id=id_)
+    return _Kind(
+        within,
+        tuple(
+            (("scan", id_, one.date.isoformat()), Row(_("Scan or blood test"), day(one.date), scans))
+            for one in view.measurements.days
+        ),
+        lambda count: Row(
+            ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
         ),
     )
 
@@ -165,8 +182,8 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
 
 
 def _signatures(form: ConsentForm, person: Person) -> _Kind:
-    """What the others signed."""
-    href = url_for("consents.show", consent_id=form.id)
+    """What the others signed; a signature in the reader's own name is theirs, whatever account it is recorded for."""
+    href, own = url_for("consents.show", consent_id=form.id), form.signature_of(person.sub)
     title = said(form.title, form.language) or _("Consent form")
     return _Kind(
         ("form", form.id),
@@ -176,7 +193,10 @@ def _signatures(form: ConsentForm, person: Person) -> _Kind:
                 Row(title, _("%(name)s has signed", name=signature.name), href),
             )
             for signature in form.signatures
-            if signature.person_id != person.sub and signature.name
+            if signature.name
+            and signature != own
+            and signature.person_id != person.sub
+            and not same_name(signature.name, person.name)
         ),
         lambda count: Row(
             title, ngettext("%(num)s person has signed", "%(num)s people have signed", count), href

@@ -36,7 +36,11 @@ AFTER = replace(
 )
 FORM = ConsentForm(id="c-1", title="Storing embryos", status=ConsentStatus.PARTIALLY_SIGNED)
 SIGNED = replace(
-    FORM, signatures=(Signature(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart"),)
+    FORM,
+    signatures=(
+        Signature(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart"),
+        Signature(role=SignerRole.PATIENT, person_id="amelia-patient", name="Amelia"),
+    ),
 )
 
 
