@@ -130,7 +130,7 @@ def _removed(person: Person, operation: Operation, *, is_first: bool) -> Respons
     name = str(operation.data.get("name") or "")
     if is_first:
         removed = _("%(name)s was removed.", name=name)
-        told = removed if person.is_staff else _("%(name)s is no longer on your record.", name=name)
+        told = removed if person.is_staff else _("%(name)s’s entry on your record has ended.", name=name)
         toast(told if name else _("Removed."))
     else:
         toast(_("This was removed already."), tone="info")

@@ -97,7 +97,7 @@ def test_removing_happens_once_and_repeats_say_so(amelia: Visitor, service: Care
     form = page.form("/relationships/")
     done = form.submit()
     assert done.path == "/me"
-    assert "Margaret Hart is no longer on your record." in done.text
+    assert "Margaret Hart’s entry on your record has ended." in done.text
     assert "Margaret Hart" not in done.soup.select_one("main aside").get_text()
     assert not is_there(service, CONTACT)
     again = form.submit()
