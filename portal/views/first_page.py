@@ -75,7 +75,7 @@ def duties_of(
 
 def storage_duty(person: Person, count: Count | None) -> Duty | None:
     """Return the storage that ends, for those who care for embryos, where their clinic offers it."""
-    duty = Duty(_("Storage that ends within 60 days"), url_for("storage.index", list="ending"), count)
+    duty = Duty(_("Storage that ends within 60 days"), url_for("storage.index", list="ending"), _told(count))
     return duty if may(person, "embryo.edit") and _is_offered(duty) else None
 
 
@@ -88,7 +88,7 @@ def _forms(work: Work | CareError, words: str, which: WorkList, narrowing: Narro
     if isinstance(work, CareError):
         return Duty(words, href)
     count = replace(work, narrowing=narrowing or work.narrowing).forms_of(which).count
-    return Duty(words, href, count if count or count.is_whole else None)
+    return Duty(words, href, _told(count))
 
 
 def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Duty:
@@ -97,4 +97,10 @@ def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Dut
         return Duty(words, href)
     found = news.where(lambda one: one.is_about(about))
     kinds = {one.type for one in found if one.type}
-    return Duty(words, f"{href}&type={quote(kinds.pop())}" if len(kinds) == 1 else href, found.count)
+    address = f"{href}&type={quote(kinds.pop())}" if len(kinds) == 1 else href
+    return Duty(words, address, _told(found.count))
+
+
+def _told(count: Count | None) -> Count | None:
+    """A count that says something; "at least 0" doesn't."""
+    return count if count is not None and (count or count.is_whole) else None

@@ -207,9 +207,11 @@ def _unread(talks: decoding.Page[Conversation]) -> Listed[Conversation]:
 
 
 def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
-    """The notifications but those of storage dates that stand on the page."""
+    """The notifications but reminders of storage dates that stand on the page."""
     near = set[str]() if isinstance(treatment, CareError) else {one.embryo_id for one in treatment.storage}
-    return news.where(lambda one: not (one.is_about("EmbryoStorage") and one.entity_id in near))
+    return news.where(
+        lambda one: one.type != "StorageReminder" or is_pressing(one) or one.entity_id not in near
+    )
 
 
 def _last_message(talk: Conversation) -> float:

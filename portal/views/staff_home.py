@@ -164,7 +164,8 @@ def _news_alone(care: Care) -> WorklistPage:
 
 
 def _ending_alone(care: Care, person: Person) -> WorklistPage:
-    return WorklistPage(ending=storage_duty(person, count_ending(care)))
+    is_theirs = storage_duty(person, None) is not None
+    return WorklistPage(ending=storage_duty(person, count_ending(care)) if is_theirs else None)
 
 
 def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:

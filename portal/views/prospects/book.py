@@ -139,9 +139,8 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     """Show what was booked."""
     operation = sent_operation(person.sub, _purpose(prospect_id))
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
-    if visit is None:
+    if operation is None or visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
-    assert operation
     audit.shown("prospect.receipt", "prospect", prospect_id)
     enquiry = _enquiry(care, prospect_id)
     return render(
@@ -162,10 +161,10 @@ def calendar(care: Care, person: Person, prospect_id: str) -> Response:
     """Return what was booked as a calendar file, to be attached to the message about it."""
     operation = sent_operation(person.sub, _purpose(prospect_id))
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
-    if visit is None:
+    if operation is None or visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
     audit.shown("prospect.receipt", "prospect", prospect_id)
-    return visit_calendar(visit, prospect_id)
+    return visit_calendar(visit, operation.id)
 
 
 def _choose(
