@@ -237,7 +237,8 @@ def _answering(operation: str) -> Generator[None]:
 def _down(error: RedisError) -> StoreDown:
     """Why Redis can't be used, without its address."""
     of_clusters = (AskError, ClusterCrossSlotError, ClusterError)
-    if isinstance(error, of_clusters) or "cluster" in str(error).lower():
+    is_said = isinstance(error, ResponseError) and "cluster" in str(error).lower()  # a host may be called so
+    if is_said or isinstance(error, of_clusters):
         return StoreUnsuitable(
             "it is a Redis Cluster: PORTAL_STORE_URL must name a single primary, or its Sentinels"
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from redis import Redis, RedisError
+from redis.exceptions import ConnectionError as Unreachable
 from redis.exceptions import MovedError, ResponseError
 
 from portal.operate.check import _redis, _try_out
@@ -101,3 +102,9 @@ def test_a_cluster_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_what_only_a_cluster_answers_is_known(error: RedisError) -> None:
     with pytest.raises(StoreUnsuitable, match="a single primary"), _answering("read"):
         raise error
+
+
+def test_a_host_with_cluster_in_its_name_is_none() -> None:
+    with pytest.raises(StoreDown) as caught, _answering("read"):
+        raise Unreachable("Error 111 connecting to redis.portal.svc.cluster.local:6379. Connection refused.")
+    assert not isinstance(caught.value, StoreUnsuitable)
