@@ -577,9 +577,16 @@ class Care:
 
 
 def _unless_untold(record: T, query: Query) -> T:
-    """A record, or a list; raise BadResponse for one that is empty from the first record on, and has a count."""
+    """A record, or a list; raise BadResponse for one that is empty from the first record on, and has a count.
+
+    Not where it goes on; nor where the count may be that of more than was asked for: with a text, or of those unread where
+    none is.
+    """
     told: Any = record
     is_first = isinstance(told, decoding.Page) and query.get("MaxResultCount") and not query.get("SkipCount")
-    if is_first and not told.received and told.total:
-        raise BadResponse("$.items")
-    return record
+    if not is_first or told.received or not told.total or told.next:
+        return record
+    is_none_unread = query.get("IsRead") is False and told.unread_count == 0
+    if is_none_unread or query.get("Filter") is not None:
+        return record
+    raise BadResponse("$.items")

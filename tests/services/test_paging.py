@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from portal.services.api import Query
+from portal.services.client import _unless_untold
 from portal.services.cursors import Followed
 from portal.services.decoding import Page
-from portal.services.errors import Unavailable
+from portal.services.errors import BadResponse, Unavailable
 from portal.services.listed import Count, Listed
 from portal.services.paging import CAP, read_every_page, read_page, requested_page
 
@@ -210,3 +213,29 @@ def test_a_count_below_what_came_is_no_count(largest: int | None):
     page = read_page(read, 0, 25, largest)
     assert page.count == Count(5, is_whole=False)
     assert read_every_page(lambda skip, limit: read_page(read, skip, limit, largest)).count == page.count
+
+
+@pytest.mark.parametrize(
+    ("query", "members", "is_empty"),
+    [
+        ({}, {}, False),
+        ({}, {"next": ""}, False),
+        ({}, {"next": "b"}, True),
+        ({"IsRead": False}, {}, False),
+        ({"IsRead": False}, {"unread_count": 1}, False),
+        ({"IsRead": False}, {"unread_count": 0}, True),
+        ({"IsRead": None}, {"unread_count": 0}, False),
+        ({"Filter": None}, {}, False),
+        ({"Filter": "amelia"}, {}, True),
+    ],
+)
+def test_a_first_page_with_a_count_may_be_empty_where_something_says_why(
+    query: dict[str, object], members: dict[str, Any], is_empty: bool
+) -> None:
+    page = Page[object](items=(), total_count=4, **members)
+    asked = cast("Query", {"SkipCount": 0, "MaxResultCount": 20, **query})
+    if is_empty:
+        assert _unless_untold(page, asked) is page
+    else:
+        with pytest.raises(BadResponse):
+            _unless_untold(page, asked)
