@@ -69,7 +69,7 @@ def post_worker_init(worker):
 
     metrics.worker_started()
     worker.on_check, worker.express_paths = metrics.worker, PATHS
-    worker.express_listener = worker.sockets[-1] if _given("health_bind") else None
+    worker.express_listener = supervisor.listener_of_checks(worker) if _given("health_bind") else None
     worker.tenant_of = tenant_of(worker.wsgi)
     worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS
     supervisor.settle(worker)

@@ -157,6 +157,11 @@ def _is_address(text: str) -> bool:
 
 
 _address = _checked("an address such as 127.0.0.1:8000", str, _is_address)
+_own_address = _checked(
+    "an address such as 10.0.0.11:8001, and no socket that was opened before",
+    str,
+    lambda text: _is_address(text) and not text.startswith("fd:"),
+)
 
 
 def _cache_url(url: str) -> str:
@@ -247,7 +252,7 @@ class Variables:
     health_bind: str | None = _variable(
         "PORTAL_HEALTH_BIND",
         None,
-        _address,
+        _own_address,
         "an address of their own, such as `10.0.0.11:8001`, for `/healthz`, `/readyz` and `/metrics`, which are then answered there alone",
     )
     workers: int = _number("PORTAL_WORKERS", 2, "gunicorn's workers")

@@ -63,8 +63,12 @@ class Worker(Protocol):
     """
 
     age: int
+    sockets: list[socket.socket]
     may_stop: Callable[[], bool]
     on_ready: Callable[[], None]
+
+    @property
+    def log(self) -> logging.Logger: ...
 
 
 class Handover:
@@ -223,6 +227,16 @@ def prepare_worker(server: Server, worker: Worker) -> None:
     worker.on_ready = partial(server.handover.mark_ready, worker.age)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 2)
+
+
+def listener_of_checks(worker: Worker) -> socket.socket | None:
+    """The listener for checks of health alone, the second; None if gunicorn, which was given sockets, listens at no address."""
+    if len(worker.sockets) == 2:
+        return worker.sockets[1]
+    worker.log.error(
+        "PORTAL_HEALTH_BIND isn't listened at: gunicorn was given sockets (PORTAL_BIND=fd://, LISTEN_FDS or GUNICORN_FD)"
+    )
+    return None
 
 
 def settle(worker: Worker) -> None:

@@ -144,6 +144,7 @@ def test_an_empty_environment_reports_every_required_variable() -> None:
         ("PORTAL_METRICS_TOKEN", "too short"),
         ("PORTAL_AUDIT", __file__),
         ("PORTAL_HEALTH_BIND", "127.0.0.1:80000"),
+        ("PORTAL_HEALTH_BIND", "fd://3"),
     ],
 )
 def test_optional_settings_are_validated(tmp_path: Path, name: str, text: str) -> None:

@@ -103,3 +103,13 @@ def test_a_worker_that_cannot_be_forked_is_tried_again_by_a_new_parent() -> None
     server.generation = SimpleNamespace(fork=fork, end=lambda: ended.append(True))
     assert supervisor.spawn_worker(server) == 0
     assert server.generation is None and ended and not server.WORKERS
+
+
+@pytest.mark.parametrize(("listeners", "of_checks"), [(["pages"], None), (["pages", "checks"], "checks")])
+def test_a_worker_with_one_listener_serves_pages_there(
+    listeners: list[str], of_checks: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """gunicorn listens at no address where it was given sockets."""
+    worker = SimpleNamespace(sockets=listeners, log=logging.getLogger("gunicorn.error"))
+    assert supervisor.listener_of_checks(worker) == of_checks
+    assert ("PORTAL_HEALTH_BIND" in caplog.text) is (of_checks is None)
