@@ -11,7 +11,7 @@ from msgspec import inspect
 from portal.connect.dialects import forms
 from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
 from portal.connect.dialects.forms import Convert
-from portal.connect.dialects.naming import STYLES
+from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import put
 from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
 from portal.connect.dialects.rules import Code, Rules
@@ -48,7 +48,8 @@ class Writing:
         ours = member.name[:1].lower() + member.name[1:]
         if not record or not member.is_truth or not self.rules.of_member(record, ours)[1]:
             return usual
-        is_its = self.rules.name_of(record, ours) == self.rules.parameter(member.name)
+        theirs = self.rules.name_of(record, ours).rpartition(".")[2]
+        is_its = folded(theirs) == folded(self.rules.parameter(member.name))
         return both(opposite, usual) if is_its else usual
 
     def body(self, endpoint: AnyEndpoint, body: object) -> object:

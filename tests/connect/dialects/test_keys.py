@@ -62,6 +62,9 @@ def test_a_parameter_by_the_name_of_an_opposite_asks_for_the_opposite() -> None:
     text = '[members.Notification]\nisRead = "!isNew"\n[query]\nIsRead = "{}"'
     for name, sent in (("isNew", True), ("seen", False)):
         assert dialect(text.format(name)).query(LIST_NOTIFICATIONS, {"IsRead": False}) == {name: sent}
+    for member, name in (("isNew", "IsNew"), ("is_new", "isNew"), ("state.isNew", "is_new")):
+        in_style = text.replace("!isNew", f"!{member}").format(name)
+        assert dialect(in_style).query(LIST_NOTIFICATIONS, {"IsRead": False}) == {name: True}
 
 
 def test_each_list_may_have_a_name_of_its_own_and_none_where_its_count_is_nought() -> None:
