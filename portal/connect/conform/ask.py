@@ -234,7 +234,7 @@ def _next_in(
                     yield from _next_in(link, (*path, f"{kind}={link[kind]}"), is_next=True)
     elif isinstance(value, dict):
         for name, one in cast("dict[str, object]", value).items():
-            if name not in _KINDS_OF_LINKS:
+            if name not in _KINDS_OF_LINKS and "." not in name:  # no path leads to one with a dot
                 yield from _next_in(one, (*path, name), is_next=is_next or "next" in words(name))
     elif is_next and isinstance(value, str | int) and not isinstance(value, bool) and value != "":
         yield ".".join(path), str(value)

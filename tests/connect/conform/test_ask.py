@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from portal.connect.conform.ask import Learned, ask_parameters
+from portal.connect.conform.ask import Learned, _next_in, ask_parameters
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.refusal import ask_refusal
 from portal.connect.conform.walk import Visit, call
@@ -117,6 +117,11 @@ def test_a_page_that_names_the_next_one_is_followed(path: str, named: Callable[[
     learned = learned_from(api)
     assert (learned.parameters["SkipCount"], learned.paging, learned.next) == ("page_token", "cursor", path)
     assert f'next = "{path}"' in Proposal(learned=learned).toml()
+
+
+def test_a_next_page_that_no_path_names_stays_untold() -> None:
+    there = {"@odata.nextLink": "https://x/f?skip=2", "paging": {"next": "at2"}}
+    assert list(_next_in(there)) == [("paging.next", "at2")]
 
 
 def test_a_sort_order_ignored_in_one_direction_is_not_accepted() -> None:
