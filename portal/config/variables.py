@@ -136,12 +136,12 @@ def _redis_parameters(scheme: str, query: str) -> None:
             raise ValueError(f"{name}: {value} must be a file that the portal's user may read")
         if name == "ssl_ca_certs":
             _checked(f"an address whose {name} is a PEM file of certificate authorities", _authorities)(value)
-    from redis import Redis  # not for gunicorn's master, which reads other variables alone
+    from redis import Redis, RedisError  # not for gunicorn's master, which reads other variables alone
 
     try:
         pool = Redis.from_url(f"{scheme}://host?{query}").connection_pool  # pyright: ignore[reportUnknownMemberType]
         pool.connection_class(**pool.connection_kwargs)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RedisError) as error:
         named = re.search(r"'(\w+)'", str(error))
         raise ValueError(
             f"{named[1] if named else 'a parameter'} isn't a parameter of Redis's address, or has no such value"

@@ -165,6 +165,8 @@ def test_optional_settings_are_validated(tmp_path: Path, name: str, text: str) -
         ("redis://:p%40ss/secret@redis:6379/0", False),
         ("redis://:p%40ss@redis/0?unknown=1", False),
         ("redis://:p%40ss@redis/0?socket_timeout=soon", False),
+        ("redis://:p%40ss@redis/0?protocol=5", False),
+        ("rediss://:p%40ss@redis/0?ssl_cert_reqs=foo", False),
         ("rediss://:p%40ss@redis/0?ssl_ca_certs=/nowhere.pem", False),
         ("rediss://:p%40ss@redis/0?ssl_ca_certs={folder}/tenants.toml", False),
         ("redis+sentinel://a/portal?unknown=1", False),
