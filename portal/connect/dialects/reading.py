@@ -157,6 +157,8 @@ class Reading:
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
         convert = self._of_type(member.value_type, names)
+        if member.is_nullable and isinstance(member.value_type, inspect.StructType):
+            convert = self._unless_deleted(convert, None)
         if self.rules.windows_zones and member.name == forms.ZONE:
             convert = forms.zone_from_windows
         if self.rules.coded and not member.is_id:
@@ -221,7 +223,7 @@ class Reading:
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
         match kind:
             case inspect.StructType(cls=cls):
-                return self._unless_deleted(self.record(cls), None)
+                return self.record(cls)
             case inspect.VarTupleType(item_type=item):
                 whole = (
                     self.record(item.cls)

@@ -327,6 +327,8 @@ def test_a_deleted_record_within_another_is_none() -> None:
     episode = {"id": "e", "status": "Active", "patient": PATIENT, "partner": {**PATIENT, **gone}}
     assert read(text, {**episode, "patient": {**PATIENT, "Deleted": "N"}}, Episode).partner is None
     assert read("", episode, Episode).partner is not None
+    marked = read(text, {**episode, "patient": {**PATIENT, **gone}, "documents": gone}, Episode)
+    assert marked.patient.id == "p1", "an episode can't be without one"
     news = {"id": "n", "title": "Perhaps the same person", "data": {"mergeId": "s-2", **gone}}
     assert read(text, news, Notification).data == {}
 
