@@ -181,7 +181,7 @@ class Reading:
             if code is MISSING:
                 return convert(value) if convert else value
             ours = convert(code) if convert and code is not None else code
-            if ours in known or self.keeps_unknown:
+            if self.keeps_unknown or not isinstance(ours, str | int) or ours in known:
                 return ours
             label = self._in_language(label_of(value))
             return label if isinstance(label, str) and label else ours

@@ -462,6 +462,8 @@ def test_values_may_come_as_objects_of_code_and_label() -> None:
     strange = {**FORM, "status": {"Code": "77", "Label": label}, "kind": {"Code": "99", "Label": "Own kind"}}
     other = read(text, strange, ConsentForm, "es")
     assert (str(other.status), other.status.known, str(other.kind)) == ("En frío", False, "Own kind")
+    odd = read(text, {**FORM, "kind": {"Code": ["99"], "Label": "Own kind"}}, ConsentForm)
+    assert (odd.id, odd.kind) == ("c1", None)
     bare = read(text, {**FORM, "status": "20", "kind": {"Code": None, "Label": None}}, ConsentForm)
     assert (bare.is_open, bare.kind) == (True, None)
     assert dialect(text).query(LIST_CONSENTS, {"Status": "Pending"}) == {"Status": "20"}
