@@ -19,6 +19,7 @@ from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
 from portal.connect.dialects.forms import folded_code
 from portal.connect.dialects.naming import words
 from portal.connect.dialects.rules import Code, Rules
+from portal.connect.dialects.shapes import member_names
 from portal.connect.dialects.shapes import records as all_records
 from portal.services.consents import READ_CONSENT
 from portal.services.decoding import Page
@@ -226,9 +227,7 @@ def _deleted(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]
             if _DELETED.fullmatch(theirs.replace("_", "")) and len(told) > 1:
                 yield _of_deleted(f"{kind}.{theirs}", theirs)
     for theirs, values in in_every_kind(kinds).items():
-        if len(values) > 1 and not any(
-            theirs == one.name for shape in all_records().values() for one in members_of(shape)
-        ):
+        if len(values) > 1 and theirs not in member_names():
             yield _of_deleted(f"{theirs}, which nearly every record has,", theirs)
 
 

@@ -21,7 +21,7 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import record_of
+from portal.connect.dialects.shapes import member_names, record_of
 from portal.services.decoding import Page
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
@@ -50,7 +50,7 @@ def propose(
         kinds[kind_of(record)] = record
         given.setdefault(kind_of(record), []).extend(records)
     for _pass in range(_PASSES):
-        given = _without(given, set(in_every_kind(given)))
+        given = _without(given, _of_every_kind_alone(given))
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
         _prove_ids(visits, made)
         _as_elsewhere(made)
@@ -290,6 +290,13 @@ def in_every_kind(given: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[s
         if len(values) == 1 or (len(values) <= _FEW_WORDS and all(map(_is_word, values))):
             found[name] = values
     return found
+
+
+def _of_every_kind_alone(given: Mapping[str, Sequence[Mapping[str, object]]]) -> set[str]:
+    """Members of every kind that are none of the portal's own: a status is one, though each kind may have the same few."""
+    own = set(map(folded, member_names()))
+    found = in_every_kind(given).items()
+    return {name for name, values in found if len(values) == 1 or folded(name) not in own}
 
 
 def _is_word(told: str) -> bool:

@@ -39,6 +39,12 @@ def records() -> dict[str, type]:
     return dict(sorted(found.items()))
 
 
+@cache
+def member_names() -> frozenset[str]:
+    """What members of records are called."""
+    return frozenset(one.name for shape in records().values() for one in members_of(shape))
+
+
 def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
     if shape in passed:
         return

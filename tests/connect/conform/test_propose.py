@@ -96,6 +96,22 @@ def test_a_word_that_nearly_every_record_has_is_no_members_value() -> None:
     assert doubt.about == "lists.deleted" and "stand" in doubt.settle
 
 
+def test_a_member_of_the_portals_own_that_nearly_every_record_has_is_read() -> None:
+    live = {"Status": "Live"}
+    episode = {
+        "id": "e",
+        "patient": {"id": "p", "address": {"city": "C", **live}, **live},
+        "appointments": [{"id": "a", "start": "2026-01-01T00:00:00Z", "purpose": "Scan", **live}],
+        **live,
+    }
+    found = proposed(
+        visit(READ_EPISODE, episode),
+        visit(LIST_PHYSICIANS, {"items": [{"id": "1", **live}]}),
+        visit(LIST_CONSENTS, {"items": [{"id": "1", "Status": "Signed"}, {"id": "2", "Status": "Pending"}]}),
+    )
+    assert found.matches["ConsentForm"].names["status"] == "Status"
+
+
 def test_records_are_those_of_the_member_that_they_are_like_most() -> None:
     """Rows of who has to sign are like signatures by name, and would be believed to be those."""
     signers = [
