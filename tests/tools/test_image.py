@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -70,6 +71,30 @@ def test_the_image_runs_unprivileged_with_a_health_check() -> None:
     assert json.loads(FINAL.last("CMD")) == ["gunicorn", "wsgi:app"]
     assert "/healthz" in json.loads(FINAL.last("HEALTHCHECK").partition("CMD ")[2])[-1]
     assert all("--require-hashes" in line for line in _installing())
+
+
+@pytest.mark.parametrize(
+    ("variables", "asked"),
+    [
+        ({"PORTAL_BIND": "0.0.0.0:8000"}, "127.0.0.1:8000"),
+        ({"PORTAL_BIND": "[::]:8000", "PORTAL_HEALTH_BIND": ""}, "127.0.0.1:8000"),
+        ({"PORTAL_BIND": ":8000", "PORTAL_HEALTH_BIND": "10.0.0.11:8001"}, "10.0.0.11:8001"),
+        ({"PORTAL_BIND": "[::1]:8000"}, "[::1]:8000"),
+    ],
+)
+def test_the_health_check_asks_where_health_is_listened_for(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], asked: str
+) -> None:
+    there: list[str] = []
+
+    def urlopen(address: str, timeout: float) -> None:
+        there.append(address)
+
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    for name in ("PORTAL_BIND", "PORTAL_HEALTH_BIND"):
+        monkeypatch.setenv(name, variables.get(name, ""))
+    exec(json.loads(FINAL.last("HEALTHCHECK").partition("CMD ")[2])[-1], {})  # noqa: S102
+    assert there == [f"http://{asked}/healthz"]
 
 
 def _installing() -> list[str]:
