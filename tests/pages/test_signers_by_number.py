@@ -113,7 +113,12 @@ def test_staff_see_no_signer_as_one_without_an_account(portal: InProcess, api: F
     assert f"0 {waits}" not in nurse.get("/").words
     words = nurse.get("/consents?list=open&waits=no-account").words
     assert "doesn’t say of everybody whether they have an account" in words
-    assert "Nothing waits here" not in words
+    assert "Nothing waits here" not in words and "isn’t complete" not in words
+    words = nurse.get("/consents?list=mine&waits=no-account").words
+    assert "Nothing waits here" in words and "doesn’t say of everybody" not in words
+    api.gives(LIST_CONSENTS, [FORM, replace(FORM, id="f2", status=ConsentStatus("Held"))])
+    words = nurse.get("/consents?list=open&waits=no-account").words
+    assert "doesn’t say of everybody" in words and "isn’t complete" in words
 
 
 def test_acts_name_people_as_the_api_does(portal: InProcess, api: FakeApi) -> None:

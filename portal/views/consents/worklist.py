@@ -96,15 +96,12 @@ class Work:
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
         """The forms of one list."""
-        day = today()
-        listed = [form for form in self.forms if self._is_in(form, which, day)]
-        found = tuple(form for form in listed if self.narrowing.fits(form, self.person))
-        return Listed(found, which in self.whole and self.narrowing.is_told(listed, self.person))
+        found = tuple(form for form in self._all_of(which) if self.narrowing.fits(form, self.person))
+        return Listed(found, which in self.whole and self.is_told(which))
 
-    @property
-    def is_told(self) -> bool:
-        """Whether the API says of each form whether it is one of these."""
-        return self.narrowing.is_told(self.forms, self.person)
+    def is_told(self, which: WorkList) -> bool:
+        """Whether the API says of each form of one list whether it is one of these."""
+        return self.narrowing.is_told(self._all_of(which), self.person)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""
@@ -142,6 +139,11 @@ class Work:
     def shows_older(self, which: WorkList) -> bool:
         """Whether the list shown is that of the long overdue ones."""
         return which is WorkList.OLDER
+
+    def _all_of(self, which: WorkList) -> list[ConsentForm]:
+        """The forms of one list, none left out."""
+        day = today()
+        return [form for form in self.forms if self._is_in(form, which, day)]
 
     def _is_in(self, form: ConsentForm, which: WorkList, day: date) -> bool:
         if which is WorkList.OPEN:
