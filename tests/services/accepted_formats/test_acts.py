@@ -163,5 +163,5 @@ def test_a_relationship_is_removed_once(people: Any, dialect: Dialect) -> None:
     )
     path = f"/relationships/{sample_id('relationship', name)}/remove?episode={episode}"
     page = people(who).get(path)
-    assert "removed" in page.form("/relationships").submit().text
+    assert "entry on your record has ended" in page.form("/relationships").submit().text
     assert "removed" in page.form("/relationships").submit().text

@@ -52,6 +52,23 @@ def test_staff_read_no_advice_to_call(portal: PortalThread) -> None:
     assert not portal.sign_in("nora").get(f"/episodes/{AMELIA_EPISODE}").select(".call-now")
 
 
+def test_the_number_and_the_reply_time_stand_above_the_address_to_write_to(amelia: Visitor) -> None:
+    inbox = amelia.get("/conversations")
+    page = amelia.get(str(inbox.select(".link-row")[0]["href"]))
+    reply = page.select(".reply")[0].get_text(" ", strip=True)
+    assert "messages aren’t read at once" in reply
+    assert "We aim to answer within 24 hours on days when the clinic is open." in reply
+    assert reply.index("020 7946") < reply.index("within 24 hours") < reply.index("Reply by e-mail")
+    team = amelia.get("/care-team").select("main")[0].get_text(" ", strip=True)
+    assert team.index("020 7946") < team.index("within 24 hours")
+
+
+def test_the_dialog_of_an_ended_session_has_both_numbers(amelia: Visitor) -> None:
+    ended = amelia.get("/").select("[data-session=ended]")[0].get_text(" ", strip=True)
+    assert "Clinic: 020 7946 0120" in ended
+    assert "Out of hours: 020 7946 0199" in ended
+
+
 @pytest.mark.parametrize(
     ("stage", "is_said"),
     [
