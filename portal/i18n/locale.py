@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any, cast
 
@@ -40,4 +39,4 @@ def is_rtl() -> bool:
 
 @cache
 def _is_rtl(language: str) -> bool:
-    return re.split("[_-]", language, maxsplit=1)[0] in _RIGHT_TO_LEFT
+    return language.partition("_")[0].partition("-")[0] in _RIGHT_TO_LEFT
