@@ -17,7 +17,7 @@ from tests.support.clock import Clock
 from tests.support.faults import Switchboard
 from tests.support.hostile import CountingProxy
 from tests.support.redis_server import RedisServer
-from tests.support.stack import CareService, PortalThread, plan
+from tests.support.stack import CareService, PortalThread, close_store, plan
 from tests.support.upstream import Make, Script, Upstream
 from tests.support.visitor import Visitor
 
@@ -195,6 +195,8 @@ def sqlite(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "redis"])
-def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+def store(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Store]:
     """An empty store, once of each kind."""
-    return open_store(request.getfixturevalue(request.param), clock)
+    store = open_store(request.getfixturevalue(request.param), clock)
+    yield store
+    close_store(store)

@@ -207,6 +207,13 @@ class SqliteStore:
             self._local.connection, self._local.process = connection, os.getpid()
         return connection
 
+    def close(self) -> None:
+        """Close this thread's connection; SQLite keeps the files of connections that others closed open until then."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            del self._local.connection
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAITS_SECONDS, isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")

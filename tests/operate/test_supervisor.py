@@ -78,12 +78,13 @@ def test_wrong_settings_prevent_a_reload(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_a_workers_loaded_objects_are_frozen_for_the_garbage_collector() -> None:
-    before = gc.get_freeze_count()
+    before, threshold = gc.get_freeze_count(), gc.get_threshold()
     try:
         supervisor.settle(worker=SimpleNamespace())  # pyright: ignore[reportArgumentType]
         assert gc.get_freeze_count() > before + 10_000
     finally:
         gc.unfreeze()
+        gc.set_threshold(*threshold)
 
 
 def test_a_worker_takes_the_lowest_free_slot() -> None:

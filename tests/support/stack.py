@@ -29,6 +29,7 @@ from portal.careservice.sample.people import SECRET_VARIABLES
 from portal.careservice.settings import Settings as CareSettings
 from portal.config.settings import Settings
 from portal.demo.stack import PEOPLE, Plan, portal_environment, service_command, tenants_file
+from portal.store.sqlite import SqliteStore
 from tests.support import forked
 from tests.support.clock import Clock
 from tests.support.half_hourly import half_hourly
@@ -258,6 +259,7 @@ class PortalThread:
         self.thread.join(timeout=5)
         self.server.server_close()
         self.context.audit.close()
+        close_store(self.context.vault.store)
 
 
 def workers_of(master: int) -> list[int]:
@@ -287,6 +289,12 @@ class PortalProcess(Process):
 
     def origin(self, tenant: str = "riverside") -> str:
         return f"http://{tenant}.localhost:{self.port}"
+
+
+def close_store(store: object) -> None:
+    """Close a store's files, of which a process of tests may have but so many (libcurl's select() takes none above 1,023)."""
+    if isinstance(store, SqliteStore):
+        store.close()
 
 
 class _Quiet(WSGIRequestHandler):
