@@ -50,7 +50,8 @@ async def consents(request: HttpRequest, episode_id: str) -> HttpResponse:
     )
     around = frame(request.path, request.build_absolute_uri(), "en", nonce.get, gettext)
     context = {**around, **page(episode, forms, gettext, url_for)}
-    return HttpResponse(env.get_template("episodes/consents.html").render(context))
+    written = env.get_template("episodes/consents.html").render(context).encode()
+    return HttpResponse(written, headers={"Content-Length": str(len(written))})
 
 
 async def read(address: str) -> Any:
