@@ -105,6 +105,30 @@ def test_notifications_are_listed_with_their_unread_count(care):
 
 
 @pytest.mark.parametrize(
+    ("answers", "unread"),
+    [
+        ([{"totalCount": 1, "items": [{"id": 1}], "unreadCount": 1}], 1),
+        ([{"totalCount": 3, "items": [{"id": 1}]}], 3),
+        ([{"totalCount": 1, "items": [{"id": 1}]}] * 2, 1),
+        (
+            [
+                {"totalCount": 1, "items": [{"id": 1}]},
+                {"totalCount": 2, "items": [{"id": 1}, {"id": 2}]},
+                {"items": []},
+            ],
+            2,
+        ),
+        ([{"items": []}], 0),
+    ],
+    ids=["counted", "of several", "of one, asked again", "an own length", "none"],
+)
+def test_unread_ones_are_counted_with_as_few_calls_as_the_api_allows(care, answers, unread):
+    care.answers.extend(answers)
+    assert notifications.count_unread(care) == unread
+    assert len(care.calls) == len(answers)
+
+
+@pytest.mark.parametrize(
     ("answer", "unread"), [({"updatedCount": 2, "unreadCount": 1}, 1), ({}, None), (None, None)]
 )
 def test_notifications_are_marked_as_read(care, answer, unread):

@@ -72,7 +72,9 @@ class Connection:
                 found = re.search(rb"\r\ncontent-length: *(\d+)", raw[: end + 2], re.IGNORECASE)
                 length = int(found[1]) if found else 0 if raw[9:12] in (b"204", b"304") else None
                 if re.search(rb"\r\ntransfer-encoding: *chunked", raw[: end + 2], re.IGNORECASE):
-                    raise AssertionError("a chunked answer's end would be seen only when the connection closes")
+                    raise AssertionError(
+                        "a chunked answer's end would be seen only when the connection closes"
+                    )
             if length is not None and len(raw) >= end + 4 + length:
                 if re.search(rb"\r\nconnection: *close", raw[: end + 2], re.IGNORECASE):
                     self.close()
