@@ -83,12 +83,45 @@ PLAN = {
 FOLDER = f"/directories/{EPISODE['documents']['directories'][0]['id']}"
 MOVED = {MOVE_DIRECTORY: {**EPISODE["documents"]["directories"][0], "parentId": None}}
 ARCHIVED_MESSAGE = {ARCHIVE_MESSAGE: {**samples(ARCHIVE_MESSAGE), "isArchived": True}}
+BOTH = [
+    facts.AMELIA_SIGNS[0],
+    {**facts.AMELIA_SIGNS[0], "role": "Partner", "personId": "daniel", "name": "Daniel 3"},
+]
+SIGNED_BY_BOTH = facts.changed(
+    READ_CONSENT,
+    **facts.SIGNED
+    | {
+        "requiredSigners": BOTH,
+        "signatures": [
+            {**signature, **{name: signer[name] for name in ("role", "personId", "name")}}
+            for signature, signer in zip(facts.SIGNED["signatures"], BOTH, strict=True)
+        ],
+    },
+)
+TOLD = {
+    "who": "daniel",
+    "name": "Daniel 3",
+    "told_on": "2026-11-23",
+    "told_time": "14:30",
+    "told_by": "Telephone",
+}
 ACTS = (
     Act(
         CREATE_CONSENT, "nora", "/consents/new?copy=c-1", "/consents/new", {"title": "Another form"}, IN_FORCE
     ),
     Act(SIGN_CONSENT, "amelia", "/consents/c-1/sign", "/sign", {"signature": "Amelia 1"}, PENDING),
     Act(REVOKE_CONSENT, "amelia", "/consents/c-1/revoke", "/revoke", {"reason": "No."}, IN_FORCE),
+    Act(SIGN_CONSENT, "victor", "/consents/c-1/sign", "/sign", {"signature": "Victor 2"}, PENDING),
+    Act(REVOKE_CONSENT, "amelia", "/consents/c-1/revoke", "/revoke", {"reason": "Not now."}, PENDING),
+    Act(REVOKE_CONSENT, "nora", "/consents/c-1/revoke", "/revoke", {"reason": "Sent twice."}, PENDING),
+    Act(REVOKE_CONSENT, "nora", "/consents/c-1/revoke", "/revoke", TOLD, {READ_CONSENT: SIGNED_BY_BOTH}),
+    Act(
+        CREATE_CONSENT,
+        "nora",
+        "/consents/new?template=treatment&episode=e-1",
+        "/consents/new",
+        {"version": "7"},
+    ),
     Act(CREATE_PROTOCOL, "victor", "/protocols/new?copy=p-1", "/protocols/new", {"name": "Another"}, PLAN),
     Act(UPDATE_PROTOCOL, "victor", "/protocols/p-1/edit", "/protocols/", {"name": "Changed"}, PLAN),
     Act(UPDATE_PROTOCOL, "victor", "/protocols/p-1", "/status", {}, UNDER_TREATMENT),
@@ -137,6 +170,7 @@ def test_each_act_sends_what_was_filled_in_and_leaves_its_audit_line(
 def _done(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
     """Yield who does what, the calls that change something, and the audit lines of the last step."""
     fake_api.forget()
+    portal.forget()
     for row, answer in act.answers.items():
         fake_api.gives(row, answer)
     page = portal.visitor(act.who, facts.ROLES.get(act.who, "patient")).get(act.at)
@@ -162,7 +196,7 @@ def step(page: Page, act: Act) -> Page:
         if act.form in urlsplit((form := page.form(element)).action).path
     )
     return form.submit(
-        status=None, check_all=act.row in TICKED, **_first_choices(form), **_wanted(form, act.filled)
+        status=None, check_all=act.row in TICKED, **{**_first_choices(form), **_wanted(form, act.filled)}
     )
 
 

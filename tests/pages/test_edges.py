@@ -30,6 +30,7 @@ from portal.views.consents.people import About
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
 from portal.views.storage.near_dates import storage_dates
+from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.web.filters import countdown, local, today
 from tests.support.builders import consent, person
@@ -90,6 +91,24 @@ def test_home_tells_of_a_date_of_storage_for_two_months(
     assert [one.on for one in told] == [on] * is_shown
     gone = replace(embryo, status=EmbryoStatus.DISCARDED)
     assert not storage_dates(episode(embryos=(gone,)), today()), "of embryos that are stored"
+
+
+@pytest.mark.parametrize(
+    ("days", "found"),
+    [(-1, {"unpaid", "ended"}), (0, {"ending"}), (60, {"ending"}), (61, set[str]())],
+)
+@pytest.mark.parametrize("name", ["storage_consented_until", "storage_expires_at", "statutory_limit"])
+def test_which_lists_of_the_store_room_a_date_puts_an_embryo_in(
+    day: date, name: str, days: int, found: set[str]
+) -> None:
+    far = {one: day + timedelta(days=900) for one in ("storage_consented_until", "statutory_limit")}
+    far |= {"storage_expires_at": datetime.combine(day + timedelta(days=900), time(9), ZONE)}
+    on = day + timedelta(days=days)
+    value = datetime.combine(on, time(23, 59), ZONE) if name.endswith("at") else on
+    embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, **{**far, name: value})
+    lists = {which.value for which, is_in in _IS_IN.items() if is_in(EmbryoView(embryo, episode()), today())}
+    of_date = found & ({"unpaid", "ending"} if name.endswith("at") else {"ended", "ending"})
+    assert lists == {"all", "no-place", *of_date}
 
 
 @pytest.mark.parametrize(("days", "word"), [(-1, ""), (0, "legal limit"), (1, "legal limit")])

@@ -109,6 +109,18 @@ class InProcess:
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("DELETE FROM records WHERE name NOT LIKE 'naming-key%'")
 
+    def kept(self) -> sqlite3.Connection:
+        """A copy of all that is kept, for `restore`."""
+        copy = sqlite3.connect(":memory:")
+        with closing(sqlite3.connect(self._store)) as store:
+            store.backup(copy)
+        return copy
+
+    def restore(self, kept: sqlite3.Connection) -> None:
+        """Keep what was kept then, and nothing else."""
+        with closing(sqlite3.connect(self._store)) as store:
+            kept.backup(store)
+
     def visitor(
         self, sub: str, *roles: str, clinic: str = "riverside", signed_in_ago: float = 0.0, **claims: Any
     ) -> Visitor:
