@@ -17,7 +17,7 @@ import pytest
 from portal.audit import signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.audit.output import StderrOutput
-from portal.audit.trail import Audit
+from portal.audit.trail import Audit, pseudonym
 from portal.audit.verify import ChainResult, ChainVerdict, report, verify
 from portal.store import Store, StoreDown, open_store
 from tests.support.clock import Clock
@@ -85,6 +85,11 @@ def test_a_pseudonym_depends_on_the_secret_key(finished: Stream, tmp_path: Path)
     other = Audit(str(tmp_path), KEY[::-1], finished.clock, finished.checkpoints)
     assert finished.audit.pseudonym("amelia") == json.loads(finished.lines()[0])["actor"]
     assert finished.audit.pseudonym("amelia") != other.pseudonym("amelia")
+
+
+def test_somebodys_pseudonym_stays_the_same_from_release_to_release() -> None:
+    """Lines of years are read together."""
+    assert pseudonym("a secret key of thirty-two letters", "amelia") == "b391c3e406816735ff9192a5"
 
 
 @pytest.mark.parametrize(

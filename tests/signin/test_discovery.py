@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import requests
@@ -67,6 +68,23 @@ def test_refusals_do_not_count_as_failures(provider: Provider) -> None:
         with pytest.raises(OAuthError):
             call(provider, OAuthError("invalid_grant"))
     call(provider)
+
+
+@pytest.mark.parametrize(
+    ("status", "counts"), [(500, True), (502, True), (503, True), (504, True), (501, False), (404, False)]
+)
+def test_which_answers_count_as_failures(
+    provider: Provider, server: Upstream, clock: Clock, status: int, counts: bool
+) -> None:
+    server.script = lambda line, number: f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
+    for _ in range(FAILURES):
+        clock.now += 2
+        with pytest.raises(ProviderDown):
+            provider.metadata()
+    reached: list[bool] = []
+    with suppress(ProviderDown), provider.token_call():
+        reached.append(True)
+    assert reached == ([] if counts else [True])
 
 
 def test_after_a_pause_the_metadata_are_fetched_before_the_next_token_call(

@@ -286,6 +286,11 @@ def test_roles_without_permission_may_not_create_forms(api: Api, who: str) -> No
         ({"body": []}, "body"),
         ({"body": [{"id": "a", "heading": "b"}]}, "body[0].text"),
         ({"statements": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]}, "statements"),
+        (
+            {"body": [{"id": "a", "heading": "b", "text": "c"}, {"id": "a", "heading": "d", "text": "e"}]},
+            "body",
+        ),
+        ({"caseId": sample_id("case", "grace")}, "caseId"),
         ({"requiredSigners": []}, "requiredSigners"),
         ({"requiredSigners": [signer("Patient", "amelia"), signer("Partner", "amelia")]}, "requiredSigners"),
         ({"signingOrder": 2}, "signingOrder"),

@@ -264,6 +264,8 @@ def test_a_form_similar_to_an_open_one_is_refused(api: Api, families: Families) 
     )
     again = about(family, title=" tWice", kind="STORAGERENEWAL", embryoStorageIds=[second, first])
     assert refused(api, **again) == "FormAlreadyOpen"
+    twice = api("nora", "POST", CONSENTS, form(**{**again, "embryoStorageIds": [first, first]}))
+    assert members(twice) == ["embryoStorageIds"]
     assert created(api, **{**again, "embryoStorageIds": [first]})
     assert created(api, **{**again, "title": "Thrice"})
     half = sign(api, "amelia", made).json()
