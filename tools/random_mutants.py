@@ -7,7 +7,8 @@ tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
 file first, then the whole pages, then the slower near ones, and then those that run least else. At least one of them is run, and further ones while together they
-took no longer than a minute when they were watched; after five minutes they are stopped, which counts as noticed. They are run in a fork of a process that has
+took no longer than a minute when they were watched; after ten minutes they are stopped, which counts as noticed. What survived is
+tried again with `--again`, with four times as many: so it is once a test for it has been written. They are run in a fork of a process that has
 shown all pages before (`tools/fork_server.py`), which takes seconds. The result, by area, is
 a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on. It begins with the areas
 where safety rests.
@@ -39,7 +40,7 @@ from tools.reach import FOLDER, Reached, read
 _WORK = ROOT / "var" / "mutants"
 _WARM, _COLD, _BEFORE = _WORK / "warm", _WORK / "cold", _WORK / "before"
 _COUNT = 200
-_TIMEOUT = 300.0
+_TIMEOUT = 600.0
 
 AREAS = {
     "consents, embryos, doses": r"(consent|signing|embryo|storage|protocol|dose|pgt)",
@@ -73,7 +74,7 @@ _QUICK, _SLOW = 0.5, 5.0
 _OWN_FOLDER = 3
 """How many parts a path has more of where its folder is of one thing: portal/views/storage/moves.py."""
 
-_SECONDS = 60.0
+_SECONDS, _SECONDS_AGAIN = 60.0, 240.0
 """How long the tests of one mutant took together at most when they were watched, cold; the first may alone."""
 
 
@@ -255,8 +256,8 @@ def _in_script(text: str) -> Iterator[Change]:
 class Watched:
     """Which tests to try a change with, by what they were seen to run (`tools/reach.py`)."""
 
-    def __init__(self, reached: list[Reached], root: Path = ROOT) -> None:
-        self._root = root
+    def __init__(self, reached: list[Reached], root: Path = ROOT, seconds: float = _SECONDS) -> None:
+        self._root, self._seconds = root, seconds
         self._files = {_file(test) for test in reached}
         self._by_path: dict[str, list[Reached]] = {}
         for test in reached:
@@ -271,7 +272,7 @@ class Watched:
     def for_(self, mutant: Mutant) -> list[str]:
         """Return the tests that run the function of a change, or its file where no function does; the likeliest first.
 
-        They are chosen so that together they take no longer than `_SECONDS`.
+        They are chosen so that together they take no longer than `seconds`.
         """
         near = _nearest(mutant.path, self._root)
         function = _function_at(mutant, self._root)
@@ -295,7 +296,7 @@ class Watched:
         chosen: list[str] = []
         seconds = 0.0
         for test in sorted(inside, key=likelihood):
-            if (seconds := seconds + test.seconds) > _SECONDS and chosen:
+            if (seconds := seconds + test.seconds) > self._seconds and chosen:
                 break
             chosen.append(test.test)
         more = [
@@ -358,6 +359,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make mutants")
     parser.add_argument("--minutes", type=float, default=120, help="stop after so many; the next run goes on")
     parser.add_argument("--week", default=week_of(datetime.now(UTC)), help="the seed, such as 2026-W48")
+    parser.add_argument("--again", action="store_true", help="try what survived again, with more tests")
     given = parser.parse_args()
     until = time.monotonic() + 60 * given.minutes
     os.nice(10)
@@ -368,11 +370,13 @@ def main() -> int:
     outcomes: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
     with fork_server(tree, _COLD), fork_server(tree, _WARM, _WHOLE_PAGES):
         there = collected(tree, _WARM)  # a run of one that was there when they were watched would fail
-        tests = Watched([test for test in watched if test.test in there])
+        seconds = _SECONDS_AGAIN if given.again else _SECONDS
+        tests = Watched([test for test in watched if test.test in there], seconds=seconds)
         for mutant in sorted(mutants, key=lambda one: [*AREAS].index(area_of(one.path))):
             if until <= time.monotonic():
                 break
-            if (key := json.dumps(asdict(mutant))) not in outcomes:
+            key = json.dumps(asdict(mutant))
+            if key not in outcomes or (given.again and outcomes[key] == "survived"):
                 before = time.monotonic()
                 outcomes[key] = _tried(tree, mutant, tests)
                 kept.write_text(json.dumps(outcomes, indent=1))
@@ -469,7 +473,7 @@ def section(week: str, found: list[tuple[Mutant, str]]) -> str:
         f"{len(found)} small slips in `portal/`, `templates/` and `static/scripts/`, drawn by chance with the seed {week} "
         f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried, each with "
         "the nearest of the tests that run the changed function, and further ones while together they usually take no longer "
-        f"than {_SECONDS:.0f} seconds. The whole suite may notice more.",
+        f"than {_SECONDS:.0f} seconds; what survives, with up to {_SECONDS_AGAIN:.0f} seconds of tests. The whole suite may notice more.",
         "",
         "| Area | Drawn | Tried | Noticed | Rate |",
         "| --- | --- | --- | --- | --- |",
