@@ -65,7 +65,9 @@ _MORE_TESTS = {
 }
 """Tests of a whole folder, tried first: of documents and tables that are derived from it, and of what no function runs."""
 
-_WHOLE_PAGES = ("tests/pages/test_facts.py", "tests/pages/test_states.py", "tests/pages/test_acts.py")
+_WHOLE_PAGES = tuple(
+    f"tests/pages/test_{name}.py" for name in ("facts", "states", "acts", "refused_acts", "queries")
+)
 """Compare whole pages, and so notice most."""
 
 _QUICK, _SLOW = 0.5, 5.0

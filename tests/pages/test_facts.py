@@ -267,6 +267,38 @@ def compare(file: str, stated: list[str]) -> None:
     assert not difference, f"{difference}\nIf this is meant, run WRITE_FACTS=1 make t F=tests/pages"
 
 
+def compare_parts(file: str, stated: list[str]) -> None:
+    """The same of a file that other tests have parts of too; a part begins with `== ` and its name."""
+    path = FOLDER / f"{file}.txt"
+    parts, of_file = _parts(stated), _parts(path.read_text(encoding="utf-8").split("\n"))
+    if os.environ.get("WRITE_FACTS"):
+        of_file |= parts
+        text = "\n\n".join("\n".join([name, *told]) for name, told in of_file.items())
+        path.write_text(text + "\n", encoding="utf-8")
+    for name, told in parts.items():
+        difference = "\n".join(
+            difflib.unified_diff(of_file.get(name, []), told, "expected", "shown", lineterm="", n=1)
+        )
+        assert not difference, (
+            f"{name}\n{difference}\nIf this is meant, run WRITE_FACTS=1 make t F=tests/pages"
+        )
+
+
+def _parts(text: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in text:
+        if line.startswith("== "):
+            found[line] = []
+        elif line:
+            found[[*found][-1]].append(line)
+    return found
+
+
+def parts_of(file: str) -> set[str]:
+    """The names of a file's parts."""
+    return {*_parts((FOLDER / f"{file}.txt").read_text(encoding="utf-8").split("\n"))}
+
+
 def read(portal: InProcess, fake_api: FakeApi, case: Case) -> Iterator[str]:
     """Yield who opens what, then what it states."""
     fake_api.forget()
