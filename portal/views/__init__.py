@@ -2,81 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+
 from flask import Blueprint
 
-from portal.views import (
-    booking,
-    branding,
-    care_team,
-    cases,
-    clinic_system,
-    consents,
-    conversations,
-    day_sheet,
-    devices,
-    directories,
-    emr_endpoints,
-    episodes,
-    files,
-    find,
-    health,
-    help,
-    home,
-    language,
-    me,
-    notification_settings,
-    notifications,
-    open_by_id,
-    papers,
-    passkeys,
-    patients,
-    pgt_results,
-    prospects,
-    protocols,
-    questions,
-    recent,
-    relationships,
-    sign_in,
-    storage,
-    style_guide,
-)
 
-
-def blueprints() -> list[Blueprint]:
-    """Return every blueprint."""
-    return [
-        home.bp,
-        sign_in.bp,
-        language.bp,
-        branding.bp,
-        style_guide.bp,
-        health.bp,
-        consents.bp,
-        conversations.bp,
-        notifications.bp,
-        notification_settings.bp,
-        devices.bp,
-        passkeys.bp,
-        episodes.bp,
-        files.bp,
-        find.bp,
-        help.bp,
-        papers.bp,
-        questions.bp,
-        open_by_id.bp,
-        recent.bp,
-        protocols.bp,
-        care_team.bp,
-        prospects.bp,
-        booking.bp,
-        emr_endpoints.bp,
-        clinic_system.bp,
-        directories.bp,
-        me.bp,
-        storage.bp,
-        pgt_results.bp,
-        patients.bp,
-        cases.bp,
-        day_sheet.bp,
-        relationships.bp,
-    ]
+def blueprints() -> Iterator[Blueprint]:
+    """Yield the blueprint of each module that has one, as `bp`."""
+    for found in iter_modules(__path__):
+        module = import_module(f"{__name__}.{found.name}")
+        if blueprint := getattr(module, "bp", None):
+            yield blueprint
