@@ -24,7 +24,15 @@ from portal.services.rules.free_windows import Window
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
-from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_calendar, visit_of
+from portal.views.booking.visit import (
+    ABOUT_THE_TIME,
+    Visit,
+    book_visit,
+    booked_visit,
+    is_free,
+    visit_calendar,
+    visit_of,
+)
 from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
 from portal.web import audit, read_only
 from portal.web.act_once import Reopened, Unconfirmed, settled
@@ -158,8 +166,7 @@ def book(signed: str) -> Response:
 def calendar(signed: str) -> Response:
     """Return the booking as a calendar file (RFC 5545)."""
     link = _link(signed)
-    operation = _used(link)
-    visit = visit_of(operation) if operation and operation.state is State.DONE else None
+    visit = booked_visit(_used(link))
     if visit is None:
         raise NotFound
     return visit_calendar(visit, link.id)

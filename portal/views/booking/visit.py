@@ -12,7 +12,7 @@ from portal.services.episodes import Appointment
 from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.prospects import Booking, book_window
 from portal.services.rules.free_windows import Window
-from portal.state.operations import Operation
+from portal.state.operations import Operation, State
 from portal.views.booking.windows import read_week
 from portal.web.act_once import Attempt, Done, act_once
 from portal.web.calendar_file import appointments_calendar, as_download
@@ -41,6 +41,11 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 def visit_of(operation: Operation) -> Visit | None:
     """Return what was requested; None for an operation that was never sent."""
     return msgspec.convert(operation.data, Visit) if "start" in operation.data else None
+
+
+def booked_visit(operation: Operation | None) -> Visit | None:
+    """Return what was booked; None if nothing was."""
+    return visit_of(operation) if operation and operation.state is State.DONE else None
 
 
 def visit_calendar(visit: Visit, id_: str) -> Response:

@@ -15,6 +15,7 @@ from portal.views.booking.visit import (
     ABOUT_THE_TIME,
     Visit,
     book_visit,
+    booked_visit,
     is_free,
     visit_calendar,
     visit_of,
@@ -137,11 +138,9 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     """Show what was booked."""
-    operation = sent_operation(person.sub, _purpose(prospect_id))
-    visit = visit_of(operation) if operation and operation.state is State.DONE else None
-    if operation is None or visit is None:
+    id_, visit = _booked(person, prospect_id)
+    if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
-    audit.shown("prospect.receipt", "prospect", prospect_id)
     enquiry = _enquiry(care, prospect_id)
     return render(
         BookedPage(
@@ -150,7 +149,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
             visit=visit,
             message=message_about(visit, enquiry.values.get("email", "")),
             types=dict(appointment_types()),
-            calendar_href=url_for(".calendar", prospect_id=prospect_id, operation=operation.id),
+            calendar_href=url_for(".calendar", prospect_id=prospect_id, operation=id_),
         )
     )
 
@@ -159,12 +158,19 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT, is_file=True)
 def calendar(care: Care, person: Person, prospect_id: str) -> Response:
     """Return what was booked as a calendar file, to be attached to the message about it."""
-    operation = sent_operation(person.sub, _purpose(prospect_id))
-    visit = visit_of(operation) if operation and operation.state is State.DONE else None
-    if operation is None or visit is None:
+    id_, visit = _booked(person, prospect_id)
+    if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
-    audit.shown("prospect.receipt", "prospect", prospect_id)
-    return visit_calendar(visit, operation.id)
+    return visit_calendar(visit, id_)
+
+
+def _booked(person: Person, prospect_id: str) -> tuple[str, Visit | None]:
+    """The id of the booking that the address names, and what was booked; None if nothing was."""
+    operation = sent_operation(person.sub, _purpose(prospect_id))
+    visit = booked_visit(operation)
+    if visit:
+        audit.shown("prospect.receipt", "prospect", prospect_id)
+    return operation.id if operation else "", visit
 
 
 def _choose(
