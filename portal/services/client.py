@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_origin
 
 import msgspec
@@ -56,6 +55,7 @@ from portal.services.errors import (
 from portal.services.failures import from_answer, from_success, step_up
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, Prover, References, Viewer, with_fixed
+from portal.services.responses import record_in
 from portal.services.salvage import Lost
 
 T = TypeVar("T")
@@ -134,13 +134,13 @@ class Care:
             endpoint, self.parameters(query), lambda asked: self._read_once(endpoint, asked, ids)
         )
 
-    def _paged(self, endpoint: AnyEndpoint, query: Query, read: Callable[[Query], T]) -> T:
-        """What `read` returns for a query; from an API with cursors, the part of the list that it asks for."""
+    def _paged(self, endpoint: AnyEndpoint, query: Query, ask: Callable[[Query], T]) -> T:
+        """What `ask` returns for a query; from an API with cursors, the part of the list that it asks for."""
         if not self.adapter.follows_cursors or "SkipCount" not in query:
-            return read(query)
-        list_ = {name: one for name, one in query.items() if name not in ("SkipCount", "MaxResultCount")}
-        followed = self.followed.setdefault(self.address(endpoint, list_, {}), Followed())
-        return cast("T", followed.page(query, cast("Any", read), self.adapter.largest_page))
+            return ask(query)
+        asked = {name: value for name, value in query.items() if name not in ("SkipCount", "MaxResultCount")}
+        followed = self.followed.setdefault(f"{endpoint.template} {asked}", Followed())
+        return cast("T", followed.page(query, cast("Any", ask), self.adapter.largest_page))
 
     def _read_once(
         self, endpoint: Endpoint[AnswerT, RequestT], parameters: Query, ids: Mapping[str, str]
@@ -158,7 +158,7 @@ class Care:
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        return self._decoded(endpoint, answer, parameters)
+        return record_in(answer, endpoint, self, query=parameters)
 
     def opened(self, endpoint: AnyEndpoint, answer: Answer) -> Answer:
         """The response, or an empty list if it says in another way that there is none."""
@@ -207,7 +207,7 @@ class Care:
                 self.references.move_on(self)
         if decoding.is_empty(answer.body, self.adapter.unwrapped):
             return None
-        return self._decoded(endpoint, answer)
+        return record_in(answer, endpoint, self)
 
     def need(self, demand: Demand) -> None:
         """Raise StepUpNeeded if the sign-in doesn't meet the demand."""
@@ -223,13 +223,13 @@ class Care:
             return Reference(self.read(endpoint, query=query))
         references, as_of = self.references, list[datetime]()
 
-        def read(asked: Query) -> AnswerT:
+        def ask(asked: Query) -> AnswerT:
             found = references.get(self, endpoint, asked)
             as_of.extend([found.as_of] if found.as_of else [])
             return found.value
 
         try:
-            return Reference(self._paged(endpoint, self.parameters(query), read), min(as_of, default=None))
+            return Reference(self._paged(endpoint, self.parameters(query), ask), min(as_of, default=None))
         except NotOffered:
             self.on_not_offered(endpoint)
             raise
@@ -265,7 +265,8 @@ class Care:
         self, endpoint: AnyEndpoint, query: Query, token: str, conditions: list[tuple[str, str]]
     ) -> Answer:
         """Send a read for the reference cache and return its response, whatever its status; raise CareError if none came."""
-        return self._attempt(endpoint, query, {}, None, token, None, conditions)
+        posted = self.adapter.posted(endpoint, query)
+        return self._attempt(endpoint, query, {}, posted, token, None, conditions)
 
     def send(
         self,
@@ -276,22 +277,15 @@ class Care:
         body: object = None,
         before: object = None,
         operation: str | None = None,
-        headers: list[tuple[str, str]] | None = None,
         accepted: tuple[int, ...] = (200, 201, 202, 204),
     ) -> Answer:
         """Send one call, renewing the token once if it is refused; return the response or raise CareError."""
-        payload = None
-        if body is not None:
-            payload, conditions = self.adapter.sent(
-                endpoint, body, before, ids or {}, self.came, self.language
-            )
-            headers = [*(headers or []), *conditions]
-        token = self.bearer.token()
-        answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
+        ids, token = ids or {}, self.bearer.token()
+        payload, headers = self._payload(endpoint, query, ids, body, before)
+        answer = self._attempt(endpoint, query, ids, payload, token, operation, headers)
         if answer.status == 401 and step_up(answer.headers.get("www-authenticate")) is None:
-            answer = self._attempt(
-                endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
-            )
+            token = self.bearer.renew(token)
+            answer = self._attempt(endpoint, query, ids, payload, token, operation, headers)
         answer = self.opened(endpoint, answer)
         if answer.status not in accepted:
             raise self.error(answer, endpoint)
@@ -301,6 +295,19 @@ class Care:
         if not well:
             raise self._error_sent_as_success(answer, endpoint)
         return answer
+
+    def _payload(
+        self,
+        endpoint: AnyEndpoint,
+        query: Query | None,
+        ids: Mapping[str, str],
+        body: object,
+        before: object,
+    ) -> tuple[bytes | None, list[tuple[str, str]]]:
+        """What is sent besides the address: the body of an act, or the parameters of a read that is posted; its headers."""
+        if body is None:
+            return self.adapter.posted(endpoint, query) if endpoint.is_safe else None, []
+        return self.adapter.sent(endpoint, body, before, ids, self.came, self.language)
 
     def _error_sent_as_success(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
         """The error that a response of a successful status stands for; nothing was done."""
@@ -355,7 +362,8 @@ class Care:
         self, endpoint: AnyEndpoint, query: Query, headers: list[tuple[str, str]], token: str
     ) -> FileResponse:
         """Start reading a file; retry once after a transient failure."""
-        call = self._call(endpoint, query, {}, None, [*headers, *self._headers(None)], _MAX_FILE)
+        posted = self.adapter.posted(endpoint, query)
+        call = self._call(endpoint, query, {}, posted, [*headers, *self._headers(None)], _MAX_FILE)
         breaker = self._admitted(endpoint)
 
         def attempt(nonce: str | None = None) -> FileResponse:
@@ -433,11 +441,9 @@ class Care:
         if not is_declared(endpoint):
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
         limits = self.limits()
-        posted = self.adapter.posted(endpoint, query) if endpoint.is_safe else None
-        if posted is None:
-            address = self.address(endpoint, query, ids)
-        else:
-            payload, address = posted, self.address(endpoint, None, ids).partition("?")[0]
+        address = self.address(endpoint, query, ids)
+        if endpoint.is_safe and payload is not None:  # it has the parameters
+            address = address.partition("?")[0]
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
         return Call(
@@ -521,72 +527,3 @@ class Care:
         if isinstance(error, StepUpNeeded) and error.demand.max_age is None and self.suffices(error.demand):
             return TokenRefused()  # signing in once more in the same way wouldn't help
         return error
-
-    def _decoded(
-        self, endpoint: Endpoint[AnswerT, Any], answer: Answer, query: Query = MappingProxyType({})
-    ) -> AnswerT:
-        try:
-            record = self.decode_observed(endpoint, answer.body, query)
-        except BadResponse as error:
-            self._log_unreadable(endpoint, answer, error.field)
-            raise
-        self.tell_unreadable(record)
-        if self.adapter.needs_answers:
-            self.came.append((endpoint.answer, answer.body))
-        etag = answer.headers.get("etag") if self.adapter.has_etags else None
-        return decoding.stamped(record, etag)
-
-    def tell_unreadable(self, record: object) -> None:
-        """Tell what couldn't be read of the response that was just decoded."""
-        fields, lost = getattr(record, "unreadable", ()), decoding.noticed.lost
-        if fields or lost:
-            self.on_unreadable(len(fields), lost)
-
-    def decode_observed(
-        self, endpoint: Endpoint[AnswerT, Any], body: bytes, query: Query = MappingProxyType({})
-    ) -> AnswerT:
-        """Decode a response and show it to the observer. Raises BadResponse, also for a list that its `query` has from the
-        first record on, and that has a count and no record: nothing says that there is none."""
-        observer, into, adapter = self.observer, endpoint.answer, self.adapter
-        translate = adapter.translation(into, self.language)
-        if observer is None or into is object:
-            return _unless_untold(decoding.decode(body, into, translate), query)
-        decoding.noticed.unknown_value = False
-        try:
-            record = _unless_untold(decoding.decode(body, into, translate), query)
-        except BadResponse as error:
-            observer.left_out(endpoint, (error.field,))
-            raise
-        has_unknown, lost = decoding.noticed.unknown_value, decoding.noticed.lost
-        observer.decoded(
-            endpoint,
-            lambda: decoding.decode(body, object, adapter.full_translation(into)),
-            into,
-            has_unknown=has_unknown,
-            lost=lost,
-        )
-        decoding.noticed.lost = lost
-        if fields := getattr(record, "unreadable", ()):
-            observer.left_out(endpoint, fields)
-        return record
-
-    def _log_unreadable(self, endpoint: AnyEndpoint, answer: Answer, field: str) -> None:
-        """Log which member of which endpoint's response can't be decoded; never its value."""
-        reason = f"{endpoint.method} {endpoint.template}: {field}"
-        retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
-
-
-def _unless_untold(record: T, query: Query) -> T:
-    """A record, or a list; raise BadResponse for one that is empty from the first record on, and has a count.
-
-    Not where it goes on; nor where the count may be that of more than was asked for: with a text, or of those unread where
-    none is.
-    """
-    told: Any = record
-    is_first = isinstance(told, decoding.Page) and query.get("MaxResultCount") and not query.get("SkipCount")
-    if not is_first or told.received or not told.total or told.next:
-        return record
-    is_none_unread = query.get("IsRead") is False and told.unread_count == 0
-    if is_none_unread or query.get("Filter") is not None:
-        return record
-    raise BadResponse("$.items")

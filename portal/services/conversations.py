@@ -17,7 +17,7 @@ from portal.services.errors import NotFound, Unavailable
 from portal.services.listed import Listed
 from portal.services.paging import CAP, read_page
 from portal.services.patient_ref import PatientRef
-from portal.services.read_back import read_back
+from portal.services.responses import read_back
 from portal.services.uses import NOT_SENT
 
 

@@ -238,13 +238,6 @@ def is_empty(body: bytes, unwrap: Translation | None = None) -> bool:
         return False
 
 
-def stamped(record: T, etag: str | None) -> T:
-    """The record with this ETag as its stamp, if it can have one and has none."""
-    if not etag or getattr(record, "concurrency_stamp", "") is not None:
-        return record
-    return cast("T", msgspec.structs.replace(cast("Any", record), concurrency_stamp=etag))
-
-
 def read_json(answer: object, into: type[T]) -> T:
     """The same from JSON values, read the forgiving way."""
     return _forgiven(answer, into)

@@ -14,7 +14,7 @@ from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
 from portal.services.listed import Listed
 from portal.services.paging import read_every_page, read_page
-from portal.services.read_back import read_back
+from portal.services.responses import read_back
 
 
 class Severity(Choice):

@@ -15,7 +15,7 @@ from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
 from portal.services.paging import read_page
 from portal.services.patient_ref import PatientRef
-from portal.services.read_back import read_back
+from portal.services.responses import read_back
 from portal.services.uses import STAFF
 
 

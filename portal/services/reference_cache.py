@@ -40,6 +40,7 @@ from portal.services import decoding, retry
 from portal.services.api import AnyEndpoint, Endpoint, Query, Reference
 from portal.services.client import Care
 from portal.services.errors import BadResponse, Unavailable
+from portal.services.responses import decoded
 from portal.store import StoreDown, update
 from portal.store.sealer import Sealer
 from portal.store.vault import Vault
@@ -176,13 +177,8 @@ class _Session(CacheMixin, _Api):  # pyright: ignore[reportIncompatibleMethodOve
         try:
             if not self.care.adapter.is_well(response.content):
                 raise BadResponse("doesn't say that it was well")
-            if response.from_cache:
-                into = endpoint.answer
-                translate = self.care.adapter.translation(into, self.care.language)
-                record = decoding.decode(response.content, into, translate)
-            else:
-                record = self.care.decode_observed(endpoint, response.content, self.query)
-            self.care.tell_unreadable(record)
+            observer = None if response.from_cache else self.care.observer  # it has seen what is kept
+            record = decoded(response.content, endpoint, self.care, query=self.query, observer=observer)
             return Reference(record, as_of if response.from_cache else None)
         except BadResponse:
             self.cache.delete(response.cache_key)

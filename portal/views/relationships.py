@@ -15,8 +15,8 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused, Unavailable
 from portal.services.gather import attempt, known
-from portal.services.read_back import read_back
 from portal.services.relationships import Relationship, delete_relationship
+from portal.services.responses import read_back
 from portal.state.operations import Operation
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create

@@ -31,7 +31,7 @@ from portal.services.demand import Demand
 from portal.services.errors import Invalid
 from portal.services.listed import Listed
 from portal.services.paging import CAP, CHUNK, read_every_page, read_page
-from portal.services.read_back import read_back
+from portal.services.responses import read_back
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 _consents = Group("ConsentForm")

@@ -23,7 +23,7 @@ from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import LIST_CONSENTS, SIGN_CONSENT
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page, decode, stamped
+from portal.services.decoding import Page, decode
 from portal.services.endpoints import ALL
 from portal.services.episodes import Episode
 from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused
@@ -32,6 +32,7 @@ from portal.services.members import members_of
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
 from portal.services.physicians import LIST_PHYSICIANS, Physician
 from portal.services.prospects import MERGE_PROSPECTS
+from portal.services.responses import stamped
 
 RECORDS = sorted(
     {shape for one in ALL if (shape := record_of(one.answer))},
