@@ -86,16 +86,12 @@ def find_embedded(
     Raises NotFound if no episode has it, Unavailable if one that may have it can't be read, BadResponse if the API never gives
     that member.
     """
-    if "episode" in request.args:
-        return _named(care, pick, within)
-    return _first(read_episodes(care, reachable(care, person)), pick, within)
+    return _first(lambda: reachable(care, person), care, pick, within)
 
 
 def find_opened(care: Care, pick: Callable[[Episode], T | None], *, within: str) -> tuple[Episode, T]:
     """The same for staff, who reach an episode by opening it."""
-    if "episode" in request.args:
-        return _named(care, pick, within)
-    return _first(read_episodes(care, remembered()), pick, within)
+    return _first(remembered, care, pick, within)
 
 
 def absent_from(member: str) -> CareError:
@@ -103,23 +99,23 @@ def absent_from(member: str) -> CareError:
     return BadResponse(member) if not_given(member) else NotFound()
 
 
-def _named(care: Care, pick: Callable[[Episode], T | None], within: str) -> tuple[Episode, T]:
-    """Look in the episode that the address names."""
-    episode_id = record_id(request.args.get("episode"))
-    if episode_id is None:
-        raise NotFound
-    episode = get_episode(care, episode_id)
-    record = pick(episode)
-    if record is None:
-        raise absent_from(within)
-    return episode, record
-
-
-def _first(found: Found, pick: Callable[[Episode], T | None], within: str) -> tuple[Episode, T]:
+def _first(
+    ids: Callable[[], list[str]], care: Care, pick: Callable[[Episode], T | None], within: str
+) -> tuple[Episode, T]:
+    """Look in the episode that the address names, or else in those of these ids."""
+    found = _named(care) if "episode" in request.args else read_episodes(care, ids())
     for episode in found.newest_first:
         if (record := pick(episode)) is not None:
             return episode, record
     raise Unavailable("an episode can't be read") if found.is_incomplete else absent_from(within)
+
+
+def _named(care: Care) -> Found:
+    """The episode that the address names."""
+    episode_id = record_id(request.args.get("episode"))
+    if episode_id is None:
+        raise NotFound
+    return Found((get_episode(care, episode_id),))
 
 
 def episode_id_of(text: str) -> str | None:
