@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -108,6 +108,11 @@ class Comparison:
     is_comparison: bool = True
 
     @property
+    def outcome(self) -> str:
+        """The word for the audit."""
+        return "conflict" if self.status == 409 else "invalid"
+
+    @property
     def errors(self) -> list[tuple[str, str]]:
         """Choices that are missing, as (id, sentence)."""
         return [
@@ -128,6 +133,8 @@ class Filled:
     note: str = ""
     error: CareError | None = None
     is_comparison: bool = False
+    outcome: ClassVar = "invalid"
+    """The word for the audit."""
 
 
 Edit: TypeAlias = Filled | Comparison
@@ -140,6 +147,8 @@ class Saved(Generic[R]):
 
     record: R
     is_changed: bool
+    outcome: ClassVar = "unchanged"
+    """The word for the audit where nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)

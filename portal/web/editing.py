@@ -81,19 +81,12 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Edit:
 def _save(editing: Editing[R], record: R) -> Saved[R] | Edit:
     change = check_edit(editing, record)
     if not isinstance(change, Change):
-        audit.note(editing.event, _outcome(change), kind=editing.kind, id_=record.id)
+        audit.note(editing.event, change.outcome, kind=editing.kind, id_=record.id)
         return change
     try:
         return Saved(_write_once(editing, change), is_changed=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
         return change.refused(error)
-
-
-def _outcome(result: Saved[R] | Edit) -> str:
-    """The word for the audit of what ended before it was sent."""
-    if isinstance(result, Saved):
-        return "unchanged"
-    return "conflict" if result.status == 409 else "invalid"
 
 
 def _write_once(editing: Editing[R], change: Change[R]) -> R:
