@@ -42,7 +42,7 @@ def offer(signing: Signing) -> tuple[Signing, Offer | None]:
         return signing, None
     known, now = known_here(signing.person), context().clock()
     if known and age(signing.progress.asked_at, now) > _ANEW_SECONDS:
-        signing = signing.keep(asked_at=now)
+        signing = signing.enter(asked_at=now)
     options = to_sign(relying_party(), challenge_of(_statement(signing)), known) if known else None
     return signing, Offer(needs_passkey(signing.person), options)
 
@@ -53,7 +53,7 @@ def confirm(signing: Signing, credential: str) -> Signing:
     if not has_passkeys(person) or not credential:
         if needs_passkey(person):
             raise PasskeyRefused("none")
-        return signing.keep(passkey=None)
+        return signing.enter(passkey=None)
     if not lasts(signing.progress.asked_at + _SECONDS, _SECONDS, context().clock()):
         raise PasskeyRefused("too late")
     audit.assure()
@@ -61,7 +61,7 @@ def confirm(signing: Signing, credential: str) -> Signing:
     if not passkeys().use(person, proof.credential_id, count, sha256(proof.signature.encode()).digest()):
         raise PasskeyRefused("counted before")
     audit.note("consent.passkey", "done", kind="consent", id_=signing.form.id, also=_evidence(proof))
-    return signing.keep(passkey=proof)
+    return signing.enter(passkey=proof)
 
 
 def _evidence(proof: PasskeyProof) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import request
+from flask import Response, request, url_for
 
 from portal.parse import whole_number
 from portal.services.client import Care
@@ -16,6 +16,7 @@ from portal.state.session_records import Person
 from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import PAGE, Work, list_word, listed_rows, queue_query, read_work
 from portal.web.filters import today
+from portal.web.htmx import redirect_to
 
 
 def asked_list() -> WorkList | None:
@@ -33,6 +34,12 @@ def with_queue(address: str) -> str:
         return address
     query = queue_query(which, _done(), Narrowing.read(request.args))
     return f"{address}&{query[1:]}" if "?" in address else address + query
+
+
+def to_receipt(form: ConsentForm, *, opens_next: bool = False) -> Response:
+    """To what the person has signed; with `opens_next` rather to the list's next form to sign, if there is one."""
+    address = url_for("consents.receipt", consent_id=form.id, open_next=1 if opens_next else None)
+    return redirect_to(with_queue(address))
 
 
 def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None:

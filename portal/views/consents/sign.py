@@ -20,12 +20,18 @@ from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.passkey import confirm as confirm_with_passkey
-from portal.views.consents.queue import with_queue
-from portal.views.consents.sign_pages import show_step, to_receipt
-from portal.views.consents.signature import is_proven, open_signing, sign_once
+from portal.views.consents.queue import to_receipt
+from portal.views.consents.sign_pages import show_step, step_address
+from portal.views.consents.signature import (
+    Incomplete,
+    SignInNeeded,
+    open_signing,
+    require_complete,
+    sign_once,
+)
 from portal.views.consents.signing import Signing, Step, is_begun
 from portal.web import audit, opened_forms, unsent
-from portal.web.guard import signed_in, to_sign_in
+from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to
 
 bp = Blueprint("sign", __name__)
@@ -63,7 +69,9 @@ def sign_label(form: ConsentForm, person: Person) -> str:
 def read(care: Care, person: Person, consent_id: str) -> Response:
     """Record that the person has read the form, and how if its text isn't in the language of the screen."""
     signing = open_signing(care, person, consent_id, _mark()).read(request.form.get("reading_mode", ""))
-    return _go_on(signing) if signing.progress.has_read else _once_more(signing, Step.READ)
+    if not signing.progress.has_read:
+        raise Incomplete(signing, Step.READ)
+    return _go_on(signing)
 
 
 @bp.post("/<record:consent_id>/sign/statements")
@@ -73,7 +81,7 @@ def statements(care: Care, person: Person, consent_id: str) -> Response:
     """Record the acknowledged statements or the declared sentence; all are required."""
     signing = _keep_statements(open_signing(care, person, consent_id, _mark()), request.form)
     if signing.step is Step.STATEMENTS:
-        return _once_more(signing, Step.STATEMENTS)
+        raise Incomplete(signing, Step.STATEMENTS)
     return _go_on(signing)
 
 
@@ -90,15 +98,8 @@ def confirm(care: Care, person: Person, consent_id: str) -> Response:
 def sign(care: Care, person: Person, consent_id: str) -> Response:
     """Sign with the typed name, once; staff declare their sentence with the same form, and may go on to the next one."""
     signing = _keep_last(open_signing(care, person, consent_id, _mark()), request.form)
-    if signing.step is not Step.NAME:
-        return _once_more(signing, signing.step)
-    if not signing.is_fresh:
-        return _fresh_sign_in(signing)
-    if not signing.is_name_right:
-        return _once_more(signing, Step.NAME)
+    require_complete(signing)
     signing = confirm_with_passkey(signing, request.form.get("credential", ""))
-    if not is_proven(signing):  # the sign-in has proved another signature meanwhile
-        return _fresh_sign_in(signing)
     sign_once(care, signing)
     return to_receipt(signing.form, opens_next="open-next" in request.form)
 
@@ -116,7 +117,7 @@ def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
     if declared and declared != signing.progress.declared:
         audit.assure()
         audit.note("consent.declare", "done", kind="consent", id_=signing.form.id, declared=declared)
-    return signing.read(form.get("reading_mode", "")).keep(declared=declared)
+    return signing.read(form.get("reading_mode", "")).enter(declared=declared)
 
 
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
@@ -124,19 +125,19 @@ def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
         return _keep_declaration(signing, form)
     ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
-    return signing.keep(acknowledged=ticked)
+    return signing.enter(acknowledged=ticked)
 
 
 def _keep_last(signing: Signing, form: MultiDict[str, str]) -> Signing:
     """A copy with the input of the last step, or of staff's page, and how the person has signed in."""
     typed, person = line(form.get("signature"), longest=_LONGEST_NAME), signing.person
-    return _keep_declaration(signing, form).keep(typed=typed, acr=person.acr, amr=person.amr)
+    return _keep_declaration(signing, form).enter(typed=typed, acr=person.acr, amr=person.amr)
 
 
 def _restore_unsent(signing: Signing) -> Signing:
     """A copy with unsent input from a session that ended."""
     if given := unsent.restored_form(url_for(".read", consent_id=signing.form.id)):
-        signing = signing.keep(reading_mode=given.get("reading_mode", ""))
+        signing = signing.enter(reading_mode=given.get("reading_mode", ""))
     if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
     if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
@@ -144,33 +145,13 @@ def _restore_unsent(signing: Signing) -> Signing:
     return signing
 
 
-# ── redirects ──────────────────────────────────────────────────────────────────────────────────
-
-
 def _go_on(signing: Signing) -> Response:
     """To the next step; to the last one through a fresh sign-in if the current one is too old."""
     if signing.step is Step.NAME and not signing.is_fresh:
-        return _fresh_sign_in(signing)
-    address = _address(signing, signing.step)
-    return redirect_to(address)
-
-
-def _once_more(signing: Signing, step: Step) -> Response:
-    """To the same step, because something is missing."""
-    address = _address(signing, step, is_refused=True)
-    return redirect_to(address)
-
-
-def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
-    address = url_for("consents.sign.step", consent_id=signing.form.id, step=step)
-    return with_queue(f"{address}?refused=1" if is_refused else address)
+        raise SignInNeeded(signing)
+    return redirect_to(step_address(signing.form.id, signing.step))
 
 
 def _is_wanting(signing: Signing, step: Step) -> bool:
     """Whether this step's input is still incomplete, as the address may be outdated."""
     return signing.step is step if step is not Step.NAME else not signing.is_name_right
-
-
-def _fresh_sign_in(signing: Signing) -> Response:
-    address = _address(signing, Step.NAME)
-    return to_sign_in(next_path=address, demand=signing.demand)

@@ -16,19 +16,22 @@ from portal.views.consents.eligibility import why_not_sign
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.passkey import Offer, offer
-from portal.views.consents.queue import Place, place_in_list, with_queue
+from portal.views.consents.queue import Place, place_in_list, to_receipt, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signature import (
     CannotSign,
     HasSigned,
+    Incomplete,
     NotSigned,
     SignatureRefused,
     SignatureUnconfirmed,
+    SignInNeeded,
     StalePage,
     StartOver,
 )
 from portal.views.consents.signing import Signing, Step
 from portal.web import audit
+from portal.web.guard import to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
@@ -111,6 +114,8 @@ def register(bp: Blueprint) -> None:
     bp.register_error_handler(CannotSign, _cannot_sign)
     bp.register_error_handler(SignatureRefused, _refused)
     bp.register_error_handler(StalePage, _stale)
+    bp.register_error_handler(Incomplete, _incomplete)
+    bp.register_error_handler(SignInNeeded, _sign_in)
     bp.register_error_handler(StartOver, lambda error: _to_steps(error.form))
     bp.register_error_handler(NotSigned, _not_signed)
     bp.register_error_handler(SignatureUnconfirmed, _unconfirmed)
@@ -118,7 +123,9 @@ def register(bp: Blueprint) -> None:
 
 
 def _cannot_sign(error: CannotSign) -> Response:
-    """The form with the reason why it can't be signed."""
+    """What the person has signed, or the form with the reason why it can't be."""
+    if has_signed(error.form, g.person):
+        return to_receipt(error.form)
     audit.note("consent.sign", "refused", kind="consent", id_=error.form.id)
     return show_refusal(error.care, error.form, g.person, why_not_sign(error.form, g.person))
 
@@ -135,15 +142,25 @@ def _refused(error: SignatureRefused) -> Response:
     return show_refusal(care, form, signing.person, refusal_message(error.code))
 
 
+def step_address(form_id: str, step: Step, *, refused: str = "") -> str:
+    """The address of a step; `refused` says that something is missing there ("1"), or that the passkey was refused."""
+    address = url_for("consents.sign.step", consent_id=form_id, step=step, refused=refused or None)
+    return with_queue(address)
+
+
+def _incomplete(error: Incomplete) -> Response:
+    """To the same step, which says what is missing."""
+    return redirect_to(step_address(error.signing.form.id, error.step, refused="1"))
+
+
+def _sign_in(error: SignInNeeded) -> Response:
+    """To a fresh sign-in, which returns to the last step."""
+    address = step_address(error.signing.form.id, Step.NAME)
+    return to_sign_in(next_path=address, demand=error.signing.demand)
+
+
 def _to_steps(form: ConsentForm) -> Response:
     return redirect_to(with_queue(url_for("consents.sign.show", consent_id=form.id)))
-
-
-def to_receipt(form: ConsentForm, *, opens_next: bool = False) -> Response:
-    """To what the person has signed; with `opens_next` rather to the list's next form to sign, if there is one."""
-    opened = 1 if opens_next else None
-    address = with_queue(url_for("consents.receipt", consent_id=form.id, open_next=opened))
-    return redirect_to(address)
 
 
 def _not_signed(error: NotSigned) -> Response:
@@ -167,8 +184,7 @@ def _passkey_refused(error: PasskeyRefused) -> Response:
     """Back to the last step, which says so; everything typed is kept."""
     consent_id = (request.view_args or {})["consent_id"]
     audit.note("consent.passkey", "refused", kind="consent", id_=consent_id, reason=str(error))
-    step = url_for("consents.sign.step", consent_id=consent_id, step=Step.NAME)
-    return redirect_to(with_queue(f"{step}?refused=passkey"))
+    return redirect_to(step_address(consent_id, Step.NAME, refused="passkey"))
 
 
 def show_step(

@@ -11,11 +11,11 @@ from portal.services.client import Care
 from portal.services.consents import get_consent, sign_consent, signing_demand
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import Conflict, Refused, Unavailable
-from portal.services.rules.signing import has_signed, open_role
+from portal.services.rules.signing import open_role
 from portal.state.operations import State
 from portal.state.session_records import Person
 from portal.state.signature_proofs import SignatureProofs
-from portal.views.consents.signing import Signing, resume
+from portal.views.consents.signing import Signing, Step, resume
 from portal.web.act_once import Reopened, Unconfirmed, act_once
 
 _RETRIES = 2
@@ -31,7 +31,7 @@ class HasSigned(Exception):
 
 @dataclass(eq=False)
 class CannotSign(Exception):
-    """It isn't the person's to sign, or not now."""
+    """It isn't the person's to sign, or not now; they may have signed it."""
 
     care: Care
     form: ConsentForm
@@ -42,6 +42,21 @@ class StalePage(Exception):
     """The submitted page was from another visit, or shows another text."""
 
     care: Care
+    signing: Signing
+
+
+@dataclass(eq=False)
+class Incomplete(Exception):
+    """Something is missing that this step asks for."""
+
+    signing: Signing
+    step: Step
+
+
+@dataclass(eq=False)
+class SignInNeeded(Exception):
+    """The person has to sign in once more first."""
+
     signing: Signing
 
 
@@ -86,7 +101,7 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
     form = get_consent(care, consent_id)
     role = open_role(form, person)
     if role is None:
-        raise HasSigned(form) if has_signed(form, person) else CannotSign(care, form)
+        raise CannotSign(care, form)
     demand = signing_demand(role, form.kind)
     signing = resume(form, person, role, demand, is_fresh=care.suffices(demand))
     if signing.is_fresh and g.tenant.fresh_sign_in_for_each_signature:
@@ -101,11 +116,24 @@ def open_signing(care: Care, person: Person, consent_id: str, mark: str | None) 
     return signing
 
 
-def is_proven(signing: Signing) -> bool:
-    """Whether the person's sign-in proves this signature; where the clinic asks for that, it then proves no other."""
+def require_complete(signing: Signing) -> None:
+    """Raise `Incomplete` or `SignInNeeded` unless everything is there that a signature takes."""
+    if signing.step is not Step.NAME:
+        raise Incomplete(signing, signing.step)
+    if not signing.is_fresh:
+        raise SignInNeeded(signing)
+    if not signing.is_name_right:
+        raise Incomplete(signing, Step.NAME)
+
+
+def _require_proof(signing: Signing) -> None:
+    """Where the clinic asks for a sign-in for each signature, let this one prove no other."""
     if not g.tenant.fresh_sign_in_for_each_signature:
-        return True
-    return _proofs().take(g.tenant.key, signing.person, signing.operation.id)
+        return
+    if not _proofs().take(
+        g.tenant.key, signing.person, signing.operation.id
+    ):  # it has proved another meanwhile
+        raise SignInNeeded(signing)
 
 
 def _proofs() -> SignatureProofs:
@@ -114,6 +142,7 @@ def _proofs() -> SignatureProofs:
 
 def sign_once(care: Care, signing: Signing) -> None:
     """Sign, unless an earlier post did. Raises the errors of this module."""
+    _require_proof(signing)
     form = signing.form
     try:
         act_once(

@@ -211,15 +211,15 @@ class Signing:
         """Whether the form shows this signature."""
         return has_signed(form, self.person, self.role)
 
-    def keep(self, **values: object) -> Signing:
+    def enter(self, **values: object) -> Signing:
         """A copy with these values, saved in the operation."""
         return self._write(msgspec.structs.replace(self.progress, **values))
 
     def read(self, mode: str = "") -> Signing:
         """A copy that has been read in its text's language; if the screen is in another, only with a known `mode`."""
         if self.asks_reading_mode and mode not in tuple(ReadingMode):
-            return self.keep(has_read=False, reading_mode="")
-        return self.keep(
+            return self.enter(has_read=False, reading_mode="")
+        return self.enter(
             has_read=True,
             read_at=context().clock(),
             before=None,
@@ -258,7 +258,7 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, 
         return signing
     if not signing.progress.is_of(form):
         return signing.restart()
-    return signing.keep(
+    return signing.enter(
         stamp=form.concurrency_stamp,
         api_hash=form.content_hash,
         is_unconfirmed=was_lost or signing.progress.is_unconfirmed,
