@@ -554,7 +554,7 @@ def _role_of(roles: Collection[str]) -> str:
 
 def _at_most(most: int, metric: Counter, *labels: str) -> Counter:
     """The series of these labels, or of `other` where the metric has as many as it may."""
-    if (metric, *labels) not in _known and sum(one[0] is metric for one in tuple(_known)) >= most:
+    if (metric, *labels) not in _known and sum(known[0] is metric for known in tuple(_known)) >= most:
         labels = ("other",) * len(labels)
     return _series(metric, *labels)
 

@@ -151,19 +151,19 @@ def line(text: str | None, *, longest: int) -> str:
 def paragraphs(text: str | None, *, longest: int) -> str:
     """Return plain text of several lines, cleaned as `line` is."""
     lines = _clean((text or "").replace("\r\n", "\n").replace("\r", "\n"), keep="\n").split("\n")
-    return "\n".join(one.rstrip() for one in lines).strip()[:longest]
+    return "\n".join(row.rstrip() for row in lines).strip()[:longest]
 
 
 def _clean(text: str, *, keep: str) -> str:
     kept = keep + _JOINERS
     normal = normalized("NFC", text)
     return "".join(
-        one
-        if one in kept
+        letter
+        if letter in kept
         else " "
-        if one in "\t\v\f\n"
+        if letter in "\t\v\f\n"
         else ""
-        if unicodedata.category(one) in _UNWANTED
-        else one
-        for one in normal
+        if unicodedata.category(letter) in _UNWANTED
+        else letter
+        for letter in normal
     )

@@ -154,7 +154,7 @@ class Audit:
         missing = gap and {"audit": GAP, "outcome": "lost", "lost": gap.lost, "since": _moment(gap.since)}
         missing = missing and {**missing, "at": _moment(self._clock())}
         begins = chain.state == (0, BEGIN)
-        chain.append([one for one in (missing, entry) if one], is_promised=is_promised)
+        chain.append([event for event in (missing, entry) if event], is_promised=is_promised)
         if begins:
             # A separate thread, so that no request waits for a checkpoint, and the last lines before a quiet time are
             # checkpointed too. It starts with the first event, hence in a worker and not before the fork.

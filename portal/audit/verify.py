@@ -69,7 +69,7 @@ def verify(
     unreadable: list[ChainResult] = []
     for file in _files(paths):
         unreadable += _read(file, read, by_chain, keys)
-    found = [one.finding() for _, one in sorted(read.items())]
+    found = [chain.finding() for _, chain in sorted(read.items())]
     lost = [_missing(checkpoint) for name, checkpoint in sorted(by_chain.items()) if name not in read]
     return [*found, *unreadable, *lost]
 

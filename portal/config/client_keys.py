@@ -53,8 +53,8 @@ class ClientKey:
     def public(self) -> list[dict[str, Any]]:
         """The public keys (RFC 7517 §4), the one that signs first."""
         return [
-            {**one.key.as_dict(private=False), "kid": one.kid, "use": "sig", "alg": one.algorithm}
-            for one in (self, *self.others)
+            {**held.key.as_dict(private=False), "kid": held.kid, "use": "sig", "alg": held.algorithm}
+            for held in (self, *self.others)
         ]
 
     def by(self, algorithm: str) -> ClientKey | None:

@@ -39,13 +39,15 @@ class DoseRange:
 def usual_ranges() -> tuple[DoseRange, ...]:
     """The ranges that ship with the portal, longest names first."""
     given = tomllib.loads(_FILE.read_text("utf-8"))["ranges"]
-    return tuple(sorted((DoseRange(**one) for one in given), key=lambda one: -len(one.drug)))
+    return tuple(sorted((DoseRange(**row) for row in given), key=lambda row: -len(row.drug)))
 
 
 def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | None:
     """The first range for this medicine in this unit, or None."""
     name, measured = drug.casefold(), _unit(unit)
-    return next((one for one in ranges if one.drug.casefold() in name and _unit(one.unit) == measured), None)
+    return next(
+        (limit for limit in ranges if limit.drug.casefold() in name and _unit(limit.unit) == measured), None
+    )
 
 
 def _unit(unit: str) -> str:

@@ -166,7 +166,7 @@ def role_map(value: Any, source: Source) -> Mapping[str, str]:
 def logout_params(value: Any, source: Source) -> Mapping[str, str]:
     """The query of the end-session address, with `{client_id}` and `{signed_out}` in place of their values."""
     given = _texts_by_name(value)
-    wrong = [name for name, one in given.items() if re.search(r"[{}]", _PLACEHOLDER.sub("", one))]
+    wrong = [name for name, text in given.items() if re.search(r"[{}]", _PLACEHOLDER.sub("", text))]
     if wrong:
         said = "must have no other placeholders than {client_id} and {signed_out}"
         raise ValueError(*(f".{name}: {said}" for name in wrong))
@@ -177,7 +177,7 @@ def _texts_by_name(value: Any) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise ValueError("must be a table")
     given = cast("dict[str, Any]", value)
-    if wrong := [name for name, one in given.items() if not isinstance(one, str)]:
+    if wrong := [name for name, text in given.items() if not isinstance(text, str)]:
         raise ValueError(*(f".{name}: must be a string" for name in wrong))
     return given
 

@@ -35,8 +35,8 @@ class Strength(msgspec.Struct, frozen=True):
 
 def _values(value: Any, source: Source) -> tuple[str, ...]:
     values = texts(value, source)
-    if wrong := [one for one in values if not one.isprintable() or set(one) & set(' "\\')]:
-        raise ValueError(*(f"{one!r} can't be a value of acr or amr" for one in wrong))
+    if wrong := [value for value in values if not value.isprintable() or set(value) & set(' "\\')]:
+        raise ValueError(*(f"{value!r} can't be a value of acr or amr" for value in wrong))
     return values
 
 
@@ -45,7 +45,7 @@ def _roles(value: Any, source: Source) -> frozenset[str]:
     roles = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     known = [*roles.get("patient", PATIENT), *roles.get("staff", STAFF)]
     if wrong := [text for text in texts(value, source) if text not in known]:
-        raise ValueError(*(f"{one!r} is none of the clinic's roles: {', '.join(known)}" for one in wrong))
+        raise ValueError(*(f"{value!r} is none of the clinic's roles: {', '.join(known)}" for value in wrong))
     return frozenset(texts(value, source))
 
 
@@ -55,7 +55,7 @@ def _kinds(value: Any, source: Source) -> frozenset[str]:
 
 def _acts(value: Any, source: Source) -> frozenset[Act]:
     if wrong := [text for text in texts(value, source) if text not in list(Act)]:
-        raise ValueError(*(f"{one!r} is none of {', '.join(Act)}" for one in wrong))
+        raise ValueError(*(f"{value!r} is none of {', '.join(Act)}" for value in wrong))
     return frozenset(map(Act, texts(value, source)))
 
 
@@ -87,7 +87,7 @@ class Strong:
 
     def to_do(self, act: Act, kind: str | None = None) -> Strength | None:
         """What the act needs; a signature's `kind` is that of its form, and unless that is known it may be any."""
-        kinds = {_folded(one) for one in self.kinds} if act is Act.SIGNING else set[str]()
+        kinds = {_folded(kind) for kind in self.kinds} if act is Act.SIGNING else set[str]()
         of_kind = bool(kinds) and (not kind or _folded(kind) in kinds)
         return self.strength if of_kind or act in self.acts else None
 

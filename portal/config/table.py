@@ -89,15 +89,15 @@ def tables(
         found, faults = dict[object, _T](), list[str]()
         for number, entry in enumerate(cast("list[object]", value), 1):
             try:
-                one = read_table(of, entry, source, what="")
+                row = read_table(of, entry, source, what="")
             except ValueError:
                 faults.append(f"entry {number} must {must}")
                 continue
-            if alike(one) in found:
+            if alike(row) in found:
                 faults.append(
-                    f"entry {number} names {alike(one)} a second time; only one of the two can hold"
+                    f"entry {number} names {alike(row)} a second time; only one of the two can hold"
                 )
-            found[alike(one)] = one
+            found[alike(row)] = row
         if faults:
             raise ValueError(*faults)
         return tuple(found.values())
@@ -108,8 +108,8 @@ def tables(
 def settings_of(of: type) -> dict[str, Setting]:
     """The settings of a class's table by key, those of a part without a name too."""
     found: dict[str, Setting] = {}
-    for name, one in _by_field(of).values():
-        found |= {name: one} if name else settings_of(cast("type", one.of))
+    for name, setting in _by_field(of).values():
+        found |= {name: setting} if name else settings_of(cast("type", setting.of))
     return found
 
 
@@ -120,9 +120,9 @@ def read_table(of: type[_T], given: object, source: Source, what: str, **more: o
     source = replace(source, table=cast("Mapping[str, Any]", given))
     known = settings_of(of)
     faults = [_unknown(name, known, what) for name in sorted(source.table.keys() - known.keys())]
-    for field_name, (name, one) in _by_field(of).items():
+    for field_name, (name, setting) in _by_field(of).items():
         try:
-            more[field_name] = _value(name, one, source)
+            more[field_name] = _value(name, setting, source)
         except ValueError as error:
             faults += [f".{name}{_said(fault)}" if name else fault for fault in error.args]
     if faults:
@@ -132,8 +132,12 @@ def read_table(of: type[_T], given: object, source: Source, what: str, **more: o
 
 def _by_field(of: type) -> dict[str, tuple[str, Setting]]:
     """The key and the setting of each field."""
-    found = {one.name: one.metadata.get("setting") for one in fields(of)}
-    return {name: (name if one.name is None else one.name, one) for name, one in found.items() if one}
+    found = {member.name: member.metadata.get("setting") for member in fields(of)}
+    return {
+        name: (name if setting.name is None else setting.name, setting)
+        for name, setting in found.items()
+        if setting
+    }
 
 
 def _value(name: str, setting: Setting, source: Source) -> object:
@@ -190,7 +194,7 @@ def by_language(value: Any, source: Source) -> Mapping[str, str]:
 def texts(value: Any, source: Source) -> tuple[str, ...]:
     """A list of texts."""
     if not isinstance(value, list) or not all(
-        isinstance(one, str) and one for one in cast("list[Any]", value)
+        isinstance(item, str) and item for item in cast("list[Any]", value)
     ):
         raise ValueError("must be a list of strings")
     return tuple(cast("Sequence[str]", value))

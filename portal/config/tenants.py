@@ -72,7 +72,7 @@ class TenantsError(Exception):
 
 def _staff(value: Any, source: Source) -> frozenset[str]:
     staff, patient = _words(value, source), source.table.get("patient", ["patient"])
-    if both := sorted(one for one in staff if isinstance(patient, list) and one in patient):
+    if both := sorted(role for role in staff if isinstance(patient, list) and role in patient):
         raise ValueError(f"{', '.join(both)} cannot be both patient and staff")
     return staff
 
@@ -111,7 +111,7 @@ def _params(value: Any, source: Source) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise ValueError("must be a table")
     params = cast("dict[str, Any]", value)
-    wrong = [name for name, one in params.items() if not isinstance(one, str) or name in _RESERVED]
+    wrong = [name for name, text in params.items() if not isinstance(text, str) or name in _RESERVED]
     if wrong:
         said = "must be a string, and not a parameter that the portal sets itself"
         raise ValueError(*(f".{name}: {said}" for name in wrong))
@@ -137,14 +137,14 @@ def _country(value: Any, source: Source) -> str:
 
 
 def _languages(value: Any, source: Source) -> tuple[str, ...]:
-    if wrong := [one for one in texts(value, source) if one not in LANGUAGES]:
-        raise ValueError(*(f"{one!r} is none of {', '.join(LANGUAGES)}" for one in wrong))
+    if wrong := [code for code in texts(value, source) if code not in LANGUAGES]:
+        raise ValueError(*(f"{code!r} is none of {', '.join(LANGUAGES)}" for code in wrong))
     return texts(value, source) or ("en",)
 
 
 def _modules(value: Any, source: Source) -> frozenset[Module]:
-    if wrong := [one for one in texts(value, source) if one not in set(Module)]:
-        raise ValueError(*(f"{one!r} is none of {', '.join(Module)}" for one in wrong))
+    if wrong := [module for module in texts(value, source) if module not in set(Module)]:
+        raise ValueError(*(f"{module!r} is none of {', '.join(Module)}" for module in wrong))
     return frozenset(map(Module, texts(value, source)))
 
 

@@ -89,7 +89,9 @@ def _read(document: dict[str, Any], source: Source, others: Tenants, faults: lis
     unknown = sorted(document.keys() - {"care", "tenants"})
     faults += [f"{name}: isn't a setting of the tenants file" for name in unknown]
     care, clinics = (_table(document, name, faults) for name in ("care", "tenants"))
-    shared = {name: care[name] for name, one in settings_of(Tenant).items() if one.shared and name in care}
+    shared = {
+        name: care[name] for name, setting in settings_of(Tenant).items() if setting.shared and name in care
+    }
     faults += [f"care.{name}: isn't a setting of [care]" for name in sorted(care.keys() - shared.keys())]
     for key, table in clinics.items():
         where = f"tenants.{key}"

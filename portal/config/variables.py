@@ -324,7 +324,7 @@ class Variables:
 
 def variables_of(of: type[Variables | Timeouts]) -> dict[str, Variable]:
     """The variables that this class's fields are read from, by field."""
-    return {one.name: one.metadata["variable"] for one in fields(of)}
+    return {member.name: member.metadata["variable"] for member in fields(of)}
 
 
 DECLARED = {**variables_of(Variables), **variables_of(Timeouts)}

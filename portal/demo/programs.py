@@ -38,15 +38,15 @@ def program(name: str) -> Requirement:
 def install_missing(*requirements: Requirement) -> list[Requirement]:
     """Install whatever is missing, if run as root; return what is still missing."""
     missing = [requirement for requirement in requirements if not requirement.is_met()]
-    if missing and install(*(package for one in missing for package in one.packages)):
-        return [one for one in missing if not one.is_met()]
+    if missing and install(*(package for program in missing for package in program.packages)):
+        return [program for program in missing if not program.is_met()]
     return missing
 
 
 def request_to_install(missing: Sequence[Requirement]) -> str:
     """Return a line that names what is missing and the command that installs it."""
-    names = " and ".join(one.name for one in missing)
-    packages = " ".join(package for one in missing for package in one.packages)
+    names = " and ".join(program.name for program in missing)
+    packages = " ".join(package for program in missing for package in program.packages)
     are, them = ("is", "it") if len(missing) == 1 else ("are", "them")
     return f"{names} {are} needed: install {them} (apt-get install {packages}) and start this again."
 

@@ -85,7 +85,8 @@ def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool
             processes.start(portal)
             where = f"{folder}{'' if data else ' (gone when you stop; --data DIR keeps it)'}"
             notes = [
-                f"PDF documents need {one.name}: {', '.join(one.packages)}." for one in install_missing(PANGO)
+                f"PDF documents need {program.name}: {', '.join(program.packages)}."
+                for program in install_missing(PANGO)
             ]
             print(welcome(plan, f"Data: {where}", *notes), flush=True)
             if reloads:

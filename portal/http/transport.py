@@ -260,7 +260,7 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
         while running:
             ended = loop.turn(wait=wait)
             rested = loop.rested()
-            for task in (*(one.waiter for one in ended if one.waiter is not None), *rested):
+            for task in (*(transfer.waiter for transfer in ended if transfer.waiter is not None), *rested):
                 task.switch()
             # A resumed task may have started a new call.
             wait = not ended and not rested

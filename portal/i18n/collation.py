@@ -20,7 +20,7 @@ _LETTERS = {
 def sort_key(text: str, language: str) -> tuple[str, str, str]:
     """Return the key that sorts a text in a language, given by its code (`en`, `es`, `ar`)."""
     plain = folded(normalized("NFC", text.casefold()).translate(_LETTERS.get(language, {})))
-    letters = "".join(one if one.isalnum() or one == _AFTER else " " for one in plain)
+    letters = "".join(letter if letter.isalnum() or letter == _AFTER else " " for letter in plain)
     if language == "ar":  # its own script first
         letters = "".join(
             letter if _is_arabic(letter) or letter == " " else f"\ufffe{letter}" for letter in letters

@@ -101,7 +101,7 @@ def _unknown(settings: Settings) -> Iterator[Finding]:
 
 def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
     """Accents too faint for text; ones too faint even for buttons are refused at startup."""
-    faint = [one for one in tenants if contrast(one.accent, "#ffffff") < 4.5]
+    faint = [tenant for tenant in tenants if contrast(tenant.accent, "#ffffff") < 4.5]
     for tenant in faint:
         ratio = f"contrast of {tenant.accent} with white is {contrast(tenant.accent, '#ffffff'):.1f}"
         yield Finding(f"tenants.{tenant.key}.accent", ratio, "Choose a darker one: text needs at least 4.5")
@@ -298,7 +298,7 @@ def _audit(settings: Settings) -> Finding:
     if settings.audit == "stderr":
         return Finding("audit", "goes to stderr, with the logs")
     folder = Path(settings.audit)
-    nearest = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    nearest = next(above for above in (folder, *folder.absolute().parents) if above.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK):
         return Finding("audit", f"goes to {folder}")
     advice = "Set PORTAL_AUDIT to a folder that this user may write to"

@@ -27,8 +27,8 @@ def line(level: str, message: str, *, at: float | None = None, error: str | None
 
 def say(level: str, text: str) -> None:
     """Write each line of the text to stderr, in the format of the logs."""
-    for one in text.splitlines():
-        sys.stderr.write(f"{line(level, one) if are_wanted() else one}\n")
+    for part in text.splitlines():
+        sys.stderr.write(f"{line(level, part) if are_wanted() else part}\n")
 
 
 class JsonLines(logging.Formatter):

@@ -140,13 +140,13 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
                 raise ValueError("not ours")
             return URLFetcherResponse(url, file.read_bytes(), {"Content-Type": _TYPES[file.suffix]})
 
-    def attachment(one: Attached) -> Any:
+    def attachment(file: Attached) -> Any:
         return Attachment(
-            string=one.content,
-            name=one.name,
-            description=one.description,
-            created=one.made_at,
-            modified=one.made_at,
+            string=file.content,
+            name=file.name,
+            description=file.description,
+            created=file.made_at,
+            modified=file.made_at,
         )
 
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
@@ -155,12 +155,16 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
         page.etree_element.set("data-seal", "sealed" if is_sealed else "unsealed")
     for facts in list(page.etree_element.iter("dl")):
         _make_table(facts)
-    for foreign in [one for one in page.etree_element.iter() if one.tag == "bdi" or one.get("dir") == "auto"]:
+    for foreign in [
+        element
+        for element in page.etree_element.iter()
+        if element.tag == "bdi" or element.get("dir") == "auto"
+    ]:
         _set_apart(foreign)
     document = page.write_pdf(
         pdf_variant="pdf/ua-1",
         pdf_identifier=b"",
-        attachments=[attachment(one) for one in order.attached] or None,
+        attachments=[attachment(file) for file in order.attached] or None,
     )
     return document or b""
 
@@ -183,8 +187,8 @@ def _make_table(facts: Any) -> None:
     """Turn a description list into a table: PDF has no such list (ISO 32000-1 §14.8.4.3.3), and in a table a screen
     reader says which term a value belongs to."""
     becomes = {"div": "tr", "dt": "th", "dd": "td"}
-    for one in facts.iter():
-        one.tag = becomes.get(one.tag, one.tag)
+    for element in facts.iter():
+        element.tag = becomes.get(element.tag, element.tag)
     rows = list(facts)
     facts.tag, facts[:] = "table", []
     body = facts.makeelement("tbody", {})

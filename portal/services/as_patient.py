@@ -67,14 +67,14 @@ class AsPatient:
             self._is_shared(relationship, episode) for relationship in episode.relationships
         )
 
-    def _is_shared(self, one: Relationship, episode: Episode) -> bool:
+    def _is_shared(self, relationship: Relationship, episode: Episode) -> bool:
         return (
-            one.is_portal_shared
-            and one.type in _PARTNERS
-            and one.patient_id == episode.patient.id
-            and one.related_patient_id == self.patient_id
-            and (one.start_date is None or one.start_date <= self.day)
-            and not one.is_ended(self.day)
+            relationship.is_portal_shared
+            and relationship.type in _PARTNERS
+            and relationship.patient_id == episode.patient.id
+            and relationship.related_patient_id == self.patient_id
+            and (relationship.start_date is None or relationship.start_date <= self.day)
+            and not relationship.is_ended(self.day)
         )
 
     def episode(self, episode: Episode) -> Episode:

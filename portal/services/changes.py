@@ -40,7 +40,7 @@ def members_in(record: object) -> Members:
 def counterpart(row: Members, place: int, rows: list[Members]) -> Members | None:
     """The row of the same id among those that came; without ids, the one of the same place."""
     if row.get("id") is not None:
-        return next((one for one in rows if one.get("id") == row["id"]), None)
+        return next((other for other in rows if other.get("id") == row["id"]), None)
     return rows[place] if place < len(rows) and rows[place].get("id") is None else None
 
 

@@ -66,7 +66,7 @@ class Followed:
             total, is_counted = max(told or 0, skip + len(part) + 1), False
         return structs.replace(
             last,
-            items=tuple(one for one, name in part if not name),
+            items=tuple(record for record, name in part if not name),
             unreadable=tuple(name for _one, name in part if name),
             deleted=0,
             total_count=total,

@@ -321,7 +321,7 @@ def get_episode(care: Care, episode_id: str) -> Episode:
     """One episode with all its embedded records."""
     episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if by := care.adapter.signers_by:
-        people = (one for one in (episode.patient, episode.partner) if one and one.user_id)
+        people = (person for person in (episode.patient, episode.partner) if person and person.user_id)
         care.accounts.update((getattr(person, by), person.user_id) for person in people)
     if not episode.pgt_results:
         return episode

@@ -94,7 +94,7 @@ class Member:
     @property
     def _given(self) -> tuple[inspect.Type, ...]:
         types = self.type.types if isinstance(self.type, inspect.UnionType) else (self.type,)
-        return tuple(one for one in types if not isinstance(one, inspect.NoneType))
+        return tuple(kind for kind in types if not isinstance(kind, inspect.NoneType))
 
 
 def names_id(name: str) -> bool:

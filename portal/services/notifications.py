@@ -242,11 +242,14 @@ def notable(news: Page[Notification]) -> Listed[Notification]:
     """Unread notifications, the pressing ones first; others only about records not already on this page."""
     shown = ("Conversation", "ConsentForm")
     found = news.listed.where(
-        lambda one: not one.is_read and (is_pressing(one) or not any(map(one.is_about, shown)))
+        lambda notification: (
+            not notification.is_read
+            and (is_pressing(notification) or not any(map(notification.is_about, shown)))
+        )
     )
     return found.through(lambda unread: sorted(unread, key=is_pressing, reverse=True))
 
 
-def is_pressing(one: Notification) -> bool:
+def is_pressing(notification: Notification) -> bool:
     """Whether it comes first: it is urgent, somebody withdrew a consent, or a couple shares no more."""
-    return one.is_urgent or one.type in ("ConsentRevoked", "SharingEnded")
+    return notification.is_urgent or notification.type in ("ConsentRevoked", "SharingEnded")

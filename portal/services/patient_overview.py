@@ -96,7 +96,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         lambda: _read_episodes(care, hint.episode_ids[:_MOST_EPISODES]),
     )
     own = _where(forms, lambda form: form.patient_id == patient_id)
-    about = _where(news, lambda one: one.datum("patientId") == patient_id)
+    about = _where(news, lambda notification: notification.datum("patientId") == patient_id)
     asked = () if isinstance(hinted, CareError) else hint.episode_ids[:_MOST_EPISODES]
     read = Listed[Episode](is_whole=False) if isinstance(hinted, CareError) else _of(hinted, patient_id)
     mentioned = episode_ids(_items(own), (), _items(about))
@@ -155,11 +155,11 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         ),
         news=_where(
             news,
-            lambda one: (
-                one.datum("patientId") == patient_id
-                or one.datum("episodeId") in ids
-                or (one.is_about("Episode") and one.entity_id in ids)
-                or one.entity_id in _ids(own, found_talks)
+            lambda notification: (
+                notification.datum("patientId") == patient_id
+                or notification.datum("episodeId") in ids
+                or (notification.is_about("Episode") and notification.entity_id in ids)
+                or notification.entity_id in _ids(own, found_talks)
             ),
         ),
     )
@@ -208,7 +208,7 @@ def _of(episodes: Listed[Episode], patient_id: str) -> Listed[Episode]:
 
 
 def _people(episode: Episode) -> list[Patient]:
-    return [one for one in (episode.patient, episode.partner) if one]
+    return [person for person in (episode.patient, episode.partner) if person]
 
 
 def _name(
@@ -247,4 +247,4 @@ def _items(listed: Listed[T] | CareError) -> tuple[T, ...]:
 
 
 def _ids(forms: Listed[ConsentForm] | CareError, talks: Listed[Conversation] | CareError) -> set[str]:
-    return {one.id for one in (*_items(forms), *_items(talks))}
+    return {record.id for record in (*_items(forms), *_items(talks))}

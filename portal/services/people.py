@@ -66,7 +66,7 @@ class FoundPerson:
     def record(self) -> Patient | None:
         """The person's patient record, from the episode that was read."""
         both = (self.episode.patient, self.episode.partner) if self.episode else ()
-        return next((one for one in both if one and one.id == self.patient_id), None)
+        return next((person for person in both if person and person.id == self.patient_id), None)
 
     @property
     def latest(self) -> ConsentForm | Conversation | Protocol | Notification:
@@ -113,7 +113,9 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     )
     if not found and not failures and not is_found:
         return _alike(care, text)
-    ranked = sorted(found, key=lambda one: (rank_of(one.name, text), -happened_at(one.latest).timestamp()))
+    ranked = sorted(
+        found, key=lambda person: (rank_of(person.name, text), -happened_at(person.latest).timestamp())
+    )
     best = ranked[:_MOST]
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
@@ -128,14 +130,21 @@ def _alike(care: Care, text: str) -> People:
     )
     known_forms, known_protocols = _items(forms), _items(protocols)
     everyone = group_people(known_forms, (), known_protocols, ())
-    alike = [one for one in everyone if rank_of(one.name, text) < NO_MATCH or is_near(one.name, text)][:_MOST]
+    alike = [
+        person for person in everyone if rank_of(person.name, text) < NO_MATCH or is_near(person.name, text)
+    ][:_MOST]
     _read_episodes(care, alike)
     return People(tuple(alike), is_partial=True, among=len(known_forms) + len(known_protocols))
 
 
-def _begins_a_word_of(one: Notification, text: str) -> bool:
+def _begins_a_word_of(notification: Notification, text: str) -> bool:
     """Whether `text` begins words of a notification: a part of one (“came”) would find every enquiry."""
-    return rank_of(" ".join((one.title, one.body, *map(str, one.data.values()))), text) == 0
+    return (
+        rank_of(
+            " ".join((notification.title, notification.body, *map(str, notification.data.values()))), text
+        )
+        == 0
+    )
 
 
 def is_near(name: str, text: str) -> bool:
@@ -191,12 +200,12 @@ def group_people(
         if person := of(protocol.patient_id):
             person.protocols.append(protocol)
             person.name = person.name or protocol.patient_name or ""
-    for one in news:
-        is_enquiry = one.is_about("Prospect")
-        if person := of(one.datum("patientId"), one.entity_id if is_enquiry else None):
-            person.news.append(one)
+    for notification in news:
+        is_enquiry = notification.is_about("Prospect")
+        if person := of(notification.datum("patientId"), notification.entity_id if is_enquiry else None):
+            person.news.append(notification)
             if is_enquiry:
-                told = (one.datum("firstName"), one.datum("lastName"))
+                told = (notification.datum("firstName"), notification.datum("lastName"))
                 person.name = person.name or " ".join(part for part in told if part)
     for person in found.values():
         mentions = sorted((*person.forms, *person.talks, *person.protocols), key=happened_at, reverse=True)
@@ -226,9 +235,9 @@ def rank_of(name: str, text: str) -> int:
     """The rank of a match: 0 if each word of `text` starts a word of the name, 1 if the name contains them, else 2."""
     apart = folded(name).translate(_APOSTROPHES_AND_HYPHENS)
     whole, wanted = _joined(name), _joined(text).split()
-    if all(any(word.startswith(one) for word in (*apart.split(), *whole.split())) for one in wanted):
+    if all(any(word.startswith(start) for word in (*apart.split(), *whole.split())) for start in wanted):
         return 0
-    return 1 if all(one in whole for one in wanted) else NO_MATCH
+    return 1 if all(part in whole for part in wanted) else NO_MATCH
 
 
 def _joined(text: str) -> str:
@@ -238,8 +247,8 @@ def _joined(text: str) -> str:
 
 def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
     """Read the episodes of the first few people; failures are ignored."""
-    with_episode = [one for one in people if one.episode_id][:_MOST_EPISODES]
-    reads = gather_all([partial(get_episode, care, one.episode_id or "") for one in with_episode])
+    with_episode = [person for person in people if person.episode_id][:_MOST_EPISODES]
+    reads = gather_all([partial(get_episode, care, person.episode_id or "") for person in with_episode])
     for person, episode in zip(with_episode, reads, strict=True):
         if isinstance(episode, Episode):
             person.episode = episode

@@ -81,7 +81,9 @@ def _fitting(
 ) -> object:
     match kind:
         case inspect.UnionType(types) if value is not None:
-            records = [one for one in types if isinstance(one, inspect.StructType | inspect.VarTupleType)]
+            records = [
+                type_ for type_ in types if isinstance(type_, inspect.StructType | inspect.VarTupleType)
+            ]
             if records:
                 return _fitting(value, member, records[0], lost, name, path)
         case inspect.StructType(cls=record):

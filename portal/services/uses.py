@@ -46,7 +46,7 @@ class Use:
 def use_of(record: type[object], member: str) -> Use | None:
     """What the portal uses a member of a record for, by its JSON name; None if it ignores it."""
     areas = vars(record).get("shown_on")
-    said = [one for one in _said(record).get(member, ()) if isinstance(one, str)]
+    said = [note for note in _said(record).get(member, ()) if isinstance(note, str)]
     purpose = next(iter(said), _EVERYWHERE.get(member))
     return Use(purpose, areas) if areas and purpose else None
 

@@ -75,7 +75,7 @@ def _number(held: object) -> str:
 
 def _class_words(held: Sequence[object]) -> tuple[str, ...]:
     """The words among these that can be values of `acr` or `amr`: short, printable ASCII without spaces."""
-    return tuple(one for one in held if isinstance(one, str) and _CLASS.fullmatch(one))
+    return tuple(value for value in held if isinstance(value, str) and _CLASS.fullmatch(value))
 
 
 def claim_at(claims: dict[str, Any], path: Sequence[str]) -> object:

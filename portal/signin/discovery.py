@@ -255,7 +255,7 @@ class Provider:
             named = msgspec.json.decode(body, type=_KeysNamed).keys
         except (msgspec.DecodeError, RecursionError) as error:
             raise ProviderDown("keys unreadable") from error
-        keys = [key for one in named if (key := _signing_key(one))]
+        keys = [key for given in named if (key := _signing_key(given))]
         if not keys:
             raise ProviderDown("no signing key")
         return KeySet(keys)
@@ -305,7 +305,9 @@ class Providers:
 
     def of_all(self, tenants: Tenants) -> list[Provider]:
         """Return the identity servers of these clinics, without duplicates."""
-        return list({self.of(one.auth_url, one.identity_origins): None for one in tenants.by_key.values()})
+        return list(
+            {self.of(tenant.auth_url, tenant.identity_origins): None for tenant in tenants.by_key.values()}
+        )
 
 
 def with_query(address: str, query: Mapping[str, str]) -> str:

@@ -420,7 +420,7 @@ class SignIn:
         def take(browser: Browser) -> Browser | None:
             if transaction not in browser.under_way:
                 return None
-            under_way = [one for one in browser.under_way if one != transaction]
+            under_way = [other for other in browser.under_way if other != transaction]
             returns = [*(at for at in browser.returns if age(at, now) < _LOOP_SECONDS), now]
             return Browser(under_way=under_way, returns=returns)
 
@@ -466,7 +466,11 @@ def _check_strength(tenant: Tenant, transaction: Transaction, person: Person, to
 
 
 def _of_state(under_way: list[Transaction], state: str) -> Transaction | None:
-    of_state = (one for one in under_way if secrets.compare_digest(one.state.encode(), state.encode()))
+    of_state = (
+        transaction
+        for transaction in under_way
+        if secrets.compare_digest(transaction.state.encode(), state.encode())
+    )
     return next(of_state, None)
 
 

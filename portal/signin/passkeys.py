@@ -64,7 +64,7 @@ def to_create(
         "rp": {"id": party.domain, "name": party.name},
         "user": {"id": encoded(user), "name": name, "displayName": name},
         "challenge": encoded(challenge),
-        "pubKeyCredParams": [{"type": "public-key", "alg": one} for one in _ALGORITHMS],
+        "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
         "excludeCredentials": _named(known),
         "authenticatorSelection": {"residentKey": "discouraged", "userVerification": "required"},
         "attestation": "none",
@@ -122,7 +122,7 @@ def proof_of(
 ) -> tuple[PasskeyProof, int]:
     """Return the proof that one of these passkeys confirmed the statement, and its counter; raise PasskeyRefused."""
     given = _given(credential)
-    passkey = next((one for one in known if one.id == given.get("id")), None)
+    passkey = next((passkey for passkey in known if passkey.id == given.get("id")), None)
     if passkey is None:
         raise PasskeyRefused("unknown passkey")
     part = given["response"]

@@ -92,7 +92,11 @@ class Operations:
         names = self._vault.tagged("operations", self._clinic(), owner)
         if len(names) < _MOST:
             return
-        left = [(one.changed_at, name) for name, one in self._read(names).items() if one.state is State.OPEN]
+        left = [
+            (operation.changed_at, name)
+            for name, operation in self._read(names).items()
+            if operation.state is State.OPEN
+        ]
         if gone := sorted(left)[: len(names) - _MOST + 1]:
             self._vault.delete(*(name for _at, name in gone))
 
@@ -100,12 +104,12 @@ class Operations:
         """Return the owner's operations that are being filled in."""
         names = self._vault.tagged("operations", self._clinic(), owner)
         held = self._read(names) if names else {}
-        return [one for one in held.values() if one.state is State.OPEN]
+        return [operation for operation in held.values() if operation.state is State.OPEN]
 
     def _read(self, names: Sequence[str]) -> dict[str, Operation]:
         records = self._vault.get_many(names)
         held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
-        return {name: one.value for name, one in held.items() if one}
+        return {name: record.value for name, record in held.items() if record}
 
     def find(self, owner: str, id_: str, purpose: str) -> Operation | None:
         """Return the owner's operation of this id and purpose, or None."""
@@ -115,7 +119,7 @@ class Operations:
     def newest(self, owner: str, purpose: str) -> Operation | None:
         """Return the owner's most recently changed operation for this purpose, or None."""
         names = self._vault.tagged("purpose", self._clinic(), owner, purpose)
-        held = [one.value for name in names if (one := self._vault.get(name, Operation))]
+        held = [record.value for name in names if (record := self._vault.get(name, Operation))]
         return max(held, key=lambda operation: operation.changed_at, default=None)
 
     def keep(self, owner: str, id_: str, data: dict[str, Any]) -> bool:

@@ -383,7 +383,11 @@ class Sessions(SessionInterface):
         """Return the person's active sessions with their record names."""
         names = self._vault.tagged("sub", person.issuer, tenant, person.sub)
         held = ((name, self._vault.get(name, SessionRecord)) for name in names)
-        return [(name, one.value) for name, one in held if one and self.ends_at(one.value) > self.clock()]
+        return [
+            (name, record.value)
+            for name, record in held
+            if record and self.ends_at(record.value) > self.clock()
+        ]
 
     def end_tagged(self, *, issuer: str, tenant: str, sub: str | None, sid: str | None) -> int:
         """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return their number."""

@@ -68,7 +68,7 @@ class SigningPasskeys:
         """Add a passkey; return False if it is known already, or the person has as many as they may."""
 
         def add(held: _Held) -> _Held | None:
-            if len(held.passkeys) >= MOST or any(one.id == passkey.id for one in held.passkeys):
+            if len(held.passkeys) >= MOST or any(other.id == passkey.id for other in held.passkeys):
                 return None
             return _Held((*held.passkeys, passkey))
 
@@ -90,7 +90,7 @@ class SigningPasskeys:
         """
 
         def count(held: _Held) -> _Held | None:
-            passkey = next((one for one in held.passkeys if one.id == id_), None)
+            passkey = next((passkey for passkey in held.passkeys if passkey.id == id_), None)
             if passkey is None:
                 return None
             counts = sign_count > 0 or passkey.sign_count > 0
@@ -102,7 +102,7 @@ class SigningPasskeys:
                 used_at=self._clock(),
                 last_use=use,
             )
-            return _Held(tuple(used if one.id == id_ else one for one in held.passkeys))
+            return _Held(tuple(used if passkey.id == id_ else passkey for passkey in held.passkeys))
 
         return self._change(person, count)
 

@@ -94,8 +94,10 @@ class Member:
     @property
     def about(self) -> str:
         """Title, specialty and location in one line."""
-        one = self.physician
-        return in_a_row(map(said, filter(None, (one.title, one.specialty, one.location_name))), " · ")
+        physician = self.physician
+        return in_a_row(
+            map(said, filter(None, (physician.title, physician.specialty, physician.location_name))), " · "
+        )
 
     @property
     def works(self) -> bool:
@@ -114,13 +116,17 @@ class Team:
             key=lambda physician: sort_key(physician.name, language()),
         )
         self.locations = sorted(
-            {(one.location_id, one.location_name or one.location_id) for one in active if one.location_id},
+            {
+                (physician.location_id, physician.location_name or physician.location_id)
+                for physician in active
+                if physician.location_id
+            },
             key=lambda pair: sort_key(str(pair[1]), language()),
         )
         self.members = [
-            Member(one, workdays(one, query.days, query.zone, g.tenant.time_zone))
-            for one in active
-            if _matches(one, query)
+            Member(physician, workdays(physician, query.days, query.zone, g.tenant.time_zone))
+            for physician in active
+            if _matches(physician, query)
         ]
         hours = [s.hours for m in self.members for d in m.days for s in (*d.works, *d.busy)]
         self._opens = min([_USUAL_DAY[0], *(int(start) for start, _end in hours)])
@@ -149,8 +155,8 @@ class Team:
             [
                 Column(
                     _short_day(day.date),
-                    [one.hours for one in day.works],
-                    [one.hours for one in day.busy],
+                    [span.hours for span in day.works],
+                    [span.hours for span in day.busy],
                     is_today=day.date == today,
                 )
                 for day in member.days

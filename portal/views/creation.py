@@ -180,7 +180,7 @@ class Search(Generic[C, M]):
 
     def find(self, content: C) -> M | None:
         """Return the record, if it exists."""
-        new = [one for one in self.alike(content) if one.id not in content.known_ids]
+        new = [record for record in self.alike(content) if record.id not in content.known_ids]
         return self.recognise(new, content)
 
 
@@ -190,7 +190,7 @@ def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Sea
     `send` gets the content and the idempotency key, and returns None if the response doesn't contain the record.
     """
     # Existing similar records are noted first, to tell them from one created by a call with a lost response.
-    before = tuple(one.id for one in search.alike(draft.content))
+    before = tuple(record.id for record in search.alike(draft.content))
     draft = draft.keep(msgspec.structs.replace(cast("Any", draft.content), known_ids=before))
     return act_once(
         draft.attempt,

@@ -112,7 +112,7 @@ def show(care: Care, person: Person) -> Response:
     found = read_episodes(care, named[:_MOST])
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
     doses = sorted(_doses(found.episodes, day), key=lambda dose: (dose.line.time, dose.who.name.casefold()))
-    shown = {one.who.href for one in (*visits, *doses)}
+    shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
         "episode.list", "episode", [episode.id for episode in found.episodes if Who.of(episode).href in shown]
     )

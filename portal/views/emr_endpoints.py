@@ -117,10 +117,12 @@ def _connection(care: Care, endpoint_id: str) -> Connection:
         for item in (page.items if page else ())
         if any(item.is_about(kind, endpoint_id) for kind in ("EmrEndpointConfig", "EmrEndpoint"))
     ]
-    audit.shown("notification.list", "notification", [one.id for one in about])
+    audit.shown("notification.list", "notification", [notification.id for notification in about])
 
     def told(*names: str) -> str:
-        return next((found for one in about for name in names if (found := one.datum(name))), "")
+        return next(
+            (found for notification in about for name in names if (found := notification.datum(name))), ""
+        )
 
     return Connection(
         endpoint_id, told("name", "endpointName", "system"), told("address"), told("patientName")

@@ -107,7 +107,7 @@ def results(care: Care, person: Person) -> Response:
 
 
 def _unsought(person: Person) -> Hits:
-    recent = [recent_hit(one) for one in show_recent()]
+    recent = [recent_hit(opened) for opened in show_recent()]
     return Hits("", tuple(recent), actions=tuple(map(action_hit, usual_actions(person))))
 
 
@@ -125,20 +125,23 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         return _from_read(
             text, known, acts, _("The clinic’s system isn’t answering, so nobody can be looked up.")
         )
-    openable = [one for one in found.people if _can_open(one)]
+    openable = [patient for patient in found.people if _can_open(patient)]
     if not openable and not known.exact:
         _note(found.people, known.first)
         return _from_read(text, known, acts, "", among=found.among)
-    ids = {one.patient_id for one in openable}
-    exact = [one for one in known.exact if address_of("episode", one.person.episode_id)]
-    ids_of_exact = {one.person.patient_id for one in exact if one.embryo is None}
-    named = [one for one in known.named if one.person.patient_id not in ids | ids_of_exact]
+    ids = {patient.patient_id for patient in openable}
+    exact = [hit for hit in known.exact if address_of("episode", hit.person.episode_id)]
+    ids_of_exact = {hit.person.patient_id for hit in exact if hit.embryo is None}
+    named = [hit for hit in known.named if hit.person.patient_id not in ids | ids_of_exact]
     _note(found.people, (*exact, *named))
-    remembered = {one.patient_id: one for one in reversed(read)}
+    remembered = {patient.patient_id: patient for patient in reversed(read)}
     people = [
-        (hit_of(one, text, remembered.get(one.patient_id or "")), _is_named(one, text) or bool(found.among))
-        for one in openable
-        if one.patient_id not in ids_of_exact
+        (
+            hit_of(person, text, remembered.get(person.patient_id or "")),
+            _is_named(person, text) or bool(found.among),
+        )
+        for person in openable
+        if person.patient_id not in ids_of_exact
     ]
     hits = (
         *map(known_hit, exact),
@@ -169,8 +172,8 @@ def _from_read(text: str, known: KnownFound, acts: tuple[Hit, ...], says: str, *
     )
 
 
-def _is_named(one: FoundPerson, text: str) -> bool:
-    return bool(one.name) and rank_of(one.name, text) < NO_MATCH
+def _is_named(person: FoundPerson, text: str) -> bool:
+    return bool(person.name) and rank_of(person.name, text) < NO_MATCH
 
 
 def _record(care: Care, text: str) -> Hits:
@@ -179,7 +182,7 @@ def _record(care: Care, text: str) -> Hits:
     if isinstance(found, NothingFound):
         audit.note("find", "not found", id_=text if _ID.fullmatch(text) else None)
         return Hits(text, says=found.words)
-    opened = next((one for one in recently_opened() if one.href == found), None)
+    opened = next((opened for opened in recently_opened() if opened.href == found), None)
     return Hits(text, (Hit(opened.title if opened else _("Open this record"), found),))
 
 
@@ -193,10 +196,10 @@ def _note(people: tuple[FoundPerson, ...], known: Iterable[Known]) -> None:
     audit.shown("protocol.search", "protocol", [plan.id for person in people for plan in person.protocols])
     audit.shown("notification.search", "notification", [news.id for person in people for news in person.news])
     read = [person.episode.id for person in people if person.episode]
-    audit.shown("episode.list", "episode", [*read, *(one.person.episode_id for one in known)])
-    audit.shown("embryo.list", "embryo", [one.embryo.id for one in known if one.embryo])
+    audit.shown("episode.list", "episode", [*read, *(hit.person.episode_id for hit in known)])
+    audit.shown("embryo.list", "embryo", [hit.embryo.id for hit in known if hit.embryo])
 
 
-def _can_open(one: FoundPerson) -> bool:
+def _can_open(person: FoundPerson) -> bool:
     """Whether it isn't only an enquiry at a clinic that has switched those off."""
-    return bool(one.episode_id or not one.prospect_id or address_of("prospect", one.prospect_id))
+    return bool(person.episode_id or not person.prospect_id or address_of("prospect", person.prospect_id))

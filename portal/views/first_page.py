@@ -41,7 +41,7 @@ def regions_of(person: Person, waiting: Waiting | CareError) -> tuple[str, ...]:
         first = "messages"
     else:
         first = "news" if person.roles & {"embryologist", "admin"} else "consents"
-    return (first, *(one for one in ("consents", "messages", "news") if one != first))
+    return (first, *(part for part in ("consents", "messages", "news") if part != first))
 
 
 def duties_of(
@@ -70,7 +70,7 @@ def duties_of(
         found.append(Duty(_("How the clinic’s system answers"), url_for("clinic_system.show")))
     if person.roles & {"coordinator", "admin"}:
         found.append(_forms(work, _("Long overdue: close or chase"), WorkList.OLDER))
-    return tuple(one for one in found if _is_offered(one))
+    return tuple(notification for notification in found if _is_offered(notification))
 
 
 def storage_duty(person: Person, count: Count | None) -> Duty | None:
@@ -95,8 +95,8 @@ def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Dut
     href = url_for("notifications.index", unread=1)
     if isinstance(news, CareError):
         return Duty(words, href)
-    found = news.where(lambda one: one.is_about(about))
-    kinds = {one.type for one in found if one.type}
+    found = news.where(lambda notification: notification.is_about(about))
+    kinds = {notification.type for notification in found if notification.type}
     address = f"{href}&type={quote(kinds.pop())}" if len(kinds) == 1 else href
     return Duty(words, address, _told(found.count))
 

@@ -85,51 +85,53 @@ class Hits:
         return names.count(names[0]) > 1 if names else False
 
 
-def hit_of(one: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
+def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     """A person whom the API found; `known` is what the session has read about them."""
-    others = _beside(one)
-    address = _patient_page(one.patient_id, one.episode_id) or address_of("prospect", one.prospect_id)
+    others = _beside(person)
+    address = _patient_page(person.patient_id, person.episode_id) or address_of(
+        "prospect", person.prospect_id
+    )
     href = address or (others[0].href if others else url_for("open_by_id.show"))
-    is_named = bool(one.name) and rank_of(one.name, text) < NO_MATCH
-    name = one.episode.type if one.episode else known.treatment if known else ""
+    is_named = bool(person.name) and rank_of(person.name, text) < NO_MATCH
+    name = person.episode.type if person.episode else known.treatment if known else ""
     return Hit(
-        name=one.name or (_("Enquiry") if one.prospect_id else _("Patient without a known name")),
+        name=person.name or (_("Enquiry") if person.prospect_id else _("Patient without a known name")),
         href=href,
-        facts=in_a_row(_facts(one, known), " · "),
-        treatment=_treatment(one.episode_id, name),
+        facts=in_a_row(_facts(person, known), " · "),
+        treatment=_treatment(person.episode_id, name),
         beside=() if is_named else tuple(other for other in others if other.href != href)[:_MOST_BESIDE],
     )
 
 
 def known_hit(found: Known) -> Hit:
     """A person or an embryo that the session has read about."""
-    one, embryo = found.person, found.embryo
+    person, embryo = found.person, found.embryo
     if embryo is None:
-        facts = in_a_row(_who(one.mrn, one.born), " · ")
-        href = _patient_page(one.patient_id, one.episode_id) or "/open"
-        return Hit(one.name, href, facts, treatment=_treatment(one.episode_id, one.treatment))
-    href = address_of("embryo", embryo.id, data={"episodeId": one.episode_id}) or "/open"
+        facts = in_a_row(_who(person.mrn, person.born), " · ")
+        href = _patient_page(person.patient_id, person.episode_id) or "/open"
+        return Hit(person.name, href, facts, treatment=_treatment(person.episode_id, person.treatment))
+    href = address_of("embryo", embryo.id, data={"episodeId": person.episode_id}) or "/open"
     place = " ".join(part for part in embryo.place[1:] if part)
-    facts = [fact for fact in (place, one.name, *_who(one.mrn, None)) if fact]
+    facts = [fact for fact in (place, person.name, *_who(person.mrn, None)) if fact]
     return Hit(embryo.code, href, in_a_row(facts, " · "), "storage")
 
 
-def recent_hit(one: Opened) -> Hit:
+def recent_hit(opened: Opened) -> Hit:
     """A record that was opened lately."""
-    return Hit(one.title, one.href, one.line, "clock")
+    return Hit(opened.title, opened.href, opened.line, "clock")
 
 
-def action_hit(one: Action) -> Hit:
+def action_hit(action: Action) -> Hit:
     """Something to do."""
-    return Hit(one.words, one.href, icon=one.icon)
+    return Hit(action.words, action.href, icon=action.icon)
 
 
-def _facts(one: FoundPerson, known: KnownPerson | None) -> list[str]:
+def _facts(person: FoundPerson, known: KnownPerson | None) -> list[str]:
     """Facts that distinguish a person: date of birth and record number, or else the latest record about them."""
-    mrn = one.record.mrn if one.record else known.mrn if known else ""
-    born = one.record.date_of_birth if one.record else known.born if known else None
-    is_enquiry = [_("Enquiry")] if one.prospect_id and one.name else []
-    return [*is_enquiry, *(_who(mrn, born) or _latest(one))]
+    mrn = person.record.mrn if person.record else known.mrn if known else ""
+    born = person.record.date_of_birth if person.record else known.born if known else None
+    is_enquiry = [_("Enquiry")] if person.prospect_id and person.name else []
+    return [*is_enquiry, *(_who(mrn, born) or _latest(person))]
 
 
 def _who(mrn: str, born: date | None) -> list[str]:
@@ -140,9 +142,9 @@ def _who(mrn: str, born: date | None) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _latest(one: FoundPerson) -> list[str]:
-    at = happened_at(one.latest)
-    match one.latest:
+def _latest(person: FoundPerson) -> list[str]:
+    at = happened_at(person.latest)
+    match person.latest:
         case ConsentForm() as form:
             what = short_name(form)
         case Conversation(subject=what) | Protocol(name=what) | Notification(title=what):
@@ -165,18 +167,18 @@ def _treatment(episode_id: str | None, kind: str) -> Beside | None:
     )
 
 
-def _beside(one: FoundPerson) -> list[Beside]:
+def _beside(person: FoundPerson) -> list[Beside]:
     found: list[tuple[datetime, Beside]] = []
-    for form in one.forms:
+    for form in person.forms:
         found.append((happened_at(form), Beside(form.title, address_of("consent", form.id) or "", "consent")))
-    for talk in one.talks:
+    for talk in person.talks:
         href = address_of("conversation", talk.id) or ""
         found.append((happened_at(talk), Beside(talk.subject or _("Message"), href, "message")))
-    for plan in one.protocols:
+    for plan in person.protocols:
         found.append(
             (happened_at(plan), Beside(plan.name, address_of("protocol", plan.id) or "", "protocol"))
         )
-    for news in one.news:
+    for news in person.news:
         href = address_of(news.entity_type or "", news.entity_id, data=news.data) or "/notifications"
         found.append((happened_at(news), Beside(news.title, href, "bell")))
     newest = sorted(found, key=lambda pair: pair[0], reverse=True)

@@ -105,7 +105,7 @@ class Treatment:
 
     def tonight_of(self, view: EpisodeView) -> Tonight | None:
         """The doses around now of this episode."""
-        return next((one for one in self.tonight if one.episode_id == view.episode.id), None)
+        return next((dose for dose in self.tonight if dose.episode_id == view.episode.id), None)
 
 
 class NeedsPage(Page, template="home/needs.html"):
@@ -208,9 +208,15 @@ def _unread(talks: decoding.Page[Conversation]) -> Listed[Conversation]:
 
 def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
     """The notifications but reminders of storage dates that stand on the page."""
-    near = set[str]() if isinstance(treatment, CareError) else {one.embryo_id for one in treatment.storage}
+    near = (
+        set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
+    )
     return news.where(
-        lambda one: one.type != "StorageReminder" or is_pressing(one) or one.entity_id not in near
+        lambda notification: (
+            notification.type != "StorageReminder"
+            or is_pressing(notification)
+            or notification.entity_id not in near
+        )
     )
 
 
@@ -221,11 +227,11 @@ def _last_message(talk: Conversation) -> float:
 def _treatment(found: Found, person: Person) -> Treatment:
     views = [EpisodeView(episode, person) for episode in found.newest_first]
     live = [view for view in views if not view.episode.is_ended]
-    near = [one for episode in found.episodes for one in storage_dates(episode, today())]
+    near = [date_ for episode in found.episodes for date_ in storage_dates(episode, today())]
     shown = live or views[:1]
     return Treatment(
         tuple(shown),
-        tuple(sorted(near, key=lambda one: one.on)),
+        tuple(sorted(near, key=lambda date_: date_.on)),
         found.is_incomplete,
         any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
         found.is_none_left,

@@ -50,9 +50,9 @@ def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
     embryos = [
         Known(person, embryo) for person in people for embryo in person.embryos if _is_embryo(embryo, text)
     ]
-    facts = [Known(one) for one in once if _has_fact(one, text)]
-    named = [Known(one) for one in once if _rank(one, text) < NO_MATCH]
-    near = [Known(one) for one in once if is_near(one.name, text)]
+    facts = [Known(person) for person in once if _has_fact(person, text)]
+    named = [Known(person) for person in once if _rank(person, text) < NO_MATCH]
+    near = [Known(person) for person in once if is_near(person.name, text)]
     return KnownFound(tuple((embryos + facts)[:_MOST]), tuple(named[:_MOST]), tuple(near[:_MOST]))
 
 
@@ -76,8 +76,8 @@ def _once(people: Iterable[KnownPerson]) -> list[KnownPerson]:
     return list(found.values())
 
 
-def _rank(one: KnownPerson, text: str) -> int:
-    return min(rank_of(one.name, text), rank_of(one.called, text) if one.called else NO_MATCH)
+def _rank(person: KnownPerson, text: str) -> int:
+    return min(rank_of(person.name, text), rank_of(person.called, text) if person.called else NO_MATCH)
 
 
 def _is_embryo(embryo: KnownEmbryo, text: str) -> bool:
@@ -88,15 +88,15 @@ def _is_embryo(embryo: KnownEmbryo, text: str) -> bool:
     return is_place(text) and set(words_of(text)) <= set(map(folded, embryo.place))
 
 
-def _has_fact(one: KnownPerson, text: str) -> bool:
+def _has_fact(person: KnownPerson, text: str) -> bool:
     checks: tuple[Callable[[KnownPerson, str], bool], ...] = (_is_born, _has_number, _has_telephone)
-    return any(check(one, text) for check in checks)
+    return any(check(person, text) for check in checks)
 
 
-def _is_born(one: KnownPerson, text: str) -> bool:
-    if one.born is None:
+def _is_born(person: KnownPerson, text: str) -> bool:
+    if person.born is None:
         return False
-    return one.born in _dates(text) or folded(long_date(one.born)) == folded(text).strip()
+    return person.born in _dates(text) or folded(long_date(person.born)) == folded(text).strip()
 
 
 def _dates(text: str) -> set[date]:
@@ -116,17 +116,17 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _has_number(one: KnownPerson, text: str) -> bool:
+def _has_number(person: KnownPerson, text: str) -> bool:
     """Whether it begins with a number of theirs; a part of one has to be longer than its letters."""
     wanted = folded(text).strip()
     return any(map(str.isdigit, wanted)) and any(
-        number and folded(number).startswith(wanted) for number in (one.mrn, *one.numbers)
+        number and folded(number).startswith(wanted) for number in (person.mrn, *person.numbers)
     )
 
 
-def _has_telephone(one: KnownPerson, text: str) -> bool:
+def _has_telephone(person: KnownPerson, text: str) -> bool:
     """Whether it is a part of their number, written as at home or from abroad."""
     if not _TELEPHONE.fullmatch(text.strip()):
         return False
     wanted = _NOT_DIGITS.sub("", text).lstrip("0")
-    return len(wanted) >= _SHORTEST and wanted in _NOT_DIGITS.sub("", one.phone)
+    return len(wanted) >= _SHORTEST and wanted in _NOT_DIGITS.sub("", person.phone)

@@ -93,10 +93,10 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
         within,
         tuple(
             (
-                ("visit", one.id, one.start.isoformat()),
-                Row(visit_kind(one.kind) or _("Appointment"), visit_time(one), visits),
+                ("visit", visit.id, visit.start.isoformat()),
+                Row(visit_kind(visit.kind) or _("Appointment"), visit_time(visit), visits),
             )
-            for one in view.upcoming
+            for visit in view.upcoming
         ),
         lambda count: Row(ngettext("%(num)s appointment", "%(num)s appointments", count), "", visits),
     )
@@ -147,8 +147,11 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
     return _Kind(
         within,
         tuple(
-            (("scan", id_, one.date.isoformat()), Row(_("Scan or blood test"), day(one.date), scans))
-            for one in view.measurements.days
+            (
+                ("scan", id_, measured.date.isoformat()),
+                Row(_("Scan or blood test"), day(measured.date), scans),
+            )
+            for measured in view.measurements.days
         ),
         lambda count: Row(
             ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
@@ -158,7 +161,7 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
 
 def _events(view: EpisodeView, within: Id) -> _Kind:
     """What happened, but for the days of scans, which are told as such."""
-    scanned = {one.date for one in view.measurements.days}
+    scanned = {measured.date for measured in view.measurements.days}
     timeline = url_for("episodes.timeline", episode_id=view.episode.id)
     return _Kind(
         within,

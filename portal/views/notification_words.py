@@ -26,15 +26,19 @@ def kind_words(kind: str) -> str:
     return known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
 
 
-def title_of(one: Notification) -> Markup | str:
+def title_of(notification: Notification) -> Markup | str:
     """Return its title; if that is in another language, what its kind says in the reader's, if it is known."""
-    given = said(one.title)
-    return (_titles().get(one.type) if given != one.title else "") or given or kind_words(one.type)
+    given = said(notification.title)
+    return (
+        (_titles().get(notification.type) if given != notification.title else "")
+        or given
+        or kind_words(notification.type)
+    )
 
 
-def text_of(one: Notification) -> Markup | str:
+def text_of(notification: Notification) -> Markup | str:
     """Return its own text if that says more than that there is something to open."""
-    return "" if one.type in _NEUTRAL else said(one.body)
+    return "" if notification.type in _NEUTRAL else said(notification.body)
 
 
 @for_each_language
@@ -87,35 +91,42 @@ def _line(*parts: str) -> str:
     return in_a_row([part for part in parts if part], " · ")
 
 
-def about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
+def about(notification: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
     """What it is about: its own text unless several share it (`repeated`), else the name of its record."""
-    waiting = one.data.get("consentFormIds")
-    if one.type == "SharingEnded" and isinstance(waiting, list) and waiting:
+    waiting = notification.data.get("consentFormIds")
+    if notification.type == "SharingEnded" and isinstance(waiting, list) and waiting:
         return _waiting_forms([str(id_) for id_ in cast("list[object]", waiting)], subjects)
-    subject = subjects.get(one.entity_id or "", "")
-    is_neutral = one.type in _NEUTRAL and (subject or not g.person.is_staff)
-    own = "" if is_neutral or one.body in repeated else one.body
+    subject = subjects.get(notification.entity_id or "", "")
+    is_neutral = notification.type in _NEUTRAL and (subject or not g.person.is_staff)
+    own = "" if is_neutral or notification.body in repeated else notification.body
     return own or subject
 
 
 def names_by_record(forms: Iterable[ConsentForm]) -> dict[str, str]:
     """The patients' names by patient and by treatment, from these forms and what the session has read."""
     known = known_people()
-    read = [(id_, one.name) for one in known for id_ in (one.patient_id, one.episode_id)]
+    read = [(id_, person.name) for person in known for id_ in (person.patient_id, person.episode_id)]
     told = [(id_, form.patient_name) for form in forms for id_ in (form.patient_id, form.episode_id)]
     return {id_: name for id_, name in (*told, *read) if id_ and name}
 
 
-def name_of(one: Notification, names: Mapping[str, str], told: str) -> str:
+def name_of(notification: Notification, names: Mapping[str, str], told: str) -> str:
     """Whom a notification is about, unless it or what is `told` of it says so; empty where that isn't known."""
-    ids = (one.datum("patientId"), one.datum("episodeId"), one.entity_id if one.is_about("Episode") else None)
-    name = _enquirers(one) or next((names[id_] for id_ in ids if id_ and id_ in names), "")
-    return "" if name in f"{one.title} {told}" else name
+    ids = (
+        notification.datum("patientId"),
+        notification.datum("episodeId"),
+        notification.entity_id if notification.is_about("Episode") else None,
+    )
+    name = _enquirers(notification) or next((names[id_] for id_ in ids if id_ and id_ in names), "")
+    return "" if name in f"{notification.title} {told}" else name
 
 
-def _enquirers(one: Notification) -> str:
+def _enquirers(notification: Notification) -> str:
     """Who is enquiring, and who may be the same person, as far as those who may see it are told."""
-    names = [f"{one.datum(first) or ''} {one.datum(last) or ''}".strip() for first, last in _ENQUIRERS]
+    names = [
+        f"{notification.datum(first) or ''} {notification.datum(last) or ''}".strip()
+        for first, last in _ENQUIRERS
+    ]
     return in_a_row(dict.fromkeys(filter(None, names)))
 
 

@@ -146,10 +146,10 @@ def read_all(care: Care, person: Person) -> Response:
     return _after(care, person, counts)
 
 
-def _record_of(one: Notification) -> str | None:
+def _record_of(notification: Notification) -> str | None:
     """The page of what it is about; of a visit, that of its treatment's appointments."""
-    page = address_of(one.entity_type or "", one.entity_id, data=one.data)
-    is_visit = one.type == "AppointmentReminder" and page and page.startswith("/episodes/")
+    page = address_of(notification.entity_type or "", notification.entity_id, data=notification.data)
+    is_visit = notification.type == "AppointmentReminder" and page and page.startswith("/episodes/")
     return f"{page}/appointments" if is_visit else page
 
 
@@ -204,8 +204,8 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
         days=_by_day(page.items),
-        about=lambda one: about(one, subjects, repeated),
-        whose=lambda one: name_of(one, names, about(one, subjects, repeated)),
+        about=lambda notification: about(notification, subjects, repeated),
+        whose=lambda notification: name_of(notification, names, about(notification, subjects, repeated)),
         page=page,
         number=number,
         pages=max(1, -(-page.total // _PAGE)),
@@ -224,8 +224,8 @@ def _by_day(items: Iterable[Notification]) -> list[tuple[str, list[Notification]
     """Notifications by day in the clinic's time zone, in order; `Today` and `Yesterday` as labels."""
     names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
 
-    def name(one: Notification) -> str:
-        on = local(one.creation_time).date() if one.creation_time else None
+    def name(notification: Notification) -> str:
+        on = local(notification.creation_time).date() if notification.creation_time else None
         return (names.get(on) or long_day(on)) if on else _("Without a date")
 
     return [(said, list(those)) for said, those in groupby(items, name)]

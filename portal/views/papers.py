@@ -59,7 +59,9 @@ def index(care: Care, person: Person) -> Response:
     episodes = () if isinstance(found, CareError) else found.newest_first
     listed, conversations = known(forms), known(talks)
     failed = [
-        one for one in (forms, talks, found) if isinstance(one, CareError) and not isinstance(one, NotOffered)
+        answer
+        for answer in (forms, talks, found)
+        if isinstance(answer, CareError) and not isinstance(answer, NotOffered)
     ]
     signed = [form for form in listed or () if has_signed(form, person)]
     given = [talk for talk in (conversations.items if conversations else ()) if any(_attached(talk))]
@@ -72,7 +74,7 @@ def index(care: Care, person: Person) -> Response:
     ]
     page = PapersPage(
         papers=by_date({paper.download: paper for paper in papers}.values()),
-        of_now=[*{one.download: one for episode in episodes for one in _of_now(episode)}.values()],
+        of_now=[*{paper.download: paper for episode in episodes for paper in _of_now(episode)}.values()],
         is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
         is_cut=bool(listed and not listed.is_whole) or bool(conversations and not conversations.is_counted),
     )

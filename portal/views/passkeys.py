@@ -110,7 +110,7 @@ def add(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT)
 def confirm_removal(care: Care, person: Person, handle: str) -> Response:
     """Ask whether to remove one."""
-    found = next((one for one in passkeys().of(person) if one.handle == handle), None)
+    found = next((passkey for passkey in passkeys().of(person) if passkey.handle == handle), None)
     if found is None:
         return _is_gone()
     return render(RemovePage(passkey=found, asks_first=not is_fresh(person)))
@@ -122,7 +122,7 @@ def remove(care: Care, person: Person, handle: str) -> Response:
     """Remove one, after a fresh sign-in; what it confirmed stays confirmed."""
     if not is_fresh(person):
         return to_sign_in(next_path=url_for(".confirm_removal", handle=handle), fresh=True)
-    found = next((one for one in passkeys().of(person) if one.handle == handle), None)
+    found = next((passkey for passkey in passkeys().of(person) if passkey.handle == handle), None)
     audit.assure()
     if found is None or not passkeys().remove(person, handle):
         return _is_gone()

@@ -35,7 +35,7 @@ def usual_actions(person: Person) -> list[Action]:
         found.append(Action(_("New consent form"), url_for("consents.create.choose"), "add"))
     if person.roles & set(WRITERS):
         found.append(Action(_("New protocol"), "/protocols/new", "add"))
-    return [one for one in found if not modules.off() or endpoint_at(one.href.partition("?")[0])]
+    return [action for action in found if not modules.off() or endpoint_at(action.href.partition("?")[0])]
 
 
 def matching_actions(person: Person, text: str) -> list[Action]:
@@ -47,7 +47,7 @@ def matching_actions(person: Person, text: str) -> list[Action]:
     )
     by_id = Action(_("Open by id"), url_for("open_by_id.show"), "open")
     every = (*usual_actions(person), *sections, *sheet, by_id)
-    found = [one for one in every if _begins(folded(one.words).split(), wanted)]
+    found = [action for action in every if _begins(folded(action.words).split(), wanted)]
     if is_place(text) and may(person, "embryo.edit") and endpoint_at("/storage"):
         words = _("Look for “%(place)s” in embryo storage", place=text)
         found.insert(0, Action(words, url_for("storage.index", q=text), "storage"))
@@ -55,4 +55,4 @@ def matching_actions(person: Person, text: str) -> list[Action]:
 
 
 def _begins(words: list[str], wanted: list[str]) -> bool:
-    return bool(wanted) and all(any(word.startswith(one) for word in words) for one in wanted)
+    return bool(wanted) and all(any(word.startswith(start) for word in words) for start in wanted)

@@ -35,7 +35,7 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
     @property
     def line(self) -> str:
         """The kind, and the record's own name if the heading is a person's."""
-        return in_a_row([one for one in (self.words, self.about) if one != self.title], " · ")
+        return in_a_row([part for part in (self.words, self.about) if part != self.title], " · ")
 
     @property
     def words(self) -> str:
@@ -72,11 +72,13 @@ def remember(response: Response) -> Response:
         return response
     id_ = str(next(iter(request.view_args.values())))
     before = recently_opened()
-    known = next((one for one in before if (one.kind, one.id) == (kind, id_)), Opened(kind, id_))
+    known = next((record for record in before if (record.kind, record.id) == (kind, id_)), Opened(kind, id_))
     name, about = g.get("opened_as") or (known.name, known.about)
     opened = Opened(kind, id_, name, about)
     if before[:1] != [opened]:
-        kept = [opened, *(one for one in before if (one.kind, one.id) != (kind, id_))][:_REMEMBERED]
+        kept = [opened, *(record for record in before if (record.kind, record.id) != (kind, id_))][
+            :_REMEMBERED
+        ]
         session[_RECENT] = msgspec.to_builtins(kept)
     return response
 
@@ -84,13 +86,13 @@ def remember(response: Response) -> Response:
 def show_recent(most: int = _REMEMBERED) -> list[Opened]:
     """Return the recent records for a page that shows them, and record in the audit trail that they were shown."""
     shown = recently_opened()[:most]
-    for one in shown:
-        if one.name:
-            audit.has_kept("opened.list", "opened", one.id)
+    for record in shown:
+        if record.name:
+            audit.has_kept("opened.list", "opened", record.id)
     return shown
 
 
 def recently_opened() -> list[Opened]:
     """Return the records that this person opened in this session, newest first."""
     kept = msgspec.convert(session.get(_RECENT, []), list[Opened])
-    return [one for one in kept if endpoint_at(one.href)] if modules.off() else kept
+    return [record for record in kept if endpoint_at(record.href)] if modules.off() else kept

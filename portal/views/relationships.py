@@ -204,7 +204,9 @@ def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
 
 
 def _accounts(episode: Episode, patient_id: str) -> set[str]:
-    people = (one for one in (episode.patient, episode.partner) if one and one.id == patient_id)
+    people = (
+        patient for patient in (episode.patient, episode.partner) if patient and patient.id == patient_id
+    )
     return {person.user_id for person in people if person.user_id}
 
 

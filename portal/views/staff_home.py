@@ -128,7 +128,11 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
 def _whose(news: Listed[Notification] | CareError, work: Work | CareError | None = None) -> dict[str, str]:
     """The names of those whom notifications are about, by notification."""
     names = names_by_record(work.forms if isinstance(work, Work) else ())
-    return {} if isinstance(news, CareError) else {one.id: name_of(one, names, one.body) for one in news}
+    return (
+        {}
+        if isinstance(news, CareError)
+        else {notification.id: name_of(notification, names, notification.body) for notification in news}
+    )
 
 
 def _withdrawn(care: Care) -> Listed[ConsentForm]:
@@ -150,7 +154,7 @@ def _waiting_alone(care: Care, person: Person) -> WorklistPage:
 def _talks_of(waiting: Waiting | CareError | None) -> Listed[Conversation] | None:
     if waiting is None or isinstance(waiting, CareError):
         return None
-    return waiting.conversations.through(lambda listed: [one.conversation for one in listed])
+    return waiting.conversations.through(lambda listed: [row.conversation for row in listed])
 
 
 def _work_alone(care: Care, person: Person) -> WorklistPage:

@@ -77,7 +77,7 @@ def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversati
         if unanswered := _unanswered(conversation):
             words = danger_words("\n".join(plain_text(message.body) for message in unanswered))
             found.append(WaitingConversation(conversation, unanswered, words))
-    return sorted(found, key=lambda one: (not one.danger, one.since))
+    return sorted(found, key=lambda waiting: (not waiting.danger, waiting.since))
 
 
 def _unanswered(conversation: Conversation) -> tuple[Message, ...]:

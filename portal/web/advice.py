@@ -46,9 +46,9 @@ def visit_advice(visit: Appointment) -> VisitAdvice | None:
     kinds = (visit.kind, visit_name(visit.kind))
     return next(
         (
-            one
-            for one in g.tenant.visits
-            if {folded(one.kind), visit_name(one.kind)} & {folded(kinds[0]), kinds[1]}
+            visit
+            for visit in g.tenant.visits
+            if {folded(visit.kind), visit_name(visit.kind)} & {folded(kinds[0]), kinds[1]}
         ),
         None,
     )

@@ -29,9 +29,9 @@ class ClinicAlert:
 def alerts_of(episode: Episode) -> list[ClinicAlert]:
     """Return the warnings that apply now, gravest first."""
     found = [
-        ClinicAlert(_TONES.get(str(one.severity), "info"), one.text, _dates_of(one))
-        for one in episode.alerts_at(now())
-        if one.text
+        ClinicAlert(_TONES.get(str(alert.severity), "info"), alert.text, _dates_of(alert))
+        for alert in episode.alerts_at(now())
+        if alert.text
     ]
     return sorted(found, key=lambda alert: _ORDER.index(alert.tone))
 

@@ -109,7 +109,7 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     """Return the client that tells what this patient is told, and who stands for them; raises NotFound."""
     unnoticed = replace(care, on_read=_unnoticed)
     known = [person for person in known_people() if person.patient_id == seen_id]
-    ids = list(dict.fromkeys(one.episode_id for one in known))
+    ids = list(dict.fromkeys(person.episode_id for person in known))
     account, name = "", known[0].name if known else ""
     forms = all_consents(unnoticed, patient_id=seen_id).where(lambda form: form.patient_id == seen_id)
     if not ids:
@@ -123,13 +123,13 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     for other in {episode.patient.id for episode in episodes} - {seen_id}:
         more = all_consents(unnoticed, patient_id=other)
         forms = Listed((*forms, *more), forms.is_whole and more.is_whole)
-    people = (one for episode in episodes for one in (episode.patient, episode.partner) if one)
+    people = (patient for episode in episodes for patient in (episode.patient, episode.partner) if patient)
     record = next((person for person in people if person.id == seen_id), None)
     account = (record.user_id or record.id) if record else account
     name = record.full_name if record else name
     if not account:
         raise NotFound
-    view = AsPatient(seen_id, account, name, today(), forms, {one.id: one for one in episodes})
+    view = AsPatient(seen_id, account, name, today(), forms, {episode.id: episode for episode in episodes})
     stand_in = Person(
         sub=account,
         issuer=staff.issuer,

@@ -139,7 +139,7 @@ def note_refusal(event: str, outcome: str) -> None:
     """
     if not g.get("is_refusal_noted"):
         (kind, id_), *more = _records_in_address() or [(None, None)]
-        also = {other: _opaque(one) for other, one in more if other and one}
+        also = {other: _opaque(value) for other, value in more if other and value}
         _record(event, outcome, _reader() or _signed_in(), kind, id_, also=also or None)
 
 

@@ -221,7 +221,7 @@ class Sent:
         opened = opened_in(form)
         typed = [field.typed(form, opened) for field in fields]
         return cls(
-            typed={name: text for one in typed for name, text in one.items()},
+            typed={name: text for texts in typed for name, text in texts.items()},
             opened=opened,
             seen=form.get("seen", ""),
             keep={
@@ -332,10 +332,10 @@ def compare(posted: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
     )
 
 
-def _asking(one: Difference) -> Difference:
-    if one.keep:
-        return one
-    return replace(one, error=_("Choose what to keep for “%(field)s”.", field=one.label))
+def _asking(difference: Difference) -> Difference:
+    if difference.keep:
+        return difference
+    return replace(difference, error=_("Choose what to keep for “%(field)s”.", field=difference.label))
 
 
 def hidden_fields(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:

@@ -87,7 +87,7 @@ class Rows(Generic[R]):
         """Whether the record holds these rows."""
         held, wanted = self.texts(record), self.among(values)
         return [self.content(text) for text in held.values()] == [
-            self.content(one) for one in wanted.values()
+            self.content(text) for text in wanted.values()
         ]
 
     def among(self, values: Values) -> Values:

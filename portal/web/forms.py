@@ -80,7 +80,7 @@ class Form:
         """A value as a person reads it: the words of a choice, else the text itself."""
         choices = cast("Iterable[Any]", getattr(self[name], "choices", None) or ())
         known = self._known.get(name, {}).get(value, value)
-        return next((str(one.label) for one in choices if one.value == value), known)
+        return next((str(option.label) for option in choices if option.value == value), known)
 
 
 def sent(names: Iterable[str], given: Mapping[str, str] | None = None) -> Values:

@@ -38,8 +38,8 @@ def glossary(searched: str = "") -> tuple[Word, ...]:
     A search looks at term and meaning, without regard to case and accents.
     """
     wanted = folded(searched).split()
-    texts = ((one, folded(f"{one.term} {one.meaning}")) for one in by_language()[language()].values())
-    return tuple(one for one, text in texts if all(each in text for each in wanted))
+    texts = ((term, folded(f"{term.term} {term.meaning}")) for term in by_language()[language()].values())
+    return tuple(term for term, text in texts if all(each in text for each in wanted))
 
 
 def word(id_: str) -> Word:
@@ -93,7 +93,9 @@ def _found(text: str, of: str | None) -> Iterator[tuple[re.Match[str], str]]:
 @cache
 def _pattern(code: str) -> re.Pattern[str]:
     """A pattern of all terms, the longest first, each in a group with its id."""
-    forms = [(form, one.id) for one in by_language()[code].values() for form in (one.forms or (one.term,))]
+    forms = [
+        (form, term.id) for term in by_language()[code].values() for form in (term.forms or (term.term,))
+    ]
     by_id: dict[str, list[str]] = {}
     for form, id_ in forms:
         by_id.setdefault(id_, []).append(re.escape(form).replace(r"\*", r"\w*"))

@@ -224,8 +224,8 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
     What was probably meant as none is only said in its place.
     """
     g.unreadable = g.get("unreadable", 0) + records
-    g.lacks_details = g.get("lacks_details", False) or any(not one.is_none for one in lost)
-    g.lost_members = g.get("lost_members", frozenset[str]()) | {one.member for one in lost}
+    g.lacks_details = g.get("lacks_details", False) or any(not value.is_none for value in lost)
+    g.lost_members = g.get("lost_members", frozenset[str]()) | {value.member for value in lost}
 
 
 def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:

@@ -90,11 +90,11 @@ def learn(episodes: Iterable[Episode]) -> None:
     name, record, now = session().name, session().record, context().clock()
     if name is None or record is None:
         return
-    new = {one.key: one for episode in episodes for one in people_of(episode, at=now)}
+    new = {person.key: person for episode in episodes for person in people_of(episode, at=now)}
 
     def with_new(before: KnownPeople) -> KnownPeople | None:
         known = {person.key: person for person in before.people}
-        if all(_is_still(known.get(key), one) for key, one in new.items()):
+        if all(_is_still(known.get(key), person) for key, person in new.items()):
             return None
         others = [person for person in before.people if person.key not in new]
         return KnownPeople((*others, *new.values())[-_MOST:])

@@ -39,7 +39,7 @@ def relying_party() -> RelyingParty:
 
 def known_here(person: Person) -> list[SigningPasskey]:
     """The person's passkeys for this domain: a clinic may have several, and browsers use only a page's own."""
-    return [one for one in passkeys().of(person) if one.domain == relying_party().domain]
+    return [passkey for passkey in passkeys().of(person) if passkey.domain == relying_party().domain]
 
 
 def _policy() -> PasskeySignatures:

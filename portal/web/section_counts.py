@@ -42,9 +42,9 @@ def counts(person: Person) -> dict[str, Count]:
     """Return the counts of the last minutes by section."""
     now = context().clock()
     return {
-        section: Count(one.number, one.is_whole)
-        for section, one in KNOWN.get(person).read.items()
-        if age(one.at, now) < _SECONDS
+        section: Count(count.number, count.is_whole)
+        for section, count in KNOWN.get(person).read.items()
+        if age(count.at, now) < _SECONDS
     }
 
 
@@ -69,7 +69,7 @@ def forget(kind: str) -> None:
         return
 
     def without(known: SectionCounts) -> SectionCounts | None:
-        left = {href: one for href, one in known.read.items() if href != section}
+        left = {href: count for href, count in known.read.items() if href != section}
         return SectionCounts(left) if len(left) < len(known.read) else None
 
     KNOWN.update(person, without)

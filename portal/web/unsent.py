@@ -142,7 +142,7 @@ def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, s
     who = session().whose()
     wanted = [_form_of(_path(action), typed_for or "") for action in actions]
     if typed_for is None:
-        wanted += [one for one in waiting if one.partition("#")[0] in wanted]
+        wanted += [name for name in waiting if name.partition("#")[0] in wanted]
     for action in wanted:
         if who and action in waiting and (held := context().vault.get(_name(_owner(who), action), Unsent)):
             g.is_given_back = True
@@ -226,7 +226,7 @@ def _mark_waiting(owner: bytes) -> None:
 def _actions(owner: bytes) -> list[str]:
     vault = context().vault
     held = (vault.get(name, Unsent) for name in vault.tagged(*_tag(owner)))
-    return [one.value.action for one in held if one]
+    return [record.value.action for record in held if record]
 
 
 def _waiting() -> list[str]:

@@ -48,7 +48,7 @@ def number_of(account: str, *, care: Care) -> str:
     """The number by which the API names this person; the account itself if it isn't known, or no number is needed."""
     if care.adapter.signers_by is None:
         return account
-    found = next((number for number, one in care.accounts.items() if one == account), account)
+    found = next((number for number, known in care.accounts.items() if known == account), account)
     return found.removeprefix(UNKNOWN_ACCOUNT)
 
 
@@ -85,9 +85,9 @@ def _numbers(form: ConsentForm) -> set[str]:
 
 
 def _named(care: Care, form: ConsentForm) -> ConsentForm:
-    accounts = {one for one in care.accounts.values() if one}
+    accounts = {account for account in care.accounts.values() if account}
     known = {number: account for number, account in care.accounts.items() if account}
-    unknown = {one: f"{UNKNOWN_ACCOUNT}{one}" for one in _numbers(form) - accounts}
+    unknown = {number: f"{UNKNOWN_ACCOUNT}{number}" for number in _numbers(form) - accounts}
 
     def account(id_: str | None) -> str | None:
         return None if id_ is None else known.get(id_) or unknown.get(id_) or id_

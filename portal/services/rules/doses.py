@@ -224,17 +224,17 @@ def _past_end(plan: Protocol, episode: Episode) -> list[Course]:
     ]
 
 
-def _last(one: Medication, time: str | None, triggers: Sequence[tuple[int, int | None]]) -> int | None:
+def _last(row: Medication, time: str | None, triggers: Sequence[tuple[int, int | None]]) -> int | None:
     """The last day of a row's hour. Of several ends the first holds; a trigger without one is a single dose."""
-    ends = [day for day in (one.end_day, one.last_dose_day) if day is not None]
-    if one.triggers:
-        return min(ends, default=one.start_day)
-    if one.ends_with_trigger and triggers:
-        coming = [trigger for trigger in triggers if trigger[0] >= one.start_day]
-        is_evening_given = one.last_dose_day is not None
+    ends = [day for day in (row.end_day, row.last_dose_day) if day is not None]
+    if row.triggers:
+        return min(ends, default=row.start_day)
+    if row.ends_with_trigger and triggers:
+        coming = [trigger for trigger in triggers if trigger[0] >= row.start_day]
+        is_evening_given = row.last_dose_day is not None
         ends += [_last_before(trigger, time, is_evening_given=is_evening_given) for trigger in coming]
-        if not coming and one.is_until_trigger:
-            ends.append(one.start_day - 1)
+        if not coming and row.is_until_trigger:
+            ends.append(row.start_day - 1)
     return min(ends, default=None)
 
 

@@ -185,8 +185,12 @@ def _allowing(
 def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:
     """The names of the embryo's patient and partner who haven't signed the form."""
     signed = {s.person_id for s in form.signatures if s.role not in CLINIC_ROLES}
-    couple = (one for one in (episode.patient, episode.partner) if one is not None)
-    return tuple(one.full_name for one in couple if signed.isdisjoint({one.id, one.user_id or one.id}))
+    couple = (patient for patient in (episode.patient, episode.partner) if patient is not None)
+    return tuple(
+        patient.full_name
+        for patient in couple
+        if signed.isdisjoint({patient.id, patient.user_id or patient.id})
+    )
 
 
 def _under_way(forms: list[ConsentForm], evidence: Evidence) -> list[ConsentForm] | Missing:

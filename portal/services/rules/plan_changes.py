@@ -91,7 +91,7 @@ def changed(before: PlanSeen, plan: Protocol, on: date) -> PlanChange | None:
     after = seen(plan)
     if after == before:
         return None
-    names = {one.drug.casefold(): one.drug for one in (*before.medications, *after.medications)}
+    names = {row.drug.casefold(): row.drug for row in (*before.medications, *after.medications)}
     doses = tuple(_changes(_Calendar(before, on), _Calendar(after, on), names)) if plan.is_active else ()
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None
 

@@ -155,7 +155,7 @@ def is_account_untold(form: ConsentForm, person: Person) -> bool:
 
 
 def _records(form: ConsentForm) -> set[str]:
-    return {one for one in (form.patient_id, form.partner_id) if one}
+    return {id_ for id_ in (form.patient_id, form.partner_id) if id_}
 
 
 def unseen_by(form: ConsentForm, role: SignerRole) -> tuple[Signer, ...]:

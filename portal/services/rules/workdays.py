@@ -47,7 +47,7 @@ def workdays(
     """The physician's hours on these days of `zone`; a physician without a time zone works in the clinic's."""
     own = zone_named(physician.time_zone) or (zone if physician.time_zone else clinic_zone)
     weekly = weekly_hours(physician)
-    busy = [(one.start, one.end) for one in physician.busy]
+    busy = [(time.start, time.end) for time in physician.busy]
     days: list[Workday] = []
     for day in on:
         begins = datetime.combine(day, time(), zone)

@@ -147,7 +147,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     chosen = next((p for p in physicians if p.id == physician_id), None)
     if chosen or anybody or not physicians:
         return week(chosen)
-    return min(map(week, physicians), key=lambda one: one.soonest or datetime.max.replace(tzinfo=UTC))
+    return min(map(week, physicians), key=lambda choice: choice.soonest or datetime.max.replace(tzinfo=UTC))
 
 
 def chosen_day() -> date:

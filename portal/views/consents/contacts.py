@@ -54,33 +54,33 @@ class Awaited:
 
 
 @bp.app_template_filter("why_unreachable")
-def why_unreachable(one: Awaited) -> str:
+def why_unreachable(awaited: Awaited) -> str:
     """Why neither number nor address is known."""
     words = {
         "unknown": _("no number known"),
         "unread": _("the number couldn’t be read"),
     }
-    return words.get(one.lacks, "")
+    return words.get(awaited.lacks, "")
 
 
 @bp.app_template_filter("neutral_mail")
-def neutral_mail(one: Awaited) -> str:
+def neutral_mail(awaited: Awaited) -> str:
     """A `mailto:` address (RFC 6068) whose text doesn't say what it is about, for other people may read it.
 
     It is in the language that the person's record names, or else in the reader's.
     """
-    contact, words = g.tenant.contact, catalogue_of(_language_of(one))
+    contact, words = g.tenant.contact, catalogue_of(_language_of(awaited))
     call = words.gettext("If you have a question, call us on %(number)s.") if contact else ""
     call = call % {"number": telephone(contact.telephone)} if contact else ""
     text = words.gettext(
         "Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look."
     )
-    return mail_to(one.email, words.gettext("Something waits for you"), f"{text}\n\n{call}".strip())
+    return mail_to(awaited.email, words.gettext("Something waits for you"), f"{text}\n\n{call}".strip())
 
 
-def _language_of(one: Awaited) -> str:
+def _language_of(awaited: Awaited) -> str:
     """The portal's language for somebody, of a tag such as `es-MX` (BCP 47)."""
-    spoken = one.language.replace("_", "-").partition("-")[0].casefold()
+    spoken = awaited.language.replace("_", "-").partition("-")[0].casefold()
     return spoken if spoken in LANGUAGES else language()
 
 
@@ -143,7 +143,7 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
     """Read how to reach those whom these forms wait for, side by side."""
     now = context().clock()
     current = [person for person in known_people() if now - person.read_at < CURRENT_SECONDS]
-    have = {one.episode_id for one in current}
+    have = {person.episode_id for person in current}
     wanted = {form.episode_id: None for form in forms if form.episode_id and _waits_outside(form)}
     to_read = [id_ for id_ in wanted if id_ not in have][:_MOST]
     patients = {form.patient_id for form in forms if form.episode_id is None and _waits_outside(form)}
@@ -161,9 +161,11 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
         for talk in answer
         if talk.patient_id in patients
     ]
-    audit.shown("episode.list", "episode", [id_ for id_ in wanted if id_ in have | {one.id for one in read}])
+    audit.shown(
+        "episode.list", "episode", [id_ for id_ in wanted if id_ in have | {episode.id for episode in read}]
+    )
     audit.shown("conversation.list", "conversation", [talk.id for talk in talks])
-    people = [*current, *(one for episode in read for one in people_of(episode, at=now))]
+    people = [*current, *(person for episode in read for person in people_of(episode, at=now))]
     return Contacts(
         people={
             (person.episode_id, id_): person
@@ -171,7 +173,7 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
             for id_ in (person.account, person.patient_id)
         },
         addresses={talk.patient_id or "": talk.reply_address for talk in reversed(talks)},
-        unread=frozenset(to_read) - {one.id for one in read},
+        unread=frozenset(to_read) - {episode.id for episode in read},
         is_asked=True,
         is_unread=bool(patients) and isinstance(answers[-1], CareError),
     )

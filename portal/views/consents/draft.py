@@ -67,7 +67,7 @@ class Earlier(msgspec.Struct, frozen=True):
     def signers_without(self, signing: Iterable[Signer]) -> list[Signer]:
         """Its signers who aren't among `signing`; for the clinic, anybody may sign in the same role."""
         signing = tuple(signing)
-        people, roles = {one.person_id for one in signing}, {one.role for one in signing}
+        people, roles = {signer.person_id for signer in signing}, {signer.role for signer in signing}
         return [
             signer
             for signer in self.signers

@@ -30,7 +30,7 @@ def template_faults(templates: Templates) -> dict[str, str]:
 def text_fault(new_form: NewForm, templates: Templates) -> str:
     """Why a form's text or signers don't do, such as those of a copy; empty if they do."""
     known = _known_clauses(new_form, templates.by_name.values())
-    clauses = [found for one in new_form.body if (found := known.get((one.heading, one.text)))]
+    clauses = [found for clause in new_form.body if (found := known.get((clause.heading, clause.text)))]
     return _gap(templates, ConsentKind(new_form.kind), [row.role for row in new_form.rows], clauses)
 
 

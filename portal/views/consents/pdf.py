@@ -116,7 +116,7 @@ def _attached(form: ConsentForm) -> Attached:
 def _proofs(form: ConsentForm, person: Person) -> list[Attached]:
     """What passkeys confirmed, one file for each signature (docs/passkey-signatures.md)."""
     description = _("What a passkey confirmed, and the proof")
-    proofs = [one.passkey for one in in_order(form, person) if one.passkey]
+    proofs = [signature.passkey for signature in in_order(form, person) if signature.passkey]
     return [
         Attached(f"passkey-{number}.json", description, msgspec.json.encode(proof), now())
         for number, proof in enumerate(proofs, 1)

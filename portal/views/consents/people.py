@@ -162,8 +162,8 @@ def candidates(
                 found[id_] = Candidate(id_, patient.full_name, is_staff=False, has_account=has_account)
         for other in episode.relationships:
             if other.related_patient_id and other.type in _TAKES_PART and other.end_date is None:
-                one = Candidate(other.related_patient_id, other.related_name, is_staff=False)
-                found.setdefault(one.person_id, one)
+                id_ = other.related_patient_id
+                found.setdefault(id_, Candidate(id_, other.related_name, is_staff=False))
     else:
         for signer in named:
             if signer.person_id and signer.role not in CLINIC_ROLES:
@@ -202,9 +202,11 @@ def with_usual_signers(
         usual = [
             person for person in people if often[row.role, person.person_id] and person.person_id not in taken
         ]
-        usual = [one for one in usual if not any(same_name(one.name, name) for name in sides)]
+        usual = [staff for staff in usual if not any(same_name(staff.name, name) for name in sides)]
         if row.person_id is None and row.role in CLINIC_ROLES and usual:
-            best = max(usual, key=lambda one, role=row.role: (one.is_in_team, often[role, one.person_id]))
+            best = max(
+                usual, key=lambda staff, role=row.role: (staff.is_in_team, often[role, staff.person_id])
+            )
             row = msgspec.structs.replace(row, person_id=best.person_id)
             taken.add(best.person_id)
         chosen.append(row)

@@ -85,13 +85,13 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     """
     forms = work.forms_of(which)
     own_query = queue_query(which, done, work.narrowing)
-    ids = [one.id for one in forms]
+    ids = [listed.id for listed in forms]
     if form.id in ids:
         index = ids.index(form.id)
         after = index + 1
     else:
         day = today()
-        index = after = sum(by_need(day, one) < by_need(day, form) for one in forms)
+        index = after = sum(by_need(day, listed) < by_need(day, form) for listed in forms)
         done += 1
     query = queue_query(which, done, work.narrowing)
     rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)

@@ -171,7 +171,11 @@ def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Respon
         note=note,
         ending=withdrawal.ending,
         faults=withdrawal.faults() if note == "refused" else {},
-        signers=[(one.person_id, signer_name(one)) for one in withdrawal.form.patients_side if one.person_id],
+        signers=[
+            (signer.person_id, signer_name(signer))
+            for signer in withdrawal.form.patients_side
+            if signer.person_id
+        ],
         ways=[(str(way), words) for way, words in told_words().items()],
     )
     return render(page, status=status)

@@ -271,7 +271,9 @@ def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
         return False
     if "signings_begun" not in g:
         g.signings_begun = {
-            one.purpose for one in context().operations.open_of(person.sub) if one.data.get("has_read")
+            operation.purpose
+            for operation in context().operations.open_of(person.sub)
+            if operation.data.get("has_read")
         }
     return purpose_of(form, role) in g.signings_begun
 

@@ -117,7 +117,9 @@ EVENTS = {
 
 def _faults_of_told(form: ConsentForm, given: Given) -> dict[str, str]:
     found: dict[str, str] = {}
-    signer = next((one for one in form.patients_side if one.person_id == given.who and given.who), None)
+    signer = next(
+        (signer for signer in form.patients_side if signer.person_id == given.who and given.who), None
+    )
     if signer is None:
         found["who"] = _("Choose who withdrew")
     if calendar_date(given.told_on) is None:

@@ -129,7 +129,7 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
     newest = new_messages.newest(person, conversation_id)
     if newest is None or newest == known:
         return make_response("", 204)
-    read = next((one for one in asked if one.id == conversation_id), None)
+    read = next((talk for talk in asked if talk.id == conversation_id), None)
     try:
         conversation = read or get_conversation(care, conversation_id)
     except NotSignedIn:
@@ -138,7 +138,7 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
         current_app.logger.info("new messages: %s", type(error).__name__)
         return make_response("", 204)
     added = bubbles_after(conversation, person, known)
-    unseen = [one for one in bubbles_after(conversation, person, since or known) if not one.mine]
+    unseen = [bubble for bubble in bubbles_after(conversation, person, since or known) if not bubble.mine]
     if not added:
         return make_response("", 204)
     if not wants("news"):
@@ -268,7 +268,7 @@ def _act_on_message(care: Care, person: Person, event: str, conversation_id: str
 
     def look() -> Message | None:
         messages = get_conversation(care, conversation_id).messages
-        return next((one for one in messages if one.id == message_id), None)
+        return next((message for message in messages if message.id == message_id), None)
 
     act_once(
         Attempt(person.sub, begin_edit(person.sub, f"message.{event}:{message_id}")),

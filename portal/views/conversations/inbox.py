@@ -78,10 +78,10 @@ def show_waiting(care: Care, person: Person, number: int) -> Response:
     shown = listed.items[start : start + PAGE]
     if number == 1:
         new_messages.learn(person, newest)
-    audit.shown("conversation.list", "conversation", [one.conversation.id for one in shown])
+    audit.shown("conversation.list", "conversation", [row.conversation.id for row in shown])
     return render(
         InboxPage(
-            rows=[waiting_row(one, person) for one in shown],
+            rows=[waiting_row(row, person) for row in shown],
             found=found,
             q="",
             archived=False,

@@ -64,7 +64,7 @@ def show_thread(
     `beside` are the conversations shown beside it.
     """
     audit.shown("conversation.read", "conversation", conversation.id)
-    audit.shown("conversation.list", "conversation", [one.id for one in beside])
+    audit.shown("conversation.list", "conversation", [row.id for row in beside])
     name_opened(next(iter(others_in(conversation, person)), ""), subject_of(conversation))
     return render(page_of(conversation, person, opened=opened, beside=beside), fragment="thread")
 
@@ -86,14 +86,14 @@ def page_of(
         news=news or News(known=conversation.newest_id),
         opened=opened,
         just_read=just_read,
-        beside=[row_of(one, person) for one in beside],
+        beside=[row_of(row, person) for row in beside],
         consequences=consequences_of_archiving(),
     )
 
 
 def bubbles_after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
     """The messages after this one, which may be archived; all if it is empty, none if it is unknown."""
-    ids = [one.id for one in conversation.in_order]
+    ids = [message.id for message in conversation.in_order]
     if id_ and id_ not in ids:
         return []
     later = set(ids[ids.index(id_) + 1 :] if id_ else ids)

@@ -49,7 +49,7 @@ def note(care: Care, person: Person, episode_id: str) -> Response:
     if not tonight.may_tick:
         raise NotFound
     key = request.form.get("dose", "")
-    dose = next((one for one in tonight.doses if one.key == key), None)
+    dose = next((dose for dose in tonight.doses if dose.key == key), None)
     if dose is None:
         toast(_("Your plan has changed. Look at the dose again before you tick it off."), tone="attention")
     else:

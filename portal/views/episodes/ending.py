@@ -52,5 +52,5 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
 
 def _rests_on_unverified(episode: Episode) -> bool:
     """Whether the outcome is that of a pregnancy test or early scan, and nobody has verified any of them."""
-    verified = {one.verified for one in episode.timeline if one.stage in ONLY_VERIFIED}
+    verified = {entry.verified for entry in episode.timeline if entry.stage in ONLY_VERIFIED}
     return episode.outcome in (Outcome.PREGNANCY, Outcome.NO_PREGNANCY) and verified == {False}

@@ -53,7 +53,7 @@ def remember(found: Found, ids: Iterable[str] = ()) -> None:
     if not found.is_incomplete:
         pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
         ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
-        session().remember_episodes([one for one in ordered if one not in found.absent][:MOST_REMEMBERED])
+        session().remember_episodes([id_ for id_ in ordered if id_ not in found.absent][:MOST_REMEMBERED])
 
 
 def remember_opened(episode_id: str) -> None:

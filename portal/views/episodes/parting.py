@@ -40,9 +40,13 @@ def ended_sharing(episode: Episode, day: date) -> Relationship | None:
         for relationship in episode.relationships
         if relationship.type in _PARTNERS and not episode.is_ended
     ]
-    live = {one.related_patient_id for one in theirs if not one.is_ended(day)}
-    ended = [one for one in theirs if one.is_ended(day) and one.related_patient_id not in live]
-    return max(ended, key=lambda one: one.end_date or date.min, default=None)
+    live = {relationship.related_patient_id for relationship in theirs if not relationship.is_ended(day)}
+    ended = [
+        relationship
+        for relationship in theirs
+        if relationship.is_ended(day) and relationship.related_patient_id not in live
+    ]
+    return max(ended, key=lambda relationship: relationship.end_date or date.min, default=None)
 
 
 def parting_of(episode: Episode, forms: Sequence[ConsentForm] | None) -> Parting | None:

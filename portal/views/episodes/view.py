@@ -368,7 +368,7 @@ class EpisodeView:
     def previous_calls(self) -> dict[str, PgtCall]:
         """By the id of a test that the person sees: its call when they looked before, if it has changed."""
         tests = [result for result in self.episode.pgt_results if self.person.is_staff or result.is_released]
-        return {id_: PgtCall(one.call) for id_, one in previous_calls(self.person, tests).items()}
+        return {id_: PgtCall(previous.call) for id_, previous in previous_calls(self.person, tests).items()}
 
     def number(self, value: float | None) -> str | None:
         """A number in the person's language."""

@@ -78,7 +78,7 @@ def _hint(patient_id: str) -> Hint:
     """The treatment that the address names, and what this session has read of the patient before."""
     known = [person for person in known_people() if person.patient_id == patient_id]
     named = record_id(request.args.get("episode"))
-    ids = [*([named] if named else []), *(one.episode_id for one in known)]
+    ids = [*([named] if named else []), *(person.episode_id for person in known)]
     return Hint(tuple(dict.fromkeys(ids)), known[0].name if known else "")
 
 
@@ -91,7 +91,7 @@ def _note(overview: PatientOverview) -> None:
         ("notification", overview.news),
         ("episode", overview.episodes),
     ):
-        ids = [] if isinstance(part, CareError) else [one.id for one in part]
+        ids = [] if isinstance(part, CareError) else [record.id for record in part]
         audit.shown(f"{kind}.list", kind, ids)
 
 

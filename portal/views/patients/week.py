@@ -74,11 +74,11 @@ def week_of(overview: PatientOverview) -> Week:
     last = today()
     first = last - timedelta(days=DAYS - 1)
     found = [happening for happening in _happenings(overview, first) if first <= happening.on <= last]
-    found.sort(key=lambda one: (one.on, one.at.timestamp() if one.at else 0.0), reverse=True)
+    found.sort(key=lambda entry: (entry.on, entry.at.timestamp() if entry.at else 0.0), reverse=True)
     names = {last: _("Today"), last - timedelta(days=1): _("Yesterday")}
     days = [
-        HappeningDay(on, names.get(on) or write_day(on), tuple(one for one in found if one.on == on))
-        for on in sorted({one.on for one in found}, reverse=True)
+        HappeningDay(on, names.get(on) or write_day(on), tuple(entry for entry in found if entry.on == on))
+        for on in sorted({entry.on for entry in found}, reverse=True)
     ]
     return Week(tuple(days), tuple(_lacks(overview, first)))
 

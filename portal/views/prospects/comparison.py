@@ -91,8 +91,8 @@ def compare_page(
     audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
     name_opened(kept.name)
     said = {
-        whose: {"name": one.name, "values": dict(one.values)}
-        for whose, one in (("kept", kept), ("merged", merged))
+        whose: {"name": enquiry.name, "values": dict(enquiry.values)}
+        for whose, enquiry in (("kept", kept), ("merged", merged))
     }
     if is_complete and said != operation.data.get("said"):
         context().operations.keep(person.sub, operation.id, {**operation.data, "said": said})

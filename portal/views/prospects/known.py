@@ -48,8 +48,12 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     heard = tuple(page.items) if (page := known(news)) else ()
     spoken = tuple(talk.items) if (talk := known(talks)) else ()
     found = [_known(id_, heard, spoken) for id_ in prospect_ids]
-    audit.shown("notification.list", "notification", [n.id for one in found for n in one.notifications])
-    audit.shown("conversation.list", "conversation", [c.id for one in found for c in one.conversations])
+    audit.shown(
+        "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
+    )
+    audit.shown(
+        "conversation.list", "conversation", [c.id for enquiry in found for c in enquiry.conversations]
+    )
     return found, not (isinstance(news, CareError) or isinstance(talks, CareError))
 
 

@@ -230,7 +230,7 @@ def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
 def _search(care: Care) -> Search[NewProtocol, Protocol]:
     def alike(content: NewProtocol) -> Sequence[Protocol]:
         found = list_protocols(care, limit=_SAME_NAME, text=content.plan.name).items
-        return [one for one in found if one.name == content.plan.name]
+        return [protocol for protocol in found if protocol.name == content.plan.name]
 
     def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
         wanted = _content(content.draft())

@@ -101,9 +101,9 @@ def _doses(plan: Plan) -> _ByDay:
     until = horizon(of, None)
     found: _ByDay = {}
     for name in dict.fromkeys((row.drug, row.unit) for row in rows):
-        mine = [one for one in of if (one.medication.drug, one.medication.unit) == name]
-        found[name] = {day: doses for day in _days(min(one.first for one in mine), until)
-                       if (doses := tuple(_amount(one.medication.dose) for one in doses_of_day(mine, day)))}  # fmt: skip
+        mine = [row for row in of if (row.medication.drug, row.medication.unit) == name]
+        found[name] = {day: doses for day in _days(min(row.first for row in mine), until)
+                       if (doses := tuple(_amount(row.medication.dose) for row in doses_of_day(mine, day)))}  # fmt: skip
     return found
 
 

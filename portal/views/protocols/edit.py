@@ -163,7 +163,7 @@ def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     form.faults = plan.faults() or history_faults(protocol, plan)
     if not form.faults:
         asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form)
-        form.faults = {one.name: one.fault for one in asked if one.fault}
+        form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
 
 
 def _not_saved(
@@ -178,7 +178,7 @@ def _not_saved(
         case error:
             raise error
     asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
-    if asked and faults.keys() <= {one.name for one in asked}:
+    if asked and faults.keys() <= {stop.name for stop in asked}:
         return _show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
     return form_page(

@@ -59,7 +59,7 @@ def _with_medications(protocol: Protocol, values: Values) -> Protocol:
 
 
 def _with_checks(protocol: Protocol, values: Values) -> Protocol:
-    came = {CheckRow.of(one): one for one in protocol.monitoring}
+    came = {CheckRow.of(check): check for check in protocol.monitoring}
     rows = _rows(values, CheckRow)
     return replace(protocol, monitoring=tuple(came.get(row) or row.check() for row in rows))
 

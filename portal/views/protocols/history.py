@@ -53,7 +53,7 @@ def dose_changes(before: Plan, after: Plan) -> list[DoseChange]:
                 when = write_day(on) if on else _("Day %(day)s", day=day)
                 found.append((day, DoseChange(when, drug, *pair)))
             told = pair if pair[0] != pair[1] else ("", "")
-    return [change for _day, change in sorted(found, key=lambda one: (one[0], one[1].drug))]
+    return [change for _day, change in sorted(found, key=lambda entry: (entry[0], entry[1].drug))]
 
 
 def _by_day(plan: Plan, drug: str) -> dict[int, str]:

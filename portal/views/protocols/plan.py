@@ -56,7 +56,7 @@ class Plan(msgspec.Struct, frozen=True):
             start_date=protocol.start_date.isoformat() if protocol.start_date else "",
             physician_id=protocol.physician_id or "",
             medications=tuple(MedicationRow.of(medication) for medication in protocol.medications),
-            checks=_keyed(CheckRow.of(one) for one in protocol.monitoring),
+            checks=_keyed(CheckRow.of(check) for check in protocol.monitoring),
         )
 
     @classmethod

@@ -140,7 +140,7 @@ def days(protocol: Protocol, on: date) -> list[Day]:
     checks = protocol.monitoring if found or not protocol.patient_id else ()
     until = horizon(found, protocol.day_on(on))
     due = {check.day for check in checks}
-    due.update(day - one.lists_before for one in found for day in one.days(until)[: _MOST_DAYS + 1])
+    due.update(day - row.lists_before for row in found for day in row.days(until)[: _MOST_DAYS + 1])
     if not due:
         return []
     listed = range(min(due), min(max(due), min(due) + _MOST_DAYS) + 1)
@@ -224,7 +224,7 @@ def _listed(protocol: Protocol, on: date) -> tuple[list[Course], int]:
     """The courses of the calendar file, and the last day that it holds."""
     found = active_courses(protocol, None, on)
     until = horizon(found, protocol.day_on(on))
-    return [one for one in found if one.days(until) and protocol.date_of(one.first)], until
+    return [row for row in found if row.days(until) and protocol.date_of(row.first)], until
 
 
 def _cancelled(uid: str, made_at: datetime, sequence: int, on: date) -> dict[str, Any]:

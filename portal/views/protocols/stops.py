@@ -66,12 +66,12 @@ def stops(before: Plan | None, after: Plan, collection: Appointment | None) -> l
 def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
     """Return all questions, with a fault at those not answered; empty if all are."""
     checked = [
-        one
-        if one.is_answered_by(form.get(one.name, ""))
-        else replace(one, fault=_("Type %(wanted)s, or change it.", wanted=one.wanted))
-        for one in found
+        stop
+        if stop.is_answered_by(form.get(stop.name, ""))
+        else replace(stop, fault=_("Type %(wanted)s, or change it.", wanted=stop.wanted))
+        for stop in found
     ]
-    return checked if any(one.fault for one in checked) else []
+    return checked if any(stop.fault for stop in checked) else []
 
 
 def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
@@ -147,14 +147,18 @@ def _doubled(index: int, plan: Plan) -> list[str]:
     of = courses(rows)
     until = horizon(of, None)
     mine = _days(of, rows[index], until)
-    for other, one in enumerate(rows):
-        if other != index and one.drug.casefold() == row.drug.casefold() and mine & _days(of, one, until):
+    for other, beside in enumerate(rows):
+        if (
+            other != index
+            and beside.drug.casefold() == row.drug.casefold()
+            and mine & _days(of, beside, until)
+        ):
             return [_("%(drug)s is in two rows on the same day.", drug=row.drug)]
     return []
 
 
 def _days(of: Sequence[Course], row: Medication, until: int) -> set[int]:
-    return {day for one in of if one.medication is row for day in one.days(until)}
+    return {day for dosed in of if dosed.medication is row for day in dosed.days(until)}
 
 
 def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list[str]:
@@ -176,7 +180,7 @@ def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list
         if medication is not row and medication.drug.casefold() == row.drug.casefold() and medication.unit == row.unit
         and int(medication.start_day) < int(row.start_day)
     ]  # fmt: skip
-    was = old or max(earlier, key=lambda one: int(one.start_day), default=None)
+    was = old or max(earlier, key=lambda medication: int(medication.start_day), default=None)
     compared = dose(was.dose) if was and was.unit == row.unit else None
     if was is None or not compared or abs(value - compared) * 2 <= compared:
         return []

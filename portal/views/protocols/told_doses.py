@@ -60,7 +60,7 @@ class _Changed:
     @property
     def planned_words(self) -> str:
         """The doses with their unit; empty without any."""
-        doses = in_a_row(dose_number(one) for one in sorted(self.planned))
+        doses = in_a_row(dose_number(dose) for dose in sorted(self.planned))
         return f"{doses} {self.unit}".strip() if doses else ""
 
 
@@ -88,12 +88,14 @@ def read_told_doses(
         if message.sent_at and message.sent_at >= since
     ]
     found = [
-        ToldDose(talk.id, side is not MessageSide.INBOUND, at, sentence, one.drug, one.planned_words)
+        ToldDose(talk.id, side is not MessageSide.INBOUND, at, sentence, change.drug, change.planned_words)
         for talk, side, at, body in sorted(recent, key=lambda each: each[2], reverse=True)
-        for sentence, one in _contradictions(plain_text(body), changed, drugs)
+        for sentence, change in _contradictions(plain_text(body), changed, drugs)
     ]
     is_whole = page.received >= page.total and page.is_counted and not page.unreadable
-    return ToldDoses(found, len(recent), is_whole=is_whole and all(_is_complete(one, since) for one in mine))
+    return ToldDoses(
+        found, len(recent), is_whole=is_whole and all(_is_complete(message, since) for message in mine)
+    )
 
 
 def _is_complete(talk: Conversation, since: datetime) -> bool:
@@ -135,20 +137,20 @@ def _contradictions(
     text: str, changed: Sequence[_Changed], drugs: Iterable[tuple[str, str]]
 ) -> Iterable[tuple[str, _Changed]]:
     for sentence in filter(None, map(str.strip, _SENTENCE.split(text))):
-        for one in changed:
-            others = [drug for drug, unit in drugs if drug != one.drug and is_same_unit(unit, one.unit)]
-            if speaks_of(sentence, others) and not speaks_of(sentence, [one.drug]):
+        for change in changed:
+            others = [drug for drug, unit in drugs if drug != change.drug and is_same_unit(unit, change.unit)]
+            if speaks_of(sentence, others) and not speaks_of(sentence, [change.drug]):
                 continue
-            if any(_tells_another(value, unit, one) for value, unit in _AMOUNT.findall(sentence)):
-                yield sentence, one
+            if any(_tells_another(value, unit, change) for value, unit in _AMOUNT.findall(sentence)):
+                yield sentence, change
 
 
-def _tells_another(text: str, unit: str, one: _Changed) -> bool:
+def _tells_another(text: str, unit: str, change: _Changed) -> bool:
     """Whether it is an amount in the medicine's unit that isn't planned; a bare number only if it was planned before."""
     value = float(text.replace(",", "."))
-    if value in one.planned:
+    if value in change.planned:
         return False
-    if unit and is_same_unit(unit, one.unit):
+    if unit and is_same_unit(unit, change.unit):
         return True
     is_dose_like = value >= _SMALLEST_BARE or not value.is_integer()
-    return is_dose_like and value in one.was
+    return is_dose_like and value in change.was

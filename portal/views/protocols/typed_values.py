@@ -97,7 +97,7 @@ def clean(text: str | None) -> str:
 
 def times_typed(text: str) -> str:
     """Hours in the record's format, in order: `20:00 8:00` becomes `08:00, 20:00`; text with anything else is unchanged."""
-    hours = [f"0{one}" if len(one) == 4 else one for one in _BETWEEN.split(text) if one]
+    hours = [f"0{part}" if len(part) == 4 else part for part in _BETWEEN.split(text) if part]
     return ", ".join(sorted(set(hours))) if all(TIME.fullmatch(hour) for hour in hours) else text
 
 

@@ -85,7 +85,7 @@ class ProtocolView:
     @property
     def checks(self) -> list[Check]:
         """The checks, by day."""
-        return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
+        return sorted(self.protocol.monitoring, key=lambda entry: (entry.day, entry.kind))
 
     @property
     def words(self) -> PlanWords:
@@ -142,7 +142,7 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
 
 def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:
     couple = (episode.patient, episode.partner) if episode else ()
-    return next((one for one in couple if one and one.id == protocol.patient_id), None)
+    return next((patient for patient in couple if patient and patient.id == protocol.patient_id), None)
 
 
 def _is_unread(read: object) -> bool:
@@ -157,7 +157,7 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
         lambda: list_physicians(care).value.items if protocol.physician_id else (),
         lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None,
     )
-    names = {one.id: one.name for one in known(physicians) or ()}
+    names = {physician.id: physician.name for physician in known(physicians) or ()}
     whole = known(episode)
     return ProtocolView(
         protocol,

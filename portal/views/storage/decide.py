@@ -129,7 +129,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, st
     waiting = next((form for form in fitting if form.is_open), None)
     page = ByFormPage(
         view=view,
-        decision=next(one for one in decisions_about(embryo) if one.name == name),
+        decision=next(decision for decision in decisions_about(embryo) if decision.name == name),
         consequences=consequences_of(embryo, name),
         waiting=waiting,
         signed=next((form for form in fitting if form.is_signed), None)
@@ -143,7 +143,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, st
 
 def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorage]:
     """Save only the disposition, if it is still what it was when the page was opened."""
-    words = [(str(one), labels.disposition_name(one)) for one in Disposition]
+    words = [(str(disposition), labels.disposition_name(disposition)) for disposition in Disposition]
     return Editing(
         owner=person.sub,
         event="embryo.decide",
@@ -160,7 +160,7 @@ def _ask(view: EmbryoView, name: str, edit: Edit) -> Response:
     embryo = view.embryo
     page = DecisionPage(
         view=view,
-        decision=next(one for one in decisions_about(embryo) if one.name == name),
+        decision=next(decision for decision in decisions_about(embryo) if decision.name == name),
         wanted=DECISIONS[name],
         consequences=consequences_of(embryo, name),
         edit=edit,

@@ -131,7 +131,7 @@ def first_steps(person: Person) -> list[FirstStep]:
         return []
     vault = context().vault
     held = (vault.get(name, FirstStep) for name in vault.tagged(*_tag()))
-    steps = sorted((one.value for one in held if one), key=lambda step: step.at)
+    steps = sorted((record.value for record in held if record), key=lambda step: step.at)
     for step in steps:
         audit.has_kept("embryo.list", "embryo", step.embryo_id)
     return steps

@@ -57,4 +57,4 @@ def _why_not(embryo: EmbryoStorage, moves: Moves) -> str:
     move = moves.to(embryo, EmbryoStatus(request.form.get("status") or str(embryo.status)))
     if move is None or move.is_offered:
         return _("Its present state doesn’t allow this step.")
-    return " ".join(reason(embryo, one).words for one in move.missing)
+    return " ".join(reason(embryo, lack).words for lack in move.missing)

@@ -73,7 +73,7 @@ class Moves:
         return [
             Withheld(
                 move_name(embryo, move.status),
-                [reason(embryo, one) for one in move.missing],
+                [reason(embryo, lack) for lack in move.missing],
                 self._make_href(move),
             )
             for move in self.of(embryo)
@@ -81,7 +81,7 @@ class Moves:
         ]
 
     def _make_href(self, move: Move) -> str | None:
-        lacks_form = any(one.gap in (Gap.NO_FORM, Gap.NOT_NAMED) for one in move.missing)
+        lacks_form = any(lack.gap in (Gap.NO_FORM, Gap.NOT_NAMED) for lack in move.missing)
         kinds = needed_kinds(move.status) if lacks_form else ()
         return address_to_create(kinds[0], self.episode.id) if kinds else None
 

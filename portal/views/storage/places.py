@@ -164,8 +164,8 @@ def place_name(place: tuple[str, ...], *, with_facility: bool) -> str:
 def _row(view: EmbryoView) -> Row:
     terms = (_("Consented until"), _("Paid until"), _("Statutory limit"))
     dates = [_end_date(term, day) for term, day in zip(terms, days_until(view), strict=True) if day]
-    pressing = tuple(one for one in dates if one.word)
-    return Row(view, pressing or tuple(sorted(dates, key=lambda one: one.day)[:1]))
+    pressing = tuple(date_ for date_ in dates if date_.word)
+    return Row(view, pressing or tuple(sorted(dates, key=lambda date_: date_.day)[:1]))
 
 
 def _end_date(term: str, day: date) -> EndDate:

@@ -144,7 +144,7 @@ def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None
     if move is not None and move.is_offered:
         return None
     missing = move.missing if move else ()
-    words = [_("This can’t be done now."), *(reason(view.embryo, one).words for one in missing)]
+    words = [_("This can’t be done now."), *(reason(view.embryo, lack).words for lack in missing)]
     toast(" ".join(words), tone="attention")
     return redirect_to(view.href)
 

@@ -108,13 +108,13 @@ class EmbryoView:
     @property
     def nearest(self) -> StorageDate | None:
         """The near date, if there is one."""
-        near = [one for one in self.dates if one.near and one.day]
-        return min(near, key=lambda one: one.day or date.max, default=None)
+        near = [date_ for date_ in self.dates if date_.near and date_.day]
+        return min(near, key=lambda date_: date_.day or date.max, default=None)
 
     @property
     def chart(self) -> Markup | None:
         """The three dates as a chart with a text alternative."""
-        bars = [DatedBar(one.term, one.day) for one in self.dates if one.day]
+        bars = [DatedBar(date_.term, date_.day) for date_ in self.dates if date_.day]
         return storage_chart(bars, today=today(), write=long_date, rtl=is_rtl())
 
     @property
@@ -124,7 +124,7 @@ class EmbryoView:
 
     def order(self) -> tuple[date, str]:
         """The sort key: near dates first, then by code."""
-        days = (one.day for one in self.dates if one.day)
+        days = (date_.day for date_ in self.dates if date_.day)
         return (min(days, default=date.max), self.embryo.embryo_code)
 
 
@@ -157,18 +157,18 @@ def shared_dates(views: Sequence[EmbryoView]) -> list[list[SharedDate]]:
 def _grouped(views: Sequence[EmbryoView], which: int) -> list[SharedDate]:
     dates = [(view.dates[which], view.embryo.embryo_code) for view in views]
     codes: dict[StorageDate, list[str]] = {}
-    for one, code in sorted(dates, key=lambda pair: (pair[0].day or date.max, pair[1])):
-        codes.setdefault(one, []).append(code)
-    return [SharedDate(one, tuple(named)) for one, named in codes.items()]
+    for date_, code in sorted(dates, key=lambda pair: (pair[0].day or date.max, pair[1])):
+        codes.setdefault(date_, []).append(code)
+    return [SharedDate(date_, tuple(named)) for date_, named in codes.items()]
 
 
 def next_date(views: Iterable[EmbryoView]) -> str:
     """Say which of these embryos' dates is next, and which embryo it concerns; empty if there is none."""
     ahead = [
-        (one.day, which, view.embryo.embryo_code)
+        (date_.day, which, view.embryo.embryo_code)
         for view in views
-        for which, one in enumerate(view.dates)
-        if one.day and one.day >= today()
+        for which, date_ in enumerate(view.dates)
+        if date_.day and date_.day >= today()
     ]
     if not ahead:
         return ""

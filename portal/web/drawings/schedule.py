@@ -65,8 +65,8 @@ def medication_grid(
     *,
     today: int | None = None,
     name_day: Callable[[int], str] | None = None,
-    amount: Callable[[Medication], str] = lambda one: (
-        one.unit if one.dose is None else f"{one.dose:g} {one.unit}"
+    amount: Callable[[Medication], str] = lambda row: (
+        row.unit if row.dose is None else f"{row.dose:g} {row.unit}"
     ),
     rtl: bool = False,
     id_: str = "schedule",

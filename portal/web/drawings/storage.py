@@ -59,7 +59,7 @@ def storage_chart(
         _WIDTH,
         bottom + 26,
         _scale(longest, at, bottom, side),
-        *(_row(one, at, _TOP + index * _ROW, side, today, write, index) for index, one in enumerate(rows)),
+        *(_row(bar, at, _TOP + index * _ROW, side, today, write, index) for index, bar in enumerate(rows)),
         id_=id_,
         title=_("How long storage lasts"),
         description=" ".join(_sentence(row, today, write) for row in rows),
@@ -67,10 +67,10 @@ def storage_chart(
     )
 
 
-def _sentence(one: DatedBar, today: date, write: Callable[[date], str]) -> str:
-    if one.until < today:
-        return _("%(what)s %(day)s, which has passed.", what=one.words, day=write(one.until))
-    return _("%(what)s %(day)s.", what=one.words, day=write(one.until))
+def _sentence(bar: DatedBar, today: date, write: Callable[[date], str]) -> str:
+    if bar.until < today:
+        return _("%(what)s %(day)s, which has passed.", what=bar.words, day=write(bar.until))
+    return _("%(what)s %(day)s.", what=bar.words, day=write(bar.until))
 
 
 def _scale(
@@ -97,7 +97,7 @@ def _scale(
 
 
 def _row(
-    one: DatedBar,
+    bar: DatedBar,
     at: Callable[[float], float],
     top: float,
     side: Callable[[float], float],
@@ -110,11 +110,11 @@ def _row(
     Two lines, because in some languages the two don't find room side by side on a telephone; letters are larger there,
     so the upper line keeps its distance in letters.
     """
-    days = (one.until - today).days
+    days = (bar.until - today).days
     words = element(
         "g",
-        element("text", one.words, class_="chart-axis", x=side(_START + 8), y=top + 50, dy="-1.25em"),
-        label(write(one.until), side(_START + 8), top + 50, class_="chart-label"),
+        element("text", bar.words, class_="chart-axis", x=side(_START + 8), y=top + 50, dy="-1.25em"),
+        label(write(bar.until), side(_START + 8), top + 50, class_="chart-label"),
     )
     if days <= 0:
         mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 62, r=5, data_planned="")
