@@ -28,7 +28,7 @@ Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
 class Endpoint(Generic[AnswerT, RequestT]):
     """One endpoint of the care API specification §4: method, path template below {base_url}, group, and its types.
 
-    - `answer`: a record, a `Page` of records, `bytes` for a file, or `object` if the response is ignored.
+    - `answer`: a record, a `PagedResult` of records, `bytes` for a file, or `object` if the response is ignored.
     - `request`: the query of a read, the body of an act; None if there is none.
     - `shows`: for a read, the kind of record in the audit trail; None if it reveals nothing about a patient.
     - `page`: the portal's section that shows it, which people don't see if the clinic doesn't offer the endpoint.

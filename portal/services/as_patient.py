@@ -19,7 +19,7 @@ from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm
 from portal.services.consents.requests import ConsentQuery
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, ConversationQuery, Message
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.directories import Documents
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.errors import NotFound
@@ -141,8 +141,11 @@ def _read_consent(
 
 
 def _list_consents(
-    view: AsPatient, query: ConsentQuery, _ids: Mapping[str, str], _ask: Callable[[Any], Page[ConsentForm]]
-) -> Page[ConsentForm]:
+    view: AsPatient,
+    query: ConsentQuery,
+    _ids: Mapping[str, str],
+    _ask: Callable[[Any], PagedResult[ConsentForm]],
+) -> PagedResult[ConsentForm]:
     found = [
         view.form(form)
         for form in view.forms
@@ -151,15 +154,15 @@ def _list_consents(
         and query.status in (None, form.status)
     ]
     items = tuple(found[query.skip_count :][: query.max_result_count])
-    return Page(items=items, total_count=len(found), is_counted=view.forms.is_whole)
+    return PagedResult(items=items, total_count=len(found), is_counted=view.forms.is_whole)
 
 
 def _list_conversations(
     view: AsPatient,
     query: ConversationQuery,
     _ids: Mapping[str, str],
-    ask: Callable[[Any], Page[Conversation]],
-) -> Page[Conversation]:
+    ask: Callable[[Any], PagedResult[Conversation]],
+) -> PagedResult[Conversation]:
     """Those found by the patient's name that they may see, without anybody's marks."""
     wanted = replace(
         query,
@@ -190,10 +193,10 @@ def _message(message: Message) -> Message:
 
 
 def _list_notifications(
-    _view: AsPatient, _query: Any, _ids: Mapping[str, str], _ask: Callable[[Any], Page[Any]]
-) -> Page[Any]:
+    _view: AsPatient, _query: Any, _ids: Mapping[str, str], _ask: Callable[[Any], PagedResult[Any]]
+) -> PagedResult[Any]:
     """None: the API gives everybody their own."""
-    return Page(items=(), total_count=0, unread_count=0)
+    return PagedResult(items=(), total_count=0, unread_count=0)
 
 
 def _read_pgt_result(

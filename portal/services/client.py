@@ -162,7 +162,7 @@ class Care:
 
     def opened(self, endpoint: AnyEndpoint, answer: Answer) -> Answer:
         """The response, or an empty list if it says in another way that there is none."""
-        is_list = get_origin(endpoint.answer) is decoding.Page
+        is_list = get_origin(endpoint.answer) is decoding.PagedResult
         if is_list and self.adapter.is_empty_list(answer.status, answer.body):
             return replace(answer, status=200, body=b"[]")
         return answer

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
-from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
+from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
 from portal.services.listed import Listed
 from portal.services.paging import CAP, read_page
@@ -184,7 +184,7 @@ RESTORE_MESSAGE = _messages.post("/api/app/messaging/restore-message/{messageId}
 ARCHIVE_MESSAGE = _messages.post("/api/app/messaging/archive-message/{messageId}", Message)
 LIST_CONVERSATIONS = _messages.get(
     "/api/messaging/getconversations",
-    Page[Conversation],
+    PagedResult[Conversation],
     ConversationQuery,
     shows="conversation",
     page="/conversations",
@@ -220,10 +220,10 @@ def list_conversations(
     sorting: str | None = None,
     text: str | None = None,
     include_archived: bool = False,
-) -> Page[Conversation]:
+) -> PagedResult[Conversation]:
     """One page of conversations, each with its newest messages (50 at most)."""
 
-    def read(at: int, size: int) -> Page[Conversation]:
+    def read(at: int, size: int) -> PagedResult[Conversation]:
         return care.read(
             LIST_CONVERSATIONS,
             query=ConversationQuery(

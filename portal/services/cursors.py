@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from portal.services.api import Query
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 
 _MOST_PAGES = 40
 """A longer list isn't read to its end; it is counted as "at least"."""
@@ -20,11 +20,13 @@ _MOST_PAGES = 40
 class Followed:
     """What was read of a list so far. Its records are counted without those that are marked as deleted."""
 
-    pages: list[Page[Any]] = field(default_factory=list[Page[Any]])
+    pages: list[PagedResult[Any]] = field(default_factory=list[PagedResult[Any]])
     seen: set[str] = field(default_factory=set[str])
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def page(self, query: Query, read: Callable[[Query], Page[Any]], largest: int | None) -> Page[Any]:
+    def page(
+        self, query: Query, read: Callable[[Query], PagedResult[Any]], largest: int | None
+    ) -> PagedResult[Any]:
         """The part of the list that a query asks for, by `read`, whose `SkipCount` is the cursor; at most `largest` at once."""
         skip, limit = query["SkipCount"], query["MaxResultCount"]
         if not isinstance(skip, int) or not isinstance(limit, int):
@@ -53,7 +55,7 @@ class Followed:
         cursor = self.pages[-1].next
         return bool(cursor) and cursor not in self.seen and len(self.pages) < _MOST_PAGES
 
-    def _part(self, skip: int, limit: int) -> Page[Any]:
+    def _part(self, skip: int, limit: int) -> PagedResult[Any]:
         rows, last = self._rows, self.pages[-1]
         part = rows[skip : skip + limit]
         deleted = sum(page.deleted for page in self.pages)

@@ -155,7 +155,7 @@ def in_utc(at: datetime) -> datetime:
     return in_zone(at, UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-class Page(Record, Generic[T], frozen=True, kw_only=True):
+class PagedResult(Record, Generic[T], frozen=True, kw_only=True):
     """One page of a list, with the API's counts; only notifications have an `unread_count`.
 
     If `is_counted` is False, the API's count is missing or too low: the total is the number seen so far, plus one if the list
@@ -208,15 +208,15 @@ Translation: TypeAlias = Callable[[object], object]
 
 
 def decode(body: bytes, into: type[T], translate: Translation | None = None) -> T:
-    """Decode `body` as a record, a `Page` of records (also from a bare array), or, with `object`, any JSON.
+    """Decode `body` as a record, a `PagedResult` of records (also from a bare array), or, with `object`, any JSON.
 
-    `translate` makes the portal's names and formats of it. An invalid record is left out of a `Page`, unless all are
+    `translate` makes the portal's names and formats of it. An invalid record is left out of a `PagedResult`, unless all are
     invalid. Raises `BadResponse` naming the field ("$.items[3].id", or "$" for broken JSON), never its value.
     """
     body = body.removeprefix(codecs.BOM_UTF8)
     if translate is not None:
         return _decode_translated(body, into, translate)
-    if get_origin(into) is Page and body.lstrip()[:1] == b"[":
+    if get_origin(into) is PagedResult and body.lstrip()[:1] == b"[":
         body = b'{"items":' + body + b"}"
     noticed.no_date, noticed.lost = False, ()
     try:
@@ -296,7 +296,7 @@ def _decode_forgivingly(body: bytes, into: type[T]) -> T:
 
 def _forgiven(answer: object, into: type[T]) -> T:
     try:
-        if get_origin(into) is Page and isinstance(answer, dict):
+        if get_origin(into) is PagedResult and isinstance(answer, dict):
             return _page(cast("dict[str, object]", answer), into)
         return _salvaged(_mender(into)(answer), into)
     except Unreadable as error:

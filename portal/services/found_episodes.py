@@ -11,7 +11,7 @@ from typing import TypeVar
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import gather_all, known
@@ -62,9 +62,9 @@ def read_episodes(care: Care, ids: Sequence[str]) -> Found:
 
 
 def mentioned(
-    forms: Page[ConsentForm] | CareError,
-    talks: Page[Conversation] | CareError,
-    news: Page[Notification] | CareError,
+    forms: PagedResult[ConsentForm] | CareError,
+    talks: PagedResult[Conversation] | CareError,
+    news: PagedResult[Notification] | CareError,
 ) -> list[str]:
     """Return the ids of the episodes that these records mention; lists that couldn't be read are skipped.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portal.services.decoding import Choice
 
 _OWN = "(portal) "
-"""Prefix of members that only the portal sets (`portal.services.decoding.Page`)."""
+"""Prefix of members that only the portal sets (`portal.services.decoding.PagedResult`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
-from portal.services.decoding import Choice, Id, Page, Record, Timed, Whole
+from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.listed import Listed
 from portal.services.paging import read_every_page, read_page
 from portal.services.responses import read_back
@@ -139,7 +139,7 @@ class NotificationsRead(Record, frozen=True, kw_only=True):
 _notifications = Group("Notification")
 _NOTIFICATION = "/api/app/notification"
 LIST_NOTIFICATIONS = _notifications.get(
-    _NOTIFICATION, Page[Notification], NotificationQuery, shows="notification", page="/notifications"
+    _NOTIFICATION, PagedResult[Notification], NotificationQuery, shows="notification", page="/notifications"
 )
 UPDATE_NOTIFICATIONS = _notifications.put(_NOTIFICATION, NotificationCounts, NotificationsRead)
 READ_NOTIFICATION_SETTINGS = _notifications.get(
@@ -162,7 +162,7 @@ def list_notifications(
     is_read: bool | None = None,
     type: str | None = None,
     text: str | None = None,
-) -> Page[Notification]:
+) -> PagedResult[Notification]:
     """One page of notifications, with the total of unread ones."""
     return read_page(
         lambda at, size: _read(care, at, size, is_read, type, text), skip, limit, care.largest_page
@@ -179,7 +179,7 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
     return _update(care, NotificationsRead(all=True, is_read=is_read))
 
 
-def unread_among(care: Care, page: Page[Notification]) -> int | None:
+def unread_among(care: Care, page: PagedResult[Notification]) -> int | None:
     """The total of unread ones, from a page of unread ones; None if it can't be determined.
 
     An API that marks deleted ones may count them too.
@@ -229,7 +229,7 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
 
 def _read(
     care: Care, at: int, size: int, is_read: bool | None, type: str | None = None, text: str | None = None
-) -> Page[Notification]:
+) -> PagedResult[Notification]:
     asked = NotificationQuery(skip_count=at, max_result_count=size, is_read=is_read, type=type, filter=text)
     return care.read(LIST_NOTIFICATIONS, query=asked)
 
@@ -238,7 +238,7 @@ def _update(care: Care, change: NotificationsRead) -> NotificationCounts:
     return care.act(UPDATE_NOTIFICATIONS, change) or NotificationCounts()
 
 
-def notable(news: Page[Notification]) -> Listed[Notification]:
+def notable(news: PagedResult[Notification]) -> Listed[Notification]:
     """Unread notifications, the pressing ones first; others only about records not already on this page."""
     shown = ("Conversation", "ConsentForm")
     found = news.listed.where(

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.listed import Listed
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ CHUNK = 200
 """The page size when reading all pages."""
 
 
-def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
+def requested_page(page: PagedResult[T], skip: int, limit: int) -> PagedResult[T]:
     """The requested page, also from an API that doesn't count or page.
 
     The total of a full page without a count is one more than the records seen, so that "next" is offered;
@@ -38,15 +38,15 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     )
 
 
-def _with_plausible_total(page: Page[T]) -> Page[T]:
+def _with_plausible_total(page: PagedResult[T]) -> PagedResult[T]:
     if page.received - page.deleted <= page.total:
         return page
     return structs.replace(page, total_count=page.received, is_counted=False)
 
 
 def read_page(
-    read: Callable[[int, int], Page[T]], skip: int, limit: int, largest: int | None = None
-) -> Page[T]:
+    read: Callable[[int, int], PagedResult[T]], skip: int, limit: int, largest: int | None = None
+) -> PagedResult[T]:
     """The requested page of a list, by `read(skip, limit)`, also from an API that sends fewer records at once than asked for.
 
     `largest` is the most records that the API is known to send. One that sends fewer than it counts, without having said so,
@@ -69,13 +69,13 @@ def read_page(
     if page.received == limit:
         return requested_page(uncounted, skip, limit)
 
-    def read_uncounted(at: int, piece: int) -> Page[T]:
+    def read_uncounted(at: int, piece: int) -> PagedResult[T]:
         return structs.replace(read(at, piece), total_count=None)
 
     return _in_pieces(read_uncounted, skip, limit, page.received, uncounted if skip == 0 else None)
 
 
-def _may_be_cut(page: Page[T], skip: int, limit: int) -> bool:
+def _may_be_cut(page: PagedResult[T], skip: int, limit: int) -> bool:
     """Whether what seems to be a list's last page may be cut: its count may be its own length, or there is none."""
     if page.total_count is None:
         return page.received < limit and page.received in _SMALL_SIZES | _USUAL_SIZES
@@ -87,13 +87,13 @@ _USUAL_SIZES, _SMALL_SIZES = frozenset({50, 100, 200, 250, 500, 1000}), frozense
 """To which pages are cut. A list that counts as many as a small one is believed: it would often cost another call."""
 
 
-def _is_cut(page: Page[T], skip: int, limit: int) -> bool:
+def _is_cut(page: PagedResult[T], skip: int, limit: int) -> bool:
     return 0 < page.received < limit and page.total_count is not None and page.total != skip + page.received
 
 
 def _in_pieces(
-    read: Callable[[int, int], Page[T]], skip: int, limit: int, size: int, first: Page[T] | None
-) -> Page[T]:
+    read: Callable[[int, int], PagedResult[T]], skip: int, limit: int, size: int, first: PagedResult[T] | None
+) -> PagedResult[T]:
     begins = at = skip - skip % size
     items: list[T] = []
     unreadable: list[str] = []
@@ -126,7 +126,9 @@ _MOST_PIECES = 40
 """A list in smaller pieces isn't read to its end; it is counted as "at least"."""
 
 
-def read_every_page(read: Callable[[int, int], Page[T]], *, most: int = CAP, chunk: int = CHUNK) -> Listed[T]:
+def read_every_page(
+    read: Callable[[int, int], PagedResult[T]], *, most: int = CAP, chunk: int = CHUNK
+) -> Listed[T]:
     """The records of a list, at most `most`, read by `read(skip, limit)`, `chunk` at a time."""
     found: list[T] = []
     received = 0

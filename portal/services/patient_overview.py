@@ -15,7 +15,7 @@ from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import PATIENT_ROLES, ConsentForm
 from portal.services.conversations import Conversation, list_conversations
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.gather import gather, gather_all
@@ -190,7 +190,7 @@ def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:
 def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
     """The conversations found by each name, each once; raises CareError if none could be read."""
 
-    def call(name: str) -> Callable[[], Page[Conversation]]:
+    def call(name: str) -> Callable[[], PagedResult[Conversation]]:
         return lambda: list_conversations(care, limit=_TALKS, text=name or None, include_archived=True)
 
     answers = gather_all([call(name) for name in names])
@@ -238,7 +238,7 @@ def _with_current(
     return Listed(tuple(sorted(ordered, key=lambda plan: plan.is_ended)), plans.is_whole)
 
 
-def _where(page: Page[T] | CareError, fits: Callable[[T], bool]) -> Listed[T] | CareError:
+def _where(page: PagedResult[T] | CareError, fits: Callable[[T], bool]) -> Listed[T] | CareError:
     return page if isinstance(page, CareError) else page.listed.where(fits)
 
 

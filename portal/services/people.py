@@ -19,7 +19,7 @@ from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, MessageSide, list_conversations
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import gather, gather_all, known
@@ -265,5 +265,5 @@ def _name_in(talk: Conversation) -> str:
     return next((m.sender_name for m in talk.in_order if m.side == MessageSide.INBOUND), "")
 
 
-def _items(page: Page[T] | CareError) -> tuple[T, ...]:
+def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
     return () if isinstance(page, CareError) else page.items

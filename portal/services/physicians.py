@@ -10,7 +10,7 @@ import msgspec
 from portal.parse import time_of_day
 from portal.services.api import Group, Reference, SearchQuery
 from portal.services.client import Care
-from portal.services.decoding import Id, Page, Record, Timed, Whole, in_utc
+from portal.services.decoding import Id, PagedResult, Record, Timed, Whole, in_utc
 from portal.services.paging import read_page
 
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
@@ -86,7 +86,7 @@ class PhysicianQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
 
 LIST_PHYSICIANS = Group("Calendar").get(
     "/api/calendar/resources/physicians",
-    Page[Physician],
+    PagedResult[Physician],
     PhysicianQuery,
     shows=None,
     page="/care-team",
@@ -103,7 +103,7 @@ def list_physicians(
     start: datetime | None = None,
     end: datetime | None = None,
     location_id: str | None = None,
-) -> Reference[Page[Physician]]:
+) -> Reference[PagedResult[Physician]]:
     """Physicians with their working hours and their busy times between `start` and `end`.
 
     Cached for minutes; `as_of` says when they were read if the API can't be reached now. Request whole days, so that
@@ -111,7 +111,7 @@ def list_physicians(
     """
     as_of: list[datetime] = []
 
-    def read(at: int, size: int) -> Page[Physician]:
+    def read(at: int, size: int) -> PagedResult[Physician]:
         query = PhysicianQuery(
             skip_count=at,
             max_result_count=size,

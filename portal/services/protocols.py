@@ -12,7 +12,7 @@ from portal.dates import days_after
 from portal.services.api import Group, SearchQuery
 from portal.services.audited import AUDIT_MEMBERS
 from portal.services.client import Care
-from portal.services.decoding import Choice, Day, Id, Measure, Page, Record, Timed
+from portal.services.decoding import Choice, Day, Id, Measure, PagedResult, Record, Timed
 from portal.services.paging import read_page
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
@@ -204,7 +204,7 @@ class ProtocolQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
 _protocols = Group("FertilityProtocol", Module.MEDICINES)
 _PROTOCOLS = "/api/care/fertility-protocols"
 LIST_PROTOCOLS = _protocols.get(
-    _PROTOCOLS, Page[Protocol], ProtocolQuery, shows="protocol", page="/protocols"
+    _PROTOCOLS, PagedResult[Protocol], ProtocolQuery, shows="protocol", page="/protocols"
 )
 CREATE_PROTOCOL = _protocols.post(_PROTOCOLS, Protocol, ProtocolDraft)
 READ_PROTOCOL = _protocols.get(f"{_PROTOCOLS}/{{id}}", Protocol, shows="protocol")
@@ -221,10 +221,10 @@ def list_protocols(
     sorting: str | None = None,
     text: str | None = None,
     status: ProtocolStatus | None = None,
-) -> Page[Protocol]:
+) -> PagedResult[Protocol]:
     """One page of protocols; patients get their own."""
 
-    def read(at: int, size: int) -> Page[Protocol]:
+    def read(at: int, size: int) -> PagedResult[Protocol]:
         return care.read(
             LIST_PROTOCOLS,
             query=ProtocolQuery(

@@ -12,7 +12,7 @@ from portal.http.transfer import Answer
 from portal.services import decoding, retry
 from portal.services.adapter import Adapter
 from portal.services.api import AnswerT, Endpoint, Query
-from portal.services.decoding import Page, noticed
+from portal.services.decoding import PagedResult, noticed
 from portal.services.errors import BadResponse, CareError, Unavailable
 from portal.services.interfaces import Observer
 from portal.services.salvage import Lost
@@ -98,7 +98,7 @@ def refuse_untold(record: Any, query: Query) -> None:
     Not where it goes on; nor where the count may be that of more than was asked for: with a text, or of those unread where
     none is.
     """
-    is_first = isinstance(record, Page) and query.get("MaxResultCount") and not query.get("SkipCount")
+    is_first = isinstance(record, PagedResult) and query.get("MaxResultCount") and not query.get("SkipCount")
     if not is_first or record.received or not record.total or record.next:
         return
     is_none_unread = query.get("IsRead") is False and record.unread_count == 0

@@ -18,7 +18,7 @@ from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.decoding import Page as Answer
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Appointment, Episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
@@ -131,7 +131,7 @@ def show(care: Care, person: Person) -> Response:
     return render(page)
 
 
-def _active_plans(care: Care) -> Answer[Protocol]:
+def _active_plans(care: Care) -> PagedResult[Protocol]:
     return list_protocols(care, limit=_PLANS, sorting="startDate desc", status=ProtocolStatus.ACTIVE)
 
 

@@ -188,20 +188,20 @@ def _with_mentioned(
     return found
 
 
-def _forms(care: Care) -> decoding.Page[ConsentForm]:
+def _forms(care: Care) -> decoding.PagedResult[ConsentForm]:
     return list_consents(care, limit=100)
 
 
-def _talks(care: Care) -> decoding.Page[Conversation]:
+def _talks(care: Care) -> decoding.PagedResult[Conversation]:
     return list_conversations(care, limit=50)
 
 
-def _to_sign(care: Care, forms: decoding.Page[ConsentForm], person: Person) -> Listed[Item]:
+def _to_sign(care: Care, forms: decoding.PagedResult[ConsentForm], person: Person) -> Listed[Item]:
     whole = forms.listed.through(lambda listed: with_text_in_doubt(care, listed, person))
     return group(whole, person).mine
 
 
-def _unread(talks: decoding.Page[Conversation]) -> Listed[Conversation]:
+def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
     unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True))
 

@@ -67,7 +67,7 @@ class ListPage(Page, template="notifications/index.html"):
     days: list[tuple[str, list[Notification]]]
     about: Callable[[Notification], str]
     whose: Callable[[Notification], str]
-    page: decoding.Page[Notification]
+    page: decoding.PagedResult[Notification]
     number: int
     pages: int
     is_counted: bool

@@ -50,7 +50,7 @@ def ids_of(
     )
 
 
-def read_news(care: Care) -> decoding.Page[Notification]:
+def read_news(care: Care) -> decoding.PagedResult[Notification]:
     return list_notifications(care, limit=50, is_read=False)
 
 

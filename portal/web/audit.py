@@ -27,7 +27,7 @@ from portal.audit.trail import AuditDown
 from portal.clock import lasts
 from portal.context import context, session
 from portal.services.api import AnyEndpoint
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.errors import Unavailable
 from portal.state.session_records import Person
 from portal.store import StoreDown
@@ -161,8 +161,8 @@ def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
     kind = endpoint.shows
     if kind is None:
         return
-    if isinstance(answer, Page):
-        items = cast("Page[object]", answer).items
+    if isinstance(answer, PagedResult):
+        items = cast("PagedResult[object]", answer).items
         act, ids = "search" if getattr(query, "filter", None) else "list", [_id_of(item) for item in items]
     else:
         act, ids = "read", [_id_of(query) if answer is None else _id_of(answer)]

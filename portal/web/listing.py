@@ -20,7 +20,7 @@ from flask import url_for
 
 from portal import parse
 from portal.i18n.gettext import _
-from portal.services.decoding import Choice, Page
+from portal.services.decoding import Choice, PagedResult
 
 StatusT = TypeVar("StatusT", bound=Choice)
 ItemT = TypeVar("ItemT")
@@ -119,7 +119,7 @@ class Table(Generic[StatusT, ItemT]):
     """One page of a list as a table, with the addresses of its filters, orders and pages."""
 
     query: ListQuery[StatusT]
-    found: Page[ItemT]
+    found: PagedResult[ItemT]
     status_word: Callable[[StatusT], str]
 
     @property

@@ -466,7 +466,7 @@ def _kept(value: Any, shape: inspect.Type, keeps: Keeps) -> Any:
     for field in shape.fields:
         name = field.encode_name
         if name in value:
-            is_required = field.required or (kind is decoding.Page and name == "items")
+            is_required = field.required or (kind is decoding.PagedResult and name == "items")
             told = keeps(f"{kind.__name__}.{name}", is_required, value[name])
             if told is not False:
                 found[name] = _kept(value[name], field.type, keeps) if told is True else told

@@ -10,7 +10,7 @@ import pytest
 from portal.services.audited import AUDIT_MEMBERS
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
-from portal.services.decoding import Choice, Page, decode, encode, fields_of
+from portal.services.decoding import Choice, PagedResult, decode, encode, fields_of
 from portal.services.notifications import Notification
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtStatus
@@ -36,23 +36,23 @@ from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, for
     ],
 )
 def test_a_list_is_read_in_every_accepted_format(answer, total):
-    page = decode(json.dumps(answer).encode(), Page[ConsentForm])
+    page = decode(json.dumps(answer).encode(), PagedResult[ConsentForm])
     assert page.total == total
     assert all(item.id == "c-1" for item in page.items)
     assert page.unread is None
 
 
 def test_a_bare_array_may_follow_white_space():
-    assert decode(b' \r\n\t[{"id":"1"}]', Page[Notification]).items[0].id == "1"
+    assert decode(b' \r\n\t[{"id":"1"}]', PagedResult[Notification]).items[0].id == "1"
 
 
 def test_a_list_of_notifications_has_its_unread_count():
-    page = decode(b'{"totalCount":9,"items":[],"unreadCount":4}', Page[Notification])
+    page = decode(b'{"totalCount":9,"items":[],"unreadCount":4}', PagedResult[Notification])
     assert (page.total, page.unread) == (9, 4)
 
 
 def test_null_items_are_skipped():
-    assert [n.id for n in decode(b'[null,{"id":"1"}]', Page[Notification]).items] == ["1"]
+    assert [n.id for n in decode(b'[null,{"id":"1"}]', PagedResult[Notification]).items] == ["1"]
 
 
 # single values
@@ -210,7 +210,7 @@ def test_a_list_in_the_usual_format_takes_the_fast_path(monkeypatch):
     body = encode(
         {"totalCount": 1, "items": [{**FORM, "sentAt": "2026-11-27T09:30:00.1234567Z", "kind": "Storage"}]}
     )
-    assert decode(body, Page[ConsentForm]).total == 1
+    assert decode(body, PagedResult[ConsentForm]).total == 1
 
 
 def test_a_status_is_read_by_its_own_enumeration_in_any_style():
@@ -219,4 +219,4 @@ def test_a_status_is_read_by_its_own_enumeration_in_any_style():
 
 
 def test_a_byte_order_mark_is_accepted():
-    assert decode(b"\xef\xbb\xbf" + listed(*NOTIFICATIONS), Page[Notification]).total == 1
+    assert decode(b"\xef\xbb\xbf" + listed(*NOTIFICATIONS), PagedResult[Notification]).total == 1

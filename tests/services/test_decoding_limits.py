@@ -13,7 +13,7 @@ from portal.services.decoding import (
     Choice,
     Day,
     Measure,
-    Page,
+    PagedResult,
     Record,
     Timed,
     Whole,
@@ -179,11 +179,11 @@ def test_nan_and_infinity_are_a_bad_response(word: str) -> None:
 
 
 def test_a_page_counts_unreadable_records_too() -> None:
-    page = decode(b'{"items":[{"id":"1"},null,{"id":[2]},{"name":"?"}]}', Page[Thing])
+    page = decode(b'{"items":[{"id":"1"},null,{"id":[2]},{"name":"?"}]}', PagedResult[Thing])
     assert [one.id for one in page.items] == ["1"]
     assert page.unreadable == ("$.items[2].id", "$.items[3].id")
     assert (page.received, page.total, page.unread, page.is_counted) == (3, 3, None, True)
-    counted = decode(b'{"totalCount":0,"unreadCount":0,"items":[{"id":1}]}', Page[Thing])
+    counted = decode(b'{"totalCount":0,"unreadCount":0,"items":[{"id":1}]}', PagedResult[Thing])
     assert (counted.received, counted.total, counted.unread) == (1, 0, 0)
 
 
@@ -200,13 +200,13 @@ def test_a_page_counts_unreadable_records_too() -> None:
 )
 def test_a_value_that_is_not_a_list_is_reported_with_its_path(body: bytes, field: str) -> None:
     with pytest.raises(BadResponse) as caught:
-        decode(body, Page[Thing])
+        decode(body, PagedResult[Thing])
     assert caught.value.field == field
 
 
 @pytest.mark.parametrize("lines", [0, 1, 63, 64, 65, 5000])
 def test_a_bare_list_is_found_after_any_white_space(lines: int) -> None:
-    assert decode(b"\n" * lines + b'[{"id":"1"}]', Page[Thing]).received == 1
+    assert decode(b"\n" * lines + b'[{"id":"1"}]', PagedResult[Thing]).received == 1
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_an_invalid_time_is_reported_with_its_member(member: str, given: object)
 
 def test_times_that_are_numbers_are_left_out_of_their_records() -> None:
     page = decode(
-        b'{"items":[{"id":"1","at":1764000000},{"id":"2","at":"2025-11-24T16:00:00Z"}]}', Page[Thing]
+        b'{"items":[{"id":"1","at":1764000000},{"id":"2","at":"2025-11-24T16:00:00Z"}]}', PagedResult[Thing]
     )
     assert [one.at for one in page.items] == [None, datetime(2025, 11, 24, 16, tzinfo=UTC)]
     assert noticed.lost == (Lost("Thing.at", "$.items[0].at"),)
@@ -280,7 +280,7 @@ def test_an_answer_in_a_dialect_is_translated_first() -> None:
     assert decode(b'{"id":1,"count":2.0}', Thing, same) == Thing(id="1", count=2)
     assert decode(b'{"ID":1}', Thing, lambda _answer: {"id": 1}).id == "1"
     assert decode(b"[1]", object, same) == [1]
-    page = decode(b'{"items":[{"id":"1"},{}]}', Page[Thing], same)
+    page = decode(b'{"items":[{"id":"1"},{}]}', PagedResult[Thing], same)
     assert (page.received, page.unreadable) == (2, ("$.items[1].id",))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from portal.services.consents.forms import Clause, ConsentForm, ConsentStatus, Signature, Signer, SignerRole
 from portal.services.conversations import Conversation
-from portal.services.decoding import Page, Record, decode, encode
+from portal.services.decoding import PagedResult, Record, decode, encode
 from portal.services.episodes import Episode
 from portal.services.errors import BadResponse
 from portal.services.notifications import Notification
@@ -45,7 +45,7 @@ values = st.recursive(
 )
 
 
-@given(st.sampled_from([*RECORDS, *(Page[r] for r in RECORDS), object]), values)
+@given(st.sampled_from([*RECORDS, *(PagedResult[r] for r in RECORDS), object]), values)
 def test_any_json_is_read_or_is_a_bad_response(into, value):
     try:
         decode(json.dumps(value).encode(), into)
@@ -53,7 +53,7 @@ def test_any_json_is_read_or_is_a_bad_response(into, value):
         assert bad.field.startswith("$")
 
 
-@given(st.sampled_from([ConsentForm, Page[Episode], object]), st.binary(max_size=60))
+@given(st.sampled_from([ConsentForm, PagedResult[Episode], object]), st.binary(max_size=60))
 @pytest.mark.asvs("1.5.2", "15.3.5")
 def test_any_bytes_are_read_or_are_a_bad_response(into, body):
     try:
@@ -125,4 +125,4 @@ def in_another_dialect(value: typing.Any, name: str = "") -> typing.Any:
 @given(st.lists(forms, max_size=3))
 def test_a_record_in_another_format_reads_the_same(originals):
     other = [in_another_dialect(json.loads(encode(f))) for f in originals]
-    assert decode(json.dumps(other).encode(), Page[ConsentForm]).items == tuple(originals)
+    assert decode(json.dumps(other).encode(), PagedResult[ConsentForm]).items == tuple(originals)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.listed import Count, Listed
 from portal.services.paging import read_every_page, requested_page
 
 
-def page(total: int | None, *items: str, unreadable: int = 0) -> Page[str]:
-    return Page(items=items, total_count=total, unreadable=("$.id",) * unreadable)
+def page(total: int | None, *items: str, unreadable: int = 0) -> PagedResult[str]:
+    return PagedResult(items=items, total_count=total, unreadable=("$.id",) * unreadable)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def page(total: int | None, *items: str, unreadable: int = 0) -> Page[str]:
         (requested_page(page(None, "a", "b", "c"), 0, 2), False),
     ],
 )
-def test_a_page_knows_whether_it_is_the_whole_list(read: Page[str], is_whole: bool) -> None:
+def test_a_page_knows_whether_it_is_the_whole_list(read: PagedResult[str], is_whole: bool) -> None:
     assert read.listed.is_whole is is_whole
     assert read.listed.where(lambda one: one == "a").count == Count(1, is_whole)
     assert read.listed.where(lambda one: one == "z").is_none is is_whole
@@ -43,10 +43,10 @@ def test_counts_add_up_to_a_whole_only_if_each_is() -> None:
     assert Count(2) + Count(3, is_whole=False) == Count(5, is_whole=False)
 
 
-def server(records: int, *, counts: bool) -> Callable[[int, int], Page[str]]:
-    def read(skip: int, limit: int) -> Page[str]:
+def server(records: int, *, counts: bool) -> Callable[[int, int], PagedResult[str]]:
+    def read(skip: int, limit: int) -> PagedResult[str]:
         items = tuple(map(str, range(records)))[skip : skip + limit]
-        return requested_page(Page(items=items, total_count=records if counts else None), skip, limit)
+        return requested_page(PagedResult(items=items, total_count=records if counts else None), skip, limit)
 
     return read
 

@@ -9,15 +9,15 @@ import pytest
 
 from portal.services.api import Query
 from portal.services.cursors import Followed
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.errors import BadResponse, Unavailable
 from portal.services.listed import Count, Listed
 from portal.services.paging import CAP, read_every_page, read_page, requested_page
 from portal.services.responses import refuse_untold
 
 
-def page(count, total=None) -> Page[int]:
-    return Page(items=tuple(range(count)), total_count=total)
+def page(count, total=None) -> PagedResult[int]:
+    return PagedResult(items=tuple(range(count)), total_count=total)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_reading_stops_at_an_empty_page():
 def api(length: int, largest: int, *, numbers: bool, counts: bool):
     """A list of `length` records whose pages are cut to `largest`; with `numbers`, it counts in pages of that size."""
 
-    def read(skip: int, limit: int) -> Page[int]:
+    def read(skip: int, limit: int) -> PagedResult[int]:
         size = min(limit, largest)
         begins = skip // limit * size if numbers else skip
         items = tuple(range(length))[begins : begins + size]
-        return Page(items=items, total_count=length if counts else None)
+        return PagedResult(items=items, total_count=length if counts else None)
 
     return read
 
@@ -82,8 +82,8 @@ def test_every_page_is_whole_whatever_size_the_api_grants(
 
 
 def test_a_list_that_ends_before_its_count_is_not_whole() -> None:
-    def read(skip: int, limit: int) -> Page[int]:
-        return Page(items=tuple(range(5))[skip : skip + limit], total_count=13)
+    def read(skip: int, limit: int) -> PagedResult[int]:
+        return PagedResult(items=tuple(range(5))[skip : skip + limit], total_count=13)
 
     assert read_every_page(lambda skip, limit: read_page(read, skip, limit)) == Listed(
         (0, 1, 2, 3, 4), is_whole=False
@@ -97,9 +97,11 @@ def test_a_list_that_ends_before_its_count_is_not_whole() -> None:
 def test_a_page_that_counts_itself_is_not_taken_for_the_list(
     length: int, largest: int, counts: str, numbers: bool
 ) -> None:
-    def read(skip: int, limit: int) -> Page[int]:
+    def read(skip: int, limit: int) -> PagedResult[int]:
         page = api(length, largest, numbers=numbers, counts=False)(skip, limit)
-        return Page(items=page.items, total_count=len(page.items) if counts == "its own length" else None)
+        return PagedResult(
+            items=page.items, total_count=len(page.items) if counts == "its own length" else None
+        )
 
     known = largest if largest == 5 else None
     everything = read_every_page(lambda skip, limit: read_page(read, skip, limit, known))
@@ -121,7 +123,7 @@ def test_a_list_that_ends_with_a_page_is_whole() -> None:
 def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:
     asked: list[int] = []
 
-    def read(skip: int, limit: int) -> Page[int]:
+    def read(skip: int, limit: int) -> PagedResult[int]:
         asked.append(skip)
         return api(1000, 2, numbers=False, counts=True)(skip, limit)
 
@@ -133,7 +135,7 @@ def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_page_that_comes_again_and_again_is_shown_once(counts: bool) -> None:
     page = read_page(
-        lambda _skip, _limit: Page(items=(1, 2, 3, 4), total_count=13 if counts else None), 0, 12, 4
+        lambda _skip, _limit: PagedResult(items=(1, 2, 3, 4), total_count=13 if counts else None), 0, 12, 4
     )
     assert page.items == (1, 2, 3, 4)
     assert not page.listed.is_whole and not page.count.is_whole
@@ -144,12 +146,12 @@ def test_a_page_that_comes_again_and_again_is_shown_once(counts: bool) -> None:
 def test_pages_that_name_the_next_one_are_followed_once(largest: int | None, total: int | None) -> None:
     asked: list[object] = []
 
-    def read(query: Query) -> Page[int]:
+    def read(query: Query) -> PagedResult[int]:
         asked.append(query["SkipCount"])
         at, size = int(str(query["SkipCount"] or 0)), int(str(query["MaxResultCount"]))
         kept = tuple(one for one in range(13)[at : at + size] if one != 2)
         end = at + size
-        return Page(
+        return PagedResult(
             items=kept,
             total_count=total,
             deleted=int(at <= 2 < end),
@@ -158,7 +160,7 @@ def test_pages_that_name_the_next_one_are_followed_once(largest: int | None, tot
 
     followed = Followed()
 
-    def part(skip: int, limit: int) -> Page[int]:
+    def part(skip: int, limit: int) -> PagedResult[int]:
         return followed.page({"SkipCount": skip, "MaxResultCount": limit}, read, largest)
 
     everyone = tuple(one for one in range(13) if one != 2)
@@ -174,7 +176,7 @@ def test_pages_that_name_the_next_one_are_followed_once(largest: int | None, tot
 def test_pages_that_lead_nowhere_are_no_whole_list(cursor: str) -> None:
     followed = Followed()
     page = followed.page(
-        {"SkipCount": 0, "MaxResultCount": 12}, lambda _query: Page(items=(1,), next=cursor), None
+        {"SkipCount": 0, "MaxResultCount": 12}, lambda _query: PagedResult(items=(1,), next=cursor), None
     )
     assert set(page.items) == {1}
     assert not page.listed.is_whole and not page.count.is_whole
@@ -183,11 +185,11 @@ def test_pages_that_lead_nowhere_are_no_whole_list(cursor: str) -> None:
 def test_a_next_page_that_could_not_be_read_is_asked_for_again() -> None:
     followed, asked = Followed(), list[object]()
 
-    def read(query: Query) -> Page[int]:
+    def read(query: Query) -> PagedResult[int]:
         asked.append(query["SkipCount"])
         if len(asked) == 2:
             raise Unavailable("cut")
-        return Page(items=(2,)) if query["SkipCount"] else Page(items=(1,), next="second")
+        return PagedResult(items=(2,)) if query["SkipCount"] else PagedResult(items=(1,), next="second")
 
     query: Query = {"SkipCount": 0, "MaxResultCount": 2}
     with pytest.raises(Unavailable):
@@ -197,9 +199,9 @@ def test_a_next_page_that_could_not_be_read_is_asked_for_again() -> None:
 
 
 def test_deleted_records_are_counted_over_all_pieces():
-    def read(skip: int, limit: int) -> Page[int]:
+    def read(skip: int, limit: int) -> PagedResult[int]:
         kept = tuple(one for one in range(skip, min(skip + 2, 5)) if one != 1)
-        return Page(items=kept, total_count=5, deleted=int(skip == 0))
+        return PagedResult(items=kept, total_count=5, deleted=int(skip == 0))
 
     whole = read_page(read, 0, 25, 2)
     assert (whole.items, whole.received, whole.count) == ((0, 2, 3, 4), 5, Count(4))
@@ -208,8 +210,8 @@ def test_deleted_records_are_counted_over_all_pieces():
 
 @pytest.mark.parametrize("largest", [None, 2])
 def test_a_count_below_what_came_is_no_count(largest: int | None):
-    def read(skip: int, limit: int) -> Page[int]:
-        return Page(items=tuple(range(5))[skip : skip + limit], total_count=1)
+    def read(skip: int, limit: int) -> PagedResult[int]:
+        return PagedResult(items=tuple(range(5))[skip : skip + limit], total_count=1)
 
     page = read_page(read, 0, 25, largest)
     assert page.count == Count(5, is_whole=False)
@@ -233,7 +235,7 @@ def test_a_count_below_what_came_is_no_count(largest: int | None):
 def test_a_first_page_with_a_count_may_be_empty_where_something_says_why(
     query: dict[str, object], members: dict[str, Any], is_empty: bool
 ) -> None:
-    page = Page[object](items=(), total_count=4, **members)
+    page = PagedResult[object](items=(), total_count=4, **members)
     asked = cast("Query", {"SkipCount": 0, "MaxResultCount": 20, **query})
     with nullcontext() if is_empty else pytest.raises(BadResponse):
         refuse_untold(page, asked)

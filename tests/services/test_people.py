@@ -12,7 +12,7 @@ from portal.services import people
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Participant
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotOffered, Unavailable
 from portal.services.notifications import Notification
 from portal.services.people import find_people, group_people
@@ -55,10 +55,12 @@ def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: C
     lists = {"list_consents": forms, "list_conversations": (), "list_protocols": (), "list_notifications": ()}
     for name, items in lists.items():
 
-        def answer(*_: object, _name: str = name, _items: tuple[Any, ...] = items, **__: object) -> Page[Any]:
+        def answer(
+            *_: object, _name: str = name, _items: tuple[Any, ...] = items, **__: object
+        ) -> PagedResult[Any]:
             if _name in failing:
                 raise failing[_name]
-            return Page(items=_items, total_count=len(_items))
+            return PagedResult(items=_items, total_count=len(_items))
 
         monkeypatch.setattr(people, name, answer)
 
@@ -133,8 +135,8 @@ def test_names_that_are_alike_are_looked_for_where_the_api_finds_nobody(
     answering(monkeypatch, form("Siân Llewellyn"), form("Eva Großmann"), form("Anna O’Sullivan"))
     read = people.list_consents
 
-    def as_written(*args: Any, text: str | None = None, **more: Any) -> Page[Any]:
-        return Page(items=(), total_count=0) if text else read(*args, **more)
+    def as_written(*args: Any, text: str | None = None, **more: Any) -> PagedResult[Any]:
+        return PagedResult(items=(), total_count=0) if text else read(*args, **more)
 
     monkeypatch.setattr(people, "list_consents", as_written)
     answer = find_people(Care.__new__(Care), text)

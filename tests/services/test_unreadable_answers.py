@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page, Record, decode
+from portal.services.decoding import PagedResult, Record, decode
 from portal.services.errors import BadResponse
 from portal.services.notifications import Notification
 from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, listed
@@ -18,22 +18,22 @@ from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, lis
     ("answer", "into", "field"),
     [
         ({"title": "x", "status": "Pending"}, ConsentForm, "$.id"),
-        ({"items": [{"id": "2", "status": 0}]}, Page[ConsentForm], "$.items[0].title"),
-        ([{"id": "2", "status": 0}], Page[ConsentForm], "$.items[0].title"),
+        ({"items": [{"id": "2", "status": 0}]}, PagedResult[ConsentForm], "$.items[0].title"),
+        ([{"id": "2", "status": 0}], PagedResult[ConsentForm], "$.items[0].title"),
         ({**FORM, "id": None}, ConsentForm, "$.id"),
         ({**FORM, "id": {"secret": 1}}, ConsentForm, "$.id"),
         ({**FORM, "status": ["Amelia"]}, ConsentForm, "$.status"),
         ({**FORM, "disposition": ["Amelia"]}, ConsentForm, "$.disposition"),
         ({**FORM, "requiredSigners": [{"name": "Amelia"}]}, ConsentForm, "$.requiredSigners[0].role"),
         ({**FORM, "signatures": "Amelia"}, ConsentForm, "$.signatures"),
-        ({"error": {"message": "Amelia"}}, Page[ConsentForm], "$.items"),
+        ({"error": {"message": "Amelia"}}, PagedResult[ConsentForm], "$.items"),
         ("Amelia", ConsentForm, "$"),
         (None, ConsentForm, "$"),
         (b"", ConsentForm, "$"),
         (b"<html>Amelia</html>", ConsentForm, "$"),
         (b'{"id": "1", "title": "Amelia', ConsentForm, "$"),
         (b'{"id": "\xff"}', ConsentForm, "$"),
-        (b"[" * 100_000, Page[ConsentForm], "$"),
+        (b"[" * 100_000, PagedResult[ConsentForm], "$"),
         (b'{"id":1,"x":1e999}', ConsentForm, "$.title"),
     ],
 )
@@ -52,7 +52,7 @@ def test_an_unreadable_field_is_reported_without_its_value(answer, into, field):
 def test_an_unreadable_record_is_left_out_of_its_list_and_logged():
     page = decode(
         listed(*NOTIFICATIONS, {"id": {}, "title": "T"}, "odd", None, totalCount=3, unreadCount=1),
-        Page[Notification],
+        PagedResult[Notification],
     )
     assert [one.id for one in page.items] == ["1"]
     assert page.unreadable == ("$.items[1].id", "$.items[2]")
@@ -61,13 +61,13 @@ def test_an_unreadable_record_is_left_out_of_its_list_and_logged():
 
 def test_a_list_without_any_readable_record_is_a_bad_response():
     with pytest.raises(BadResponse, match=r"items\[0\]"):
-        decode(listed({"id": {}, "title": "T"}, {"id": []}), Page[Notification])
+        decode(listed({"id": {}, "title": "T"}, {"id": []}), PagedResult[Notification])
 
 
 def test_an_apis_own_claim_of_unreadable_records_is_ignored():
     page = decode(
         listed(*NOTIFICATIONS, {"id": {}, "title": "T"}, unreadable=["a", "b"], isCounted=False),
-        Page[Notification],
+        PagedResult[Notification],
     )
     assert (page.unreadable, page.is_counted) == (("$.items[1].id",), True)
 
@@ -91,7 +91,9 @@ def test_nan_and_infinity_are_refused(odd):
 
 @pytest.mark.parametrize(
     "record",
-    dict.fromkeys(one for one in RECORD_TYPES if issubclass(one, Record) and not issubclass(one, Page)),
+    dict.fromkeys(
+        one for one in RECORD_TYPES if issubclass(one, Record) and not issubclass(one, PagedResult)
+    ),
     ids=lambda one: one.__name__,
 )
 def test_every_number_of_a_record_has_bounds(record: type[Record]) -> None:

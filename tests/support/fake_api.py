@@ -31,7 +31,7 @@ from portal.http.transfer import Answer, Call, TransportError
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.conversations import LIST_CONVERSATIONS
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
 from portal.services.files import READ_FILE_CONTENT
@@ -112,7 +112,7 @@ class FakeApi:
             reply = _Reply(200, answer, "application/pdf")
         else:
             plain = msgspec.to_builtins(answer)
-            if isinstance(plain, list) and get_origin(row.answer) is Page:
+            if isinstance(plain, list) and get_origin(row.answer) is PagedResult:
                 plain = {"totalCount": len(plain), "items": plain}
             reply = _Reply(200, json.dumps(plain).encode())
         self._replies[row, id_] = reply
@@ -225,7 +225,7 @@ def _all_samples() -> dict[AnyEndpoint, Any]:
 def _sample(row: AnyEndpoint, made: _Samples) -> Any:
     if row.answer in (object, bytes):
         return None
-    if get_origin(row.answer) is Page:
+    if get_origin(row.answer) is PagedResult:
         (kind,) = get_args(row.answer)
         items = [made.of(kind), made.of(kind)]
         if row is LIST_CONSENTS:  # the text comes with the form itself

@@ -16,13 +16,15 @@ import pypdf
 import requests
 from msgspec import inspect
 
-from portal.services.decoding import Page, Record
+from portal.services.decoding import PagedResult, Record
 from portal.services.endpoints import ALL
 
 
 def _records() -> Iterator[tuple[re.Pattern[str], type]]:
     for endpoint in ALL:
-        answer = get_args(endpoint.answer)[0] if get_origin(endpoint.answer) is Page else endpoint.answer
+        answer = (
+            get_args(endpoint.answer)[0] if get_origin(endpoint.answer) is PagedResult else endpoint.answer
+        )
         if endpoint.is_safe and issubclass(answer, Record):
             yield re.compile(re.sub(r"{\w+}", "[^/]+", endpoint.template)), answer
 

@@ -56,9 +56,9 @@ def test_a_conversation_waits_since_the_first_message_without_an_answer(
 
 
 def given(monkeypatch: pytest.MonkeyPatch, *talks: Conversation, total: int | None = None) -> None:
-    def listed(_care: object, *, limit: int, **_more: object) -> decoding.Page[Conversation]:
+    def listed(_care: object, *, limit: int, **_more: object) -> decoding.PagedResult[Conversation]:
         assert limit == waiting_conversations.MOST
-        return decoding.Page(items=talks, total_count=len(talks) if total is None else total)
+        return decoding.PagedResult(items=talks, total_count=len(talks) if total is None else total)
 
     monkeypatch.setattr(waiting_conversations, "list_conversations", listed)
 

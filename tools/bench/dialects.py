@@ -14,7 +14,7 @@ from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode
 from tools.bench.answers import EPISODE, answers
 from tools.bench.measures import Row, Size, _ratio, cost_of, in_turns
@@ -61,7 +61,7 @@ def _answers() -> list[tuple[bytes, Any]]:
     told = answers()
     episode = next(body for path, body in told.items() if path.endswith(f"/episodes/{EPISODE}"))
     forms = next(body for path, body in told.items() if path.endswith("/consent-forms"))
-    return [(episode, Episode), (forms, Page[ConsentForm])]
+    return [(episode, Episode), (forms, PagedResult[ConsentForm])]
 
 
 def _added(dialect: Dialect, writing: Writing, body: bytes, into: Any) -> Callable[[], float]:

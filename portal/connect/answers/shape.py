@@ -13,7 +13,7 @@ from typing import TypeAlias, cast, get_args, get_origin
 
 from msgspec import inspect
 
-from portal.services.decoding import Choice, Page
+from portal.services.decoding import Choice, PagedResult
 from portal.services.members import members_of
 
 UNREAD = "? "
@@ -38,9 +38,9 @@ _Walk: TypeAlias = Callable[[object, Look], None]
 
 
 def look(answer: object, into: type[object], found: Look | None = None) -> Look:
-    """Compare JSON with the record, or `Page` of records, that it is for; adds to `found`."""
+    """Compare JSON with the record, or `PagedResult` of records, that it is for; adds to `found`."""
     found = Look() if found is None else found
-    is_page = get_origin(into) is Page
+    is_page = get_origin(into) is PagedResult
     if is_page and isinstance(answer, list):
         answer = {"items": cast("list[object]", answer)}
     _walk(into)(answer, found)
@@ -48,14 +48,14 @@ def look(answer: object, into: type[object], found: Look | None = None) -> Look:
 
 
 def kind_of(record: type[object]) -> str:
-    """The name of a kind of record: its class name, or "Page" for a list of any kind."""
+    """The name of a kind of record: its class name, or "PagedResult" for a list of any kind."""
     return (get_origin(record) or record).__name__
 
 
 def kinds_within(record: type[object]) -> dict[str, type[object]]:
-    """The kinds of record in a response, outermost first; for a `Page`, those of its items."""
+    """The kinds of record in a response, outermost first; for a `PagedResult`, those of its items."""
     found: dict[str, type[object]] = {}
-    _collect(get_args(record)[0] if get_origin(record) is Page else record, found)
+    _collect(get_args(record)[0] if get_origin(record) is PagedResult else record, found)
     return found
 
 
@@ -73,7 +73,7 @@ def _walk(into: type[object]) -> _Walk:
     shape = inspect.type_info(into)
     if not isinstance(shape, inspect.StructType):
         return lambda _value, _found: None
-    kind, is_listed = kind_of(into), (get_origin(into) or into) is Page
+    kind, is_listed = kind_of(into), (get_origin(into) or into) is PagedResult
     members = members_of(into)
     names = frozenset(one.encode_name for one in shape.fields)
     within = [(member.name, _walk(member.nested)) for member in members if member.nested]

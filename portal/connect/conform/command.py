@@ -33,7 +33,7 @@ from portal.connect.dialects.load import load_dialects
 from portal.http import transfer
 from portal.services.adapter import PLAIN
 from portal.services.client import Care
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.signin.dpop import Nonces, Prover
 from portal.signin.flow import Finished
 from portal.store import StoreDown, open_store
@@ -186,7 +186,7 @@ def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> No
         vault = Vault(open_store(settings.store_url, time.time), settings.secret_keys)
         answers = Answers(vault, time.time).of(tenant.key)
         for visit in visits:
-            if visit.is_good and (get_origin(visit.into) is Page or visit.into not in (bytes, object)):
+            if visit.is_good and (get_origin(visit.into) is PagedResult or visit.into not in (bytes, object)):
                 answers.decoded(visit.endpoint, partial(json_of, visit.body), visit.into, has_unknown=True)
     except StoreDown as error:
         print(f"Not kept for the portal: the store doesn't work ({error}).", file=sys.stderr)

@@ -18,7 +18,7 @@ from portal.connect.dialects.shapes import all_marked
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm, TextGap
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
 from portal.services.members import Member, members_of
@@ -145,7 +145,7 @@ def _why_not(name: str) -> str:
 def _decode(visit: Visit, verdict: Verdict) -> object:
     """The decoded response, or None if it can't be decoded; counts how it was decoded."""
     body = visit.body.lstrip()
-    if get_origin(visit.into) is Page and body.startswith(b"["):
+    if get_origin(visit.into) is PagedResult and body.startswith(b"["):
         body = b'{"items":' + body + b"}"
     try:
         strict: object = msgspec.json.decode(body, type=visit.into)
@@ -177,7 +177,7 @@ def _keep(examples: dict[str, list[str]], name: str, value: object) -> None:
 
 def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
     """Yield each value of a record's member: the member's name, the value, and how it fits."""
-    if get_origin(into) is Page:
+    if get_origin(into) is PagedResult:
         (record,) = get_args(into)
         items = cast("dict[str, object]", answer).get("items") if isinstance(answer, dict) else answer
         for item in cast("list[object]", items) if isinstance(items, list) else []:

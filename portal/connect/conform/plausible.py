@@ -22,7 +22,7 @@ from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import member_names
 from portal.connect.dialects.shapes import records as all_records
 from portal.services.consents import READ_CONSENT
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.members import members_of
 from portal.services.protocols import Medication
 
@@ -114,13 +114,13 @@ def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
 
 
 def _kind(visit: Visit) -> type[object]:
-    is_page = get_origin(visit.into) is Page
+    is_page = get_origin(visit.into) is PagedResult
     return cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
 
 
 def _rows(visit: Visit) -> object:
     answer = json_of(visit.body)
-    if get_origin(visit.into) is Page and isinstance(answer, dict):
+    if get_origin(visit.into) is PagedResult and isinstance(answer, dict):
         return cast("dict[str, object]", answer).get("items")
     return answer
 
@@ -252,7 +252,7 @@ def _lists(visits: Sequence[Visit], rules: Rules) -> Iterator[Doubt]:
     single: set[str] = set()
     for visit in visits:
         answer = json_of(visit.body)
-        if get_origin(visit.into) is Page and isinstance(answer, dict):
+        if get_origin(visit.into) is PagedResult and isinstance(answer, dict):
             page = cast("dict[str, object]", answer)
             rows, total = page.get("items"), page.get("totalCount")
             count = len(cast("list[object]", rows)) if isinstance(rows, list) else 0
@@ -320,7 +320,7 @@ def _success(visits: Iterable[Visit], rules: Rules) -> Iterator[Doubt]:
             is_flag = isinstance(value, bool) and re.fullmatch(
                 r"ok|success(ful)?|succeeded|is_?success(ful)?", theirs, re.IGNORECASE
             )
-            if is_flag and get_origin(visit.into) is Page:
+            if is_flag and get_origin(visit.into) is PagedResult:
                 yield Doubt(
                     "errors.success",
                     f"each answer says {theirs}",

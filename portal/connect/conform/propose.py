@@ -22,7 +22,7 @@ from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import member_names, record_of
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
 from portal.services.uses import use_of
@@ -116,7 +116,9 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
         return False
     found: set[bool] = set()
     for visit in visits:
-        is_record = visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not Page
+        is_record = (
+            visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not PagedResult
+        )
         if is_record and has_stamp(visit.into):
             record, records = _opened(visit, Proposal())
             matches = made.matches.get(kind_of(record), Matches())
@@ -128,7 +130,7 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
 
 def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[str, object]]]:
     """The records of a response, without their envelopes."""
-    whole, is_page = json_of(visit.body), get_origin(visit.into) is Page
+    whole, is_page = json_of(visit.body), get_origin(visit.into) is PagedResult
     record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
     path: list[str] = []
     answer = whole

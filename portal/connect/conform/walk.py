@@ -18,7 +18,7 @@ from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
 from portal.services.client import Care
 from portal.services.conversations import ARCHIVE_MESSAGE, LIST_CONVERSATIONS, RESTORE_MESSAGE
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
 from portal.services.files import READ_FILE_CONTENT
@@ -243,7 +243,7 @@ def rules_of(care: Care) -> Rules:
 
 def _stamped(answer: object, into: Any, etag: str, rules: Rules) -> object:
     """A record with its entity tag as its stamp, if the dialect says that stamps are sent as entity tags."""
-    is_record = isinstance(answer, dict) and get_origin(into) is not Page
+    is_record = isinstance(answer, dict) and get_origin(into) is not PagedResult
     if etag and is_record and rules.concurrency == "etag" and has_stamp(into):
         return {STAMP: etag, **cast("dict[str, object]", answer)}
     return cast("object", answer)

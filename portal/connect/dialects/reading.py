@@ -19,7 +19,7 @@ from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.connect.dialects.shapes import family
-from portal.services.decoding import Choice, Page
+from portal.services.decoding import Choice, PagedResult
 from portal.services.members import Member, members_of, names_id
 
 
@@ -47,8 +47,8 @@ class Reading:
         """Functions for values that change only what came as an object."""
 
     def of(self, answer: Any) -> Convert:
-        """The function for responses of a type: a record, or a `Page` of records."""
-        if getattr(answer, "__origin__", None) is Page:
+        """The function for responses of a type: a record, or a `PagedResult` of records."""
+        if getattr(answer, "__origin__", None) is PagedResult:
             return self._page(answer.__args__[0])
         if not isinstance(answer, type) or answer in (object, bytes):
             return self.opened

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Choice, Page
+from portal.services.decoding import Choice, PagedResult
 from portal.services.endpoints import ALL
 from portal.services.episodes import ConsentBrief
 from portal.services.members import Member, members_of
@@ -17,14 +17,14 @@ from portal.services.uses import Mark, Use, marked
 
 def record_of(answer: Any) -> type | None:
     """The record that a response holds, alone or as a page; None for files and ignored responses."""
-    shape = answer.__args__[0] if getattr(answer, "__origin__", None) is Page else answer
+    shape = answer.__args__[0] if getattr(answer, "__origin__", None) is PagedResult else answer
     return None if shape in (bytes, object) else shape
 
 
 @cache
 def listed_records() -> tuple[str, ...]:
     """The records that come in lists, by name."""
-    pages = (one.answer for one in ALL if getattr(one.answer, "__origin__", None) is Page)
+    pages = (one.answer for one in ALL if getattr(one.answer, "__origin__", None) is PagedResult)
     return tuple(sorted(shape.__name__ for page in pages if (shape := record_of(page))))
 
 

@@ -26,7 +26,7 @@ from portal.services.consents.forms import (
     ToldBy,
 )
 from portal.services.consents.requests import ConsentQuery, NewSignature, Revoking
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.demand import Demand
 from portal.services.errors import Invalid
 from portal.services.listed import Listed
@@ -36,7 +36,9 @@ from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 _consents = Group("ConsentForm")
 _CONSENTS = "/api/care/consent-forms"
-LIST_CONSENTS = _consents.get(_CONSENTS, Page[ConsentForm], ConsentQuery, shows="consent", page="/consents")
+LIST_CONSENTS = _consents.get(
+    _CONSENTS, PagedResult[ConsentForm], ConsentQuery, shows="consent", page="/consents"
+)
 CREATE_CONSENT = _consents.post(_CONSENTS, ConsentForm, ConsentDraft)
 READ_CONSENT = _consents.get(f"{_CONSENTS}/{{id}}", ConsentForm, shows="consent")
 SIGN_CONSENT = _consents.post(
@@ -75,14 +77,14 @@ def list_consents(
     waits_for: str | None = None,
     due_from: date | None = None,
     due_to: date | None = None,
-) -> Page[ConsentForm]:
+) -> PagedResult[ConsentForm]:
     """One page of forms without their text; a patient's own and those that name them as a signer.
 
     `sorting` is a field, or "field desc". `waits_for` (whose signature is missing), `due_from` and `due_to` (bounds
     of the procedure date) may be ignored by an API: the answer has to be looked through.
     """
 
-    def read(at: int, size: int) -> Page[ConsentForm]:
+    def read(at: int, size: int) -> PagedResult[ConsentForm]:
         page = care.read(
             LIST_CONSENTS,
             query=ConsentQuery(
@@ -116,7 +118,7 @@ def all_consents(
     Read page by page.
     """
 
-    def read(skip: int, limit: int) -> Page[ConsentForm]:
+    def read(skip: int, limit: int) -> PagedResult[ConsentForm]:
         return list_consents(
             care, skip=skip, limit=limit, patient_id=patient_id, episode_id=episode_id, status=status
         )
@@ -124,7 +126,7 @@ def all_consents(
     return read_every_page(read)
 
 
-def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
+def list_open_consents(care: Care, status: ConsentStatus) -> PagedResult[ConsentForm]:
     """The forms with one of `OPEN_STATUSES`, at most 1000, soonest needed first; without their text."""
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP)
 
@@ -186,7 +188,7 @@ def list_undated(care: Care, status: ConsentStatus, total: int) -> Listed[Consen
 
 
 def _matching(
-    read: Callable[[int, int], Page[ConsentForm]], fits: Callable[[ConsentForm], bool]
+    read: Callable[[int, int], PagedResult[ConsentForm]], fits: Callable[[ConsentForm], bool]
 ) -> Listed[ConsentForm]:
     """The forms of a narrowed list; only the first page of one that the API didn't narrow."""
     first = read(0, CAP)

@@ -19,7 +19,7 @@ from portal.services.consents.forms import (
     ConsentForm,
     Signer,
 )
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.gather import gather_all
 from portal.services.salvage import Lost
 
@@ -32,7 +32,7 @@ def with_account(care: Care, form: ConsentForm) -> ConsentForm:
     return _told(care, (form,))[0]
 
 
-def with_accounts(care: Care, page: Page[ConsentForm]) -> Page[ConsentForm]:
+def with_accounts(care: Care, page: PagedResult[ConsentForm]) -> PagedResult[ConsentForm]:
     """The same for forms of a list."""
     return structs.replace(page, items=_told(care, page.items))
 

@@ -41,7 +41,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     """
 
     templates: Templates
-    found: decoding.Page[ConsentForm] | errors.CareError
+    found: decoding.PagedResult[ConsentForm] | errors.CareError
     text: str
     episode: str
     unlawful: dict[str, str]
@@ -94,7 +94,7 @@ def sources_page(care: Care, *, refused: str | None = None) -> Response:
 
 def show_sources(
     care: Care,
-    found: decoding.Page[ConsentForm] | CareError,
+    found: decoding.PagedResult[ConsentForm] | CareError,
     about: Episode | None,
     *,
     text: str = "",

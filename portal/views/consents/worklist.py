@@ -25,7 +25,7 @@ from portal.services.consents import (
     list_undated,
 )
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
 from portal.services.listed import Count, Listed
@@ -157,7 +157,7 @@ class Work:
 
 def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
     """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
-    heads: dict[ConsentStatus, Page[ConsentForm]] = {}
+    heads: dict[ConsentStatus, PagedResult[ConsentForm]] = {}
     read = gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES])
     for status, head in zip(OPEN_STATUSES, read, strict=True):
         if isinstance(head, CareError):
@@ -166,7 +166,7 @@ def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> 
     return replace(work_of(care, heads, person), narrowing=narrowing)
 
 
-def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person: Person) -> Work:
+def work_of(care: Care, heads: Mapping[ConsentStatus, PagedResult[ConsentForm]], person: Person) -> Work:
     """The work lists from the first page of waiting forms of each status; raises NotSignedIn."""
     whole, more = _rest(care, heads, person)
     read = [form for page in (*(head.listed for head in heads.values()), *more) for form in page]
@@ -187,7 +187,7 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person
 
 
 def _rest(
-    care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person: Person
+    care: Care, heads: Mapping[ConsentStatus, PagedResult[ConsentForm]], person: Person
 ) -> tuple[frozenset[WorkList], list[Listed[ConsentForm]]]:
     """The lists of which nothing is missing, and what was read for them beyond `heads`."""
     day = today()
@@ -222,7 +222,7 @@ def _rest(
     return frozenset(WorkList) - set(missing), more
 
 
-def _reached(head: Page[ConsentForm]) -> date | None:
+def _reached(head: PagedResult[ConsentForm]) -> date | None:
     """The day before which no form is missing from the first page of a list by date; None if it isn't in that order."""
     dates = [form.procedure_date or date.max for form in head.items]
     return dates[-1] if dates and not head.unreadable and dates == sorted(dates) else None

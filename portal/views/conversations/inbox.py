@@ -46,12 +46,12 @@ class InboxPage(Page, template="conversations/inbox.html"):
     covers: int | None = None
 
 
-def current_page(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
+def current_page(care: Care, text: str, number: int) -> decoding.PagedResult[Conversation]:
     """Read one page of the conversations, newest first. Raises CareError."""
     return list_conversations(care, skip=(number - 1) * PAGE, limit=PAGE, text=text or None)
 
 
-def archived_page(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
+def archived_page(care: Care, text: str, number: int) -> decoding.PagedResult[Conversation]:
     """Read one page of only the archived ones, which the API doesn't list separately. Raises CareError."""
     everything = read_every_page(
         lambda skip, limit: list_conversations(
@@ -60,7 +60,7 @@ def archived_page(care: Care, text: str, number: int) -> decoding.Page[Conversat
     )
     archived = everything.where(lambda conversation: conversation.is_archived)
     start = (number - 1) * PAGE
-    return decoding.Page(
+    return decoding.PagedResult(
         items=archived.items[start : start + PAGE],
         total_count=len(archived.items),
         is_counted=archived.is_whole,

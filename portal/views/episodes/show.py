@@ -140,7 +140,7 @@ def show_tab(
 
 
 def show_consents(
-    care: Care, episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
+    care: Care, episode: Episode, person: Person, forms: decoding.PagedResult[ConsentForm] | CareError
 ) -> Response:
     """Show the episode's consent forms, and whose turn each is as far as `forms` says."""
     view = EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items)

@@ -11,7 +11,7 @@ from portal.connect.answers.members import RECORDS
 from portal.connect.answers.observer import Answers
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.store import StoreFull, open_store
 from portal.store.sqlite import SqliteStore
@@ -157,7 +157,7 @@ def test_a_store_that_refuses_writes_does_not_fail_the_page(
 def test_values_of_members_are_not_stored(answers: Answers, vault: Vault, clock: Clock) -> None:
     episode(answers, alerts=[{"text": "Dolores"}], DoloresMember=1)
     answers.of("riverside").decoded(
-        LIST_CONSENTS, lambda: [{"id": "1", "kind": "Dolores"}], Page[ConsentForm], has_unknown=True
+        LIST_CONSENTS, lambda: [{"id": "1", "kind": "Dolores"}], PagedResult[ConsentForm], has_unknown=True
     )
     (name,) = [vault.name("members", "riverside")]
     held = vault.get(name, dict)

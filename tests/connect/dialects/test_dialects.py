@@ -23,7 +23,7 @@ from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import LIST_CONSENTS, SIGN_CONSENT
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page, decode
+from portal.services.decoding import PagedResult, decode
 from portal.services.endpoints import ALL
 from portal.services.episodes import Episode
 from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused
@@ -131,7 +131,7 @@ def test_a_record_written_in_any_dialect_reads_back_the_same(data: st.DataObject
     assert decode(body, shape, dialect.translation(shape)) == record
     page = json.dumps([written] if not rules.envelopes else {rules.envelopes[0]: [written]}).encode()
     if not rules.envelopes:
-        read = decode(page, Page[shape], dialect.translation(Page[shape]))
+        read = decode(page, PagedResult[shape], dialect.translation(PagedResult[shape]))
         assert read.items == (record,)
 
 
@@ -159,7 +159,7 @@ FOREIGN = Dialect(
         ),
         max_leaves=12,
     ),
-    st.sampled_from([Episode, Page[ConsentForm], Page[Notification]]),
+    st.sampled_from([Episode, PagedResult[ConsentForm], PagedResult[Notification]]),
 )
 def test_any_json_in_a_dialect_is_read_or_a_bad_response(answer: Any, into: Any) -> None:
     with suppress(BadResponse):
@@ -221,14 +221,14 @@ def test_each_sorting_style_has_both_directions(form: str) -> None:
 def test_lists_and_counts_are_found_at_the_configured_paths() -> None:
     dialect = dialect_of('[lists]\nitems = "data.rows"\ntotal = "meta.total"\nunread = "meta.unread"')
     answer = {"data": {"rows": [{"id": "1"}]}, "meta": {"total": 7, "unread": 3}}
-    page = read(dialect, answer, Page[Notification])
+    page = read(dialect, answer, PagedResult[Notification])
     assert [one.id for one in page.items] == ["1"]
     assert (page.total, page.unread) == (7, 3)
 
 
 def test_an_unreadable_record_is_left_out_and_counted() -> None:
     dialect = dialect_of('[names]\nmembers = "PascalCase"')
-    page = read(dialect, {"Items": [{"Id": "1"}, {"Title": "no id"}]}, Page[Notification])
+    page = read(dialect, {"Items": [{"Id": "1"}, {"Title": "no id"}]}, PagedResult[Notification])
     assert len(page.items) == 1
     assert page.unreadable == ("$.items[1].id",)
 
@@ -240,13 +240,15 @@ def test_lists_within_a_record_are_taken_out_of_their_envelopes() -> None:
         "name": "V",
         "busy": {"data": [{"start": "2026-01-01T00:00Z", "end": "2026-01-01T01:00Z"}]},
     }
-    read_one = read(dialect, {"result": {"items": [physician]}}, Page[Physician]).items[0]
+    read_one = read(dialect, {"result": {"items": [physician]}}, PagedResult[Physician]).items[0]
     assert len(read_one.busy) == 1
 
 
 def test_times_without_a_zone_use_the_dialects_zone() -> None:
     dialect = dialect_of('[times]\nzone = "Europe/Madrid"')
-    news = read(dialect, {"items": [{"id": "1", "creationTime": "2026-07-01T12:00:00"}]}, Page[Notification])
+    news = read(
+        dialect, {"items": [{"id": "1", "creationTime": "2026-07-01T12:00:00"}]}, PagedResult[Notification]
+    )
     assert news.items[0].creation_time == datetime(2026, 7, 1, 10, tzinfo=UTC)
 
 
@@ -268,7 +270,9 @@ def test_unread_members_are_reported() -> None:
 def test_notification_data_gets_the_portals_names() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"\n[members."Notification.data"]\nmergeId = "other"')
     news = read(
-        dialect, {"items": [{"id": "1", "data": {"other": "2", "episode_id": "3"}}]}, Page[Notification]
+        dialect,
+        {"items": [{"id": "1", "data": {"other": "2", "episode_id": "3"}}]},
+        PagedResult[Notification],
     )
     assert (news.items[0].datum("mergeId"), news.items[0].datum("episodeId")) == ("2", "3")
 
@@ -276,14 +280,18 @@ def test_notification_data_gets_the_portals_names() -> None:
 def test_weekdays_are_read_by_the_apis_codes() -> None:
     dialect = dialect_of('[enumerations."WorkingHours.dayOfWeek"]\nSunday = 6\nMonday = [0, "LUN"]')
     rows = [{"dayOfWeek": day, "start": "09:00", "end": "10:00"} for day in (0, "LUN", 6, "Friday")]
-    page = read(dialect, {"items": [{"id": "1", "name": "Dr A", "workingHours": rows}]}, Page[Physician])
+    page = read(
+        dialect, {"items": [{"id": "1", "name": "Dr A", "workingHours": rows}]}, PagedResult[Physician]
+    )
     assert [hours.weekday for hours in page.items[0].working_hours] == [0, 0, 6, 4]
 
 
 def test_text_members_with_codes_are_translated() -> None:
     dialect = dialect_of('[enumerations."Notification.entityType"]\nEpisode = ["CYCLE", "TREATMENT"]')
     news = read(
-        dialect, {"items": [{"id": "1", "entityType": "TREATMENT", "entityId": "2"}]}, Page[Notification]
+        dialect,
+        {"items": [{"id": "1", "entityType": "TREATMENT", "entityId": "2"}]},
+        PagedResult[Notification],
     )
     assert news.items[0].is_about("Episode", "2")
 
@@ -381,7 +389,7 @@ def test_records_are_found_within_the_envelope_too() -> None:
     dialect = dialect_of('[envelopes]\nanswers = ["payload"]\n[lists]\nitems = "content"\ntotal = "count"')
     rows = {"content": [{"id": "1", "name": "Dr A"}], "count": 3}
     for answer in (rows, {"payload": rows}):
-        page = read(dialect, answer, Page[Physician])
+        page = read(dialect, answer, PagedResult[Physician])
         assert (len(page.items), page.total) == (1, 3)
 
 

@@ -15,7 +15,7 @@ from portal.connect.dialects.shapes import query_names, records
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.members import members_of
 from portal.services.refusal_codes import RULES
 from portal.web.refusals import refusal_message
@@ -54,7 +54,7 @@ def test_the_example_is_read_by_its_dialect() -> None:
     example = PAGE.partition("## A worked example")[2]
     answer = re.findall(r"```json\n(.*?)```", example, re.DOTALL)[0]
     dialect = Dialect(parse_dialect(re.findall(r"```toml\n(.*?)```", example, re.DOTALL)[0]))
-    into = Page[ConsentForm]
+    into = PagedResult[ConsentForm]
     page = decoding.decode(answer.encode(), into, dialect.translation(into))
     form = page.items[0]
     assert (page.total, form.id, form.title) == (1, "4711", "Storage of embryos")

@@ -14,7 +14,7 @@ from portal.services import decoding
 from portal.services.cases import UPDATE_CASE, Case, CaseChange
 from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.episodes import READ_EPISODE, Episode, MonitoringDay, TimelineEvent
 from portal.services.errors import BadResponse, NotFound
 from portal.services.files import File
@@ -70,12 +70,12 @@ def test_a_parameter_by_the_name_of_an_opposite_asks_for_the_opposite() -> None:
 def test_each_list_may_have_a_name_of_its_own_and_none_where_its_count_is_nought() -> None:
     text = '[lists]\nitems = { ConsentForm = "_embedded.forms", Protocol = "_embedded.plans" }\ntotal = "page.total"'
     told = {"_embedded": {"forms": [FORM]}, "page": {"total": 1}}
-    assert read(text, told, Page[ConsentForm]).items[0].id == "c1"
-    assert read(text, {"_embedded": {"plans": [PLAN]}}, Page[Protocol]).items[0].id == "p"
-    assert read(text, {"page": {"total": 0}}, Page[ConsentForm]).listed.is_whole
+    assert read(text, told, PagedResult[ConsentForm]).items[0].id == "c1"
+    assert read(text, {"_embedded": {"plans": [PLAN]}}, PagedResult[Protocol]).items[0].id == "p"
+    assert read(text, {"page": {"total": 0}}, PagedResult[ConsentForm]).listed.is_whole
     for untold in ({"page": {"total": 1}}, {"_embedded": {"plans": []}}, {}):
         with pytest.raises(BadResponse):
-            read(text, untold, Page[ConsentForm])
+            read(text, untold, PagedResult[ConsentForm])
     assert "isn't a record of a list" in faults('[lists]\nitems = { Episode = "x" }')
 
 
@@ -279,7 +279,7 @@ def test_time_zones_may_have_the_names_of_windows() -> None:
 def test_records_may_be_enclosed_in_the_items_of_a_list() -> None:
     text = '[lists]\nitems = "entry"\nrecord = "resource"\ntotal = "total"\ndeleted = "gone"'
     rows = [{"resource": FORM}, {"resource": {**FORM, "id": "c2", "gone": True}}, {"search": {}}]
-    page = read(text, {"entry": rows, "total": 3}, Page[ConsentForm])
+    page = read(text, {"entry": rows, "total": 3}, PagedResult[ConsentForm])
     assert [one.id for one in page.items] == ["c1"]
     assert (page.deleted, len(page.unreadable)) == (1, 1)
 
@@ -312,7 +312,7 @@ def test_a_list_may_be_sorted_by_other_names() -> None:
 def test_deleted_records_are_left_out_and_counted_apart() -> None:
     text = '[lists]\ndeleted = { path = "Deleted", value = "Y" }\ntotal = "count"\nitems = "rows"'
     rows = [{**FORM, "Deleted": "N"}, {**FORM, "id": "c2", "Deleted": "y"}, {**FORM, "id": "c3"}]
-    page = read(text, {"rows": rows, "count": 3}, Page[ConsentForm])
+    page = read(text, {"rows": rows, "count": 3}, PagedResult[ConsentForm])
     assert [one.id for one in page.items] == ["c1", "c3"]
     assert (page.received, page.count.number, page.listed.is_whole) == (3, 2, True)
     plan = {**PLAN, "medications": [{**ROW, "Deleted": "Y"}, {**ROW, "drug": "Cetrotide"}]}
@@ -525,7 +525,7 @@ def test_a_record_may_be_deleted_by_any_value_but_some() -> None:
     text = '[lists]\ndeleted = { path = "deletedAt", unless = "0001-01-01" }'
     told = [None, "", "0001-01-01", "2026-11-01"]
     rows = [{**FORM, "id": f"c{number}", "deletedAt": one} for number, one in enumerate(told)]
-    page = read(text, {"items": [*rows, FORM]}, Page[ConsentForm])
+    page = read(text, {"items": [*rows, FORM]}, PagedResult[ConsentForm])
     assert ([one.id for one in page.items], page.deleted) == (["c0", "c1", "c2", "c1"], 1)
     assert "unless" in faults('[lists]\ndeleted = { path = "state", value = "X", unless = "Y" }')
 
@@ -544,7 +544,7 @@ def test_a_record_may_be_deleted_by_any_value_but_some() -> None:
 )
 def test_a_page_names_the_next_one(path: str, told: dict[str, Any], cursor: str | None) -> None:
     text = f'[lists]\npaging = "cursor"\nnext = "{path}"\nlargest_page = 5\n[query]\nSkipCount = "after"'
-    assert read(text, {"items": [FORM], **told}, Page[ConsentForm]).next == cursor
+    assert read(text, {"items": [FORM], **told}, PagedResult[ConsentForm]).next == cursor
     asked = dialect(text).query(LIST_CONSENTS, {"SkipCount": "abc", "MaxResultCount": 5})
     assert asked == {"after": "abc", "MaxResultCount": 5}
     assert dialect(text).query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 9})["after"] is None

@@ -17,7 +17,7 @@ from msgspec import inspect
 
 from portal.http.transfer import Answer, Call
 from portal.services.api import AnyEndpoint
-from portal.services.decoding import Page
+from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
 from tests.support.fake_api import FakeApi
@@ -149,7 +149,7 @@ class VendorsApi:
         return self.api.stream(meant)
 
     def _told(self, row: AnyEndpoint, told: Any, headers: dict[str, str]) -> Answer:
-        whole = told if get_origin(row.answer) is Page else self.vendor.single(told)
+        whole = told if get_origin(row.answer) is PagedResult else self.vendor.single(told)
         return Answer(200, headers, json.dumps(self.change(row, whole)).encode())
 
     # ── what the portal asks for ─────────────────────────────────────────────────────────────────────────
@@ -252,7 +252,7 @@ class VendorsApi:
     # ── what the fake API says ───────────────────────────────────────────────────────────────────────────
 
     def _said(self, row: AnyEndpoint, answer: Any, meant: Call, headers: dict[str, str]) -> Any:
-        if get_origin(row.answer) is not Page:
+        if get_origin(row.answer) is not PagedResult:
             told = self._said_record(row.answer, answer)
             if self.vendor.etags and isinstance(answer, dict) and "concurrencyStamp" in answer:
                 headers["etag"] = f'"{answer["concurrencyStamp"]}"'

@@ -19,7 +19,7 @@ from portal.services.adapter import PLAIN
 from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.consents.requests import ConsentQuery
-from portal.services.decoding import Page as Records
+from portal.services.decoding import PagedResult
 from portal.services.errors import Invalid, Unavailable
 from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList
@@ -167,13 +167,13 @@ def waiting(days: int | None, number: int = 0, signer: Signer = VICTOR) -> Conse
     )
 
 
-def heads(*pages: Records[ConsentForm]) -> dict[ConsentStatus, Records[ConsentForm]]:
+def heads(*pages: PagedResult[ConsentForm]) -> dict[ConsentStatus, PagedResult[ConsentForm]]:
     """The first page of waiting forms of each status."""
     return dict(zip(OPEN_STATUSES, (*pages, records()), strict=False))
 
 
-def records(*forms: ConsentForm, total: int | None = None) -> Records[ConsentForm]:
-    return Records(items=forms, total_count=len(forms) if total is None else total)
+def records(*forms: ConsentForm, total: int | None = None) -> PagedResult[ConsentForm]:
+    return PagedResult(items=forms, total_count=len(forms) if total is None else total)
 
 
 @contextmanager
@@ -219,7 +219,7 @@ class Clinic:
         self.largest_page: int | None = None
         self.adapter, self.observer = PLAIN, None
 
-    def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> Records[ConsentForm]:
+    def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> PagedResult[ConsentForm]:
         found = [form for form in self.forms if str(form.status) == query.status]
         due = [day.isoformat() if day else None for day in (query.due_from, query.due_to)]
         asked = [query.waits_for, *due]
@@ -235,9 +235,9 @@ class Clinic:
                 f for f in found if not last or (f.procedure_date and f.procedure_date.isoformat() <= last)
             ]
         skip, limit = query.skip_count, query.max_result_count
-        return Records(items=tuple(found[skip : skip + limit]), total_count=len(found))
+        return PagedResult(items=tuple(found[skip : skip + limit]), total_count=len(found))
 
-    def heads(self) -> dict[ConsentStatus, Records[ConsentForm]]:
+    def heads(self) -> dict[ConsentStatus, PagedResult[ConsentForm]]:
         return {status: list_open_consents(cast("Any", self), status) for status in OPEN_STATUSES}
 
     def work(self) -> worklist.Work:

@@ -145,7 +145,7 @@ def test_urgent_news_and_withdrawals_come_first() -> None:
         Notification(id="withdrawn", type="ConsentRevoked", entity_type="ConsentForm"),
         Notification(id="urgent", severity=Severity.URGENT, entity_type="Episode"),
     ]
-    shown = notifications.notable(decoding.Page(items=tuple(news), total_count=len(news)))
+    shown = notifications.notable(decoding.PagedResult(items=tuple(news), total_count=len(news)))
     assert [one.id for one in shown] == ["withdrawn", "urgent", "visit"]
 
 
