@@ -167,6 +167,7 @@ def page(
             "label": gettext(label),
             "href": url_for(name, episode_id=episode["id"]),
             "current": name == "consents",
+            "is_tab": True,
             "count": counts.get(name, 0),
         }
         for name, label in TABS.items()
@@ -181,7 +182,7 @@ def page(
         "view": view,
         "episode": {**episode, "is_ended": False},
         "tabs": tabs,
-        "tab": gettext("Consents"),
+        "tab": {"label": gettext("Consents")},
         "is_part": False,
     }
 

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from portal.demo.programs import find
 from portal.demo.stack import Plan, portal_environment, tenants_file
 from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port, plan, workers_of
 from tests.support.visitor import Visitor
@@ -23,7 +24,7 @@ PAGE = f"/episodes/{EPISODE}/consents"
 """The measured page: two concurrent calls of 5.7 kB, 40 rows."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Server:
     """A running server: gunicorn with the portal's settings, or uvicorn."""
 
@@ -97,6 +98,22 @@ class Bench:
             cookie = server.get("/sign-in").header("Set-Cookie").partition(";")[0]
             server.headers["Cookie"] = cookie
         return server
+
+    def go_baseline(self) -> Server | None:
+        """Build and start the baseline in Go; None where there is no Go."""
+        if find("go") is None:
+            return None
+        program = str(self.folder / "go_app")
+        subprocess.run(
+            ["go", "build", "-o", program, "."], cwd=Path(__file__).with_name("go_app"), check=True
+        )
+        port = free_port()
+        environment = {"BENCH_UPSTREAM": self.upstream, "BENCH_TOKEN": "t" * 900}
+        began = time.perf_counter()
+        process = self._run([program, str(port)], environment)
+        host = f"riverside.localhost:{port}"
+        self._wait_for(port, PAGE, host)
+        return Server("go_app", port, host, process, {}, time.perf_counter() - began)
 
     def portal_of_many(self, clinics: int) -> Server:
         """Start the portal with this many more clinics in its tenants file."""

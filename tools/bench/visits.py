@@ -13,7 +13,7 @@ from tools.bench.servers import Bench
 
 
 def first_and_next(bench: Bench, size: Size) -> list[Row]:
-    """A patient's home page in a new browser, then other pages, then a page fragment."""
+    """A patient's home page in a new browser, read and then used, then other pages, then a page fragment."""
     portal = bench.portal()
     cookie = bench.sign_in(portal, "amelia")["Cookie"].partition("=")[2]
     origin = f"http://{portal.host}"
@@ -26,6 +26,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
         page = context.new_page()
         recorder = Recorder(page)
         first = recorder.during(lambda: page.goto(origin))
+        used = recorder.during(lambda: ready(page))
         following = [
             recorder.during(lambda path=path: page.goto(origin + path))
             for path in (f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications", "/")
@@ -43,6 +44,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
     largest = max(_bytes(one) for one in following)
     return [
         _row("First visit, all bytes and requests", 36, _bytes(first), f", {len(first)} requests", len(first) <= 6),
+        _row("The same, once someone begins to use the page", 42, _bytes([*first, *used])),
         _row("Next page, the largest of five", 6.5, largest),
         _row("Part of a page", 4, _bytes(part)),
     ]  # fmt: skip
