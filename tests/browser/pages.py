@@ -13,7 +13,7 @@ Words = str | re.Pattern[str]
 
 
 def ready(page: Page) -> None:
-    """Wait until htmx has come, which is when the page is painted; where there are scripts.
+    """Begin to use the page, and wait until htmx has come; where there are scripts.
 
     People may be quicker: then links and forms load whole pages. But these tests are about what htmx does.
     """
@@ -24,7 +24,9 @@ def ready(page: Page) -> None:
         page.wait_for_load_state()
         has_scripts = page.evaluate(question)
     if has_scripts:
-        page.wait_for_selector("link[rel=manifest]", state="attached")
+        page.wait_for_function(
+            "() => { document.dispatchEvent(new Event('scroll')); return document.querySelector('link[rel=manifest]'); }"
+        )
 
 
 class Seen:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from portal.careservice.ids import sample_id
-from tests.browser.pages import sign_in
+from tests.browser.pages import ready, sign_in
 from tests.support.stack import PortalProcess
 
 EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
@@ -62,7 +62,7 @@ def test_the_sentence_comes_with_a_part_of_the_page_too(traveller: Traveller) ->
     page = traveller("America/New_York")
     page.goto(f"{EPISODE}/timeline")
     expect(page.locator("[data-at]")).to_have_count(0)
-    page.wait_for_selector("link[rel=manifest]", state="attached")  # htmx is there
+    ready(page)
     page.get_by_role("navigation", name="Parts of this treatment").get_by_role(
         "link", name="Medicines"
     ).click()
