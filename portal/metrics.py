@@ -59,6 +59,31 @@ _requests = Histogram(
     buckets=_SECONDS,
     registry=_REGISTRY,
 )
+_page_speed = {
+    "lcp": Histogram(
+        "portal_page_paint_seconds",
+        "Seconds until a page's largest part was painted (LCP), as browsers report it, by endpoint and clinic.",
+        ["page", "tenant"],
+        buckets=(0.5, 0.9, 1.2, 1.8, 2.5, 4.0, 8.0),
+        registry=_REGISTRY,
+    ),
+    "inp": Histogram(
+        "portal_page_interaction_seconds",
+        "Seconds that a page's slowest interaction took (INP), as browsers report it, by endpoint and clinic.",
+        ["page", "tenant"],
+        buckets=(0.05, 0.1, 0.2, 0.35, 0.5, 1.0),
+        registry=_REGISTRY,
+    ),
+    "cls": Histogram(
+        "portal_page_layout_shift",
+        "How much a page's layout shifted (CLS), as browsers report it, by endpoint and clinic.",
+        ["page", "tenant"],
+        buckets=(0.0, 0.01, 0.05, 0.1, 0.25),
+        registry=_REGISTRY,
+    ),
+}
+_MOST_PAGES = 2_000
+"""Pairs of endpoint and clinic whose figures are kept apart."""
 _waits = Histogram(
     "portal_request_wait_seconds",
     "Seconds that requests waited for a thread.",
@@ -290,6 +315,11 @@ def request(route: str | None, method: str, status: int, seconds: float) -> None
 def waited(seconds: float) -> None:
     """Record how long a request waited for a thread."""
     _waits.observe(seconds)
+
+
+def page_speed(figure: str, page: str, tenant: str, value: float) -> None:
+    """Record what a browser reports of a page: `figure` is lcp or inp (in seconds), or cls."""
+    _at_most(_MOST_PAGES, _page_speed[figure], page, tenant).observe(value)
 
 
 def worker_started() -> None:
@@ -552,7 +582,7 @@ def _role_of(roles: Collection[str]) -> str:
     return "several" if len(known) > 1 else known[0] if known else "other"
 
 
-def _at_most(most: int, metric: Counter, *labels: str) -> Counter:
+def _at_most(most: int, metric: MetricT, *labels: str) -> MetricT:
     """The series of these labels, or of `other` where the metric has as many as it may."""
     if (metric, *labels) not in _known and sum(known[0] is metric for known in tuple(_known)) >= most:
         labels = ("other",) * len(labels)

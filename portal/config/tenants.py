@@ -312,6 +312,12 @@ class Tenant:
     modules_off: frozenset[Module] = setting(
         _modules, [], 'optional: parts of the portal that the clinic doesn\'t use, such as ["medicines"]', []
     )
+    page_speed: bool = setting(
+        flag,
+        False,
+        "true: browsers report how fast pages were, without saying whose (docs/operations.md)",
+        False,
+    )
     languages: tuple[str, ...] = setting(_languages, ["en", "es", "ar"], "", ["en"])
     accent: str = setting(_accent, "#0b6e4f", "its contrast is checked at start", "#0b6e4f")
     logo: str | None = setting(_logo, "riverside.svg", "in static/brand", None)

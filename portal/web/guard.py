@@ -54,6 +54,7 @@ PUBLIC = frozenset(
         "health.healthz",
         "health.readyz",
         "health.metrics",
+        "page_speed.report",
         "booking.show",
         "booking.book",
         "booking.calendar",

@@ -46,6 +46,7 @@ SCRIPTS = {
     "staff-scripts.js": "staff.js",
     "conversations-scripts.js": "conversations.js",
     "passkey-scripts.js": "passkeys.js",
+    "page-speed-scripts.js": "page_speed.js",
 }
 """Each script with the module in `static/scripts` that imports its parts in order."""
 

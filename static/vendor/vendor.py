@@ -1,8 +1,9 @@
-"""Rebuild htmx.js from an unpacked npm package of htmx.org, and icons.svg from one of lucide-static.
+"""Rebuild htmx.js from an unpacked npm package of htmx.org, icons.svg from one of lucide-static, web-vitals.js from its own.
 
     npm pack htmx.org@4.0.1 && tar xzf htmx.org-4.0.1.tgz --one-top-level=htmx
     npm pack lucide-static@1.62.0 && tar xzf lucide-static-1.62.0.tgz --one-top-level=lucide
-    python static/vendor/vendor.py htmx/package lucide/package
+    npm pack web-vitals@6.2.3 && tar xzf web-vitals-6.2.3.tgz --one-top-level=web-vitals
+    python static/vendor/vendor.py htmx/package lucide/package web-vitals/package
 
 Prints the SHA-256 of every source and result, for README.md beside this file.
 """
@@ -33,6 +34,12 @@ def htmx(package: Path) -> str:
     return "".join(parts)
 
 
+def web_vitals(package: Path) -> str:
+    """The module, without the reference to its source map."""
+    text = (package / "dist" / "web-vitals.js").read_text(encoding="utf-8")
+    return re.sub(r"//# sourceMappingURL=.*", "", text).strip() + "\n"
+
+
 def symbol(name: str, svg: str) -> str:
     """One `<symbol>`: the drawing alone; line, colour and width come from styles/base/icon.css."""
     found = re.search(r"<svg[^>]*>(.*)</svg>", svg, re.DOTALL)
@@ -52,14 +59,15 @@ def icons(package: Path) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg">\n{drawn}</svg>\n'
 
 
-def main(htmx_package: str, lucide_package: str) -> None:
+def main(htmx_package: str, lucide_package: str, vitals_package: str) -> None:
     for path, text in (
         (HERE / "htmx.js", htmx(Path(htmx_package))),
         (HERE.parent / "icons.svg", icons(Path(lucide_package))),
+        (HERE / "web-vitals.js", web_vitals(Path(vitals_package))),
     ):
         path.write_text(text, encoding="utf-8")
         show(path.name, text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])
