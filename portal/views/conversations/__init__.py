@@ -110,10 +110,10 @@ def arrived(care: Care, person: Person) -> Response:
 @bp.get("/<record:conversation_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, conversation_id: str) -> Response:
-    """Show one thread; staff see the newest conversations beside it."""
+    """Show one thread, of a long one the messages `before` another; staff see the newest conversations beside it."""
     conversation, others = get_conversation_and_others(care, conversation_id)
     current = [other for other in others if not other.is_archived] if person.is_staff else []
-    return show_thread(conversation, person, beside=current[:PAGE])
+    return show_thread(conversation, person, beside=current[:PAGE], before=request.args.get("before", ""))
 
 
 @bp.get("/<record:conversation_id>/new")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flask import Response
+from msgspec import structs
 
 from portal.i18n.gettext import _
 from portal.services.conversations import (
@@ -40,8 +41,15 @@ class News:
     first: str = ""
 
 
+_PART = 50
+"""The most messages on a page: some APIs send all that there ever were."""
+
+
 class ThreadPage(Page, template="conversations/show.html", about="thread"):
-    """One conversation, for staff beside the others; `shown` are its messages, or only the new ones."""
+    """One conversation, for staff beside the others; `shown` are its messages, or only the new ones.
+
+    Of a long one those `before` a message, or the newest; `earlier` is the first of them if there are more before it.
+    """
 
     thread: Thread
     shown: list[Bubble]
@@ -50,6 +58,8 @@ class ThreadPage(Page, template="conversations/show.html", about="thread"):
     just_read: int
     beside: list[Row]
     consequences: list[str]
+    before: str
+    earlier: str
 
 
 def show_thread(
@@ -58,15 +68,17 @@ def show_thread(
     *,
     opened: bool = False,
     beside: Sequence[Conversation] = (),
+    before: str = "",
 ) -> Response:
     """The thread as a page or a fragment; `opened` ones don't request to be marked as read again.
 
-    `beside` are the conversations shown beside it.
+    `beside` are the conversations shown beside it; of a long thread, the messages `before` the one with this id are shown.
     """
     audit.shown("conversation.read", "conversation", conversation.id)
     audit.shown("conversation.list", "conversation", [row.id for row in beside])
     name_opened(next(iter(others_in(conversation, person)), ""), subject_of(conversation))
-    return render(page_of(conversation, person, opened=opened, beside=beside), fragment="thread")
+    page = page_of(conversation, person, opened=opened, beside=beside, before=before)
+    return render(page, fragment="thread")
 
 
 def page_of(
@@ -78,8 +90,12 @@ def page_of(
     beside: Sequence[Conversation] = (),
     news: News | None = None,
     shown: list[Bubble] | None = None,
+    before: str = "",
 ) -> ThreadPage:
-    thread = thread_of(conversation, person)
+    ids = [one.id for one in conversation.in_order]
+    end = ids.index(before) if before in ids else len(ids)
+    part = conversation.in_order[max(0, end - _PART) : end]
+    thread = thread_of(structs.replace(conversation, messages=part), person)
     return ThreadPage(
         thread=thread,
         shown=thread.bubbles if shown is None else shown,
@@ -88,6 +104,8 @@ def page_of(
         just_read=just_read,
         beside=[row_of(row, person) for row in beside],
         consequences=consequences_of_archiving(),
+        before=before if end < len(ids) else "",
+        earlier=part[0].id if end > _PART else "",
     )
 
 
