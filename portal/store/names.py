@@ -15,6 +15,7 @@ import hmac
 import logging
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -35,6 +36,13 @@ def hashed_name(kind: str, *parts: str) -> str:
     return f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
+@lru_cache(4096)
+def _keyed_name(key: bytes, kind: str, parts: tuple[str, ...]) -> str:
+    """Cached, because each of a person's pages reads the same dozen records."""
+    named = msgspec.msgpack.encode((kind, *parts))
+    return f"{kind}:{hmac.digest(key, named, 'sha256')[:16].hex()}"
+
+
 class SealedNamingKey(msgspec.Struct, frozen=True, kw_only=True):
     """The stored naming key, encrypted once with each secret key."""
 
@@ -49,8 +57,7 @@ class _NamingKey:
     record: bytes
 
     def name(self, kind: str, parts: tuple[str, ...]) -> str:
-        named = msgspec.msgpack.encode((kind, *parts))
-        return f"{kind}:{hmac.digest(self.key, named, 'sha256')[:16].hex()}"
+        return _keyed_name(self.key, kind, parts)
 
 
 class Names:

@@ -260,6 +260,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
+@functools.lru_cache(4096)
 def key_of(name: str) -> int:
     """The number of a record: 56 bits for what stands after the last colon of its name, 8 for what stands before.
 

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from flask import g, request
 from flask_babel import Babel
-from flask_limiter import Limiter
 from limits.storage import Storage
 
 from portal.clock import lasts
 from portal.context import context, session
 from portal.store import StoreDown, StoredRecord, StoreFull, update
 from portal.web.csrf import Csrf
+from portal.web.framework_internals import LimitsOfViews
 
 
 class CountsInStore(Storage):
@@ -99,4 +99,4 @@ def _counter(key: str) -> str:
 
 babel = cast("Any", Babel())
 csrf = Csrf()
-limiter = Limiter(key_func=address, headers_enabled=False, storage_uri="portal://")
+limiter = LimitsOfViews(key_func=address, headers_enabled=False, storage_uri="portal://")

@@ -1,9 +1,12 @@
-"""The only code that depends on undocumented behaviour of a framework: a code generator for Jinja.
+"""The only code that depends on undocumented behaviour of frameworks: a code generator for Jinja, and when limits are checked.
 
 Jinja's `code_generator_class` is documented, but the methods overridden here and the Python that they write aren't. Jinja
 calls every macro and function through `Context.call`, which looks up each time whether the callee wants a context, and it
 wraps every expression in `Markup` only to join it. Both can be decided at compile time instead
 (docs/decisions/0005-template-compiler.md).
+
+Flask-Limiter looks before each request for limits of all views and of blueprints, of which the portal has none: a sixth of what
+the bell's refresh costs. A view's own limits are checked by its decorator.
 
 `tests/web/test_framework_internals.py` fails if a new version of Jinja changes what this relies on, and if another module
 uses private names of a framework.
@@ -17,6 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from flask.templating import Environment
+from flask_limiter import Limiter
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator
 
@@ -86,3 +90,11 @@ class TemplateCode(CodeGenerator):
 def _escapes(frame: Any) -> bool:
     """Whether autoescaping is known at compile time to be on."""
     return frame.eval_ctx.autoescape and not frame.eval_ctx.volatile
+
+
+class LimitsOfViews(Limiter):
+    """Checks the limits of a view when it is called, and nothing before each request."""
+
+    def _check_request_limit(self, callable_name: str | None = None, in_middleware: bool = True) -> None:
+        if not in_middleware:
+            super()._check_request_limit(callable_name, in_middleware)

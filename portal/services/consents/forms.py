@@ -432,7 +432,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     @property
     def missing_signers(self) -> tuple[Signer, ...]:
         """Those who haven't signed yet, in signing order."""
-        missing = (s for s in self.required_signers if not self._has_signature_of(s))
+        missing = [s for s in self.required_signers if not self.signature_for(s)]
         return tuple(sorted(missing, key=lambda signer: signer.order))
 
     def whose_turn(self) -> tuple[Signer, ...]:
@@ -471,19 +471,16 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
         For a signer without a person, it is anyone's in that role; one that names nobody is that of the role's only signer.
         """
-        is_only = sum(other.role == signer.role for other in self.required_signers) == 1
-        return next(
-            (
-                s
-                for s in self.signatures
-                if s.role == signer.role
-                and (signer.person_id in (None, s.person_id) or (s.person_id is None and is_only))
-            ),
-            None,
-        )
+        for one in self.signatures:
+            if one.role == signer.role and (
+                signer.person_id in (None, one.person_id)
+                or (one.person_id is None and self._is_only_in_role(signer))
+            ):
+                return one
+        return None
 
-    def _has_signature_of(self, signer: Signer) -> bool:
-        return self.signature_for(signer) is not None
+    def _is_only_in_role(self, signer: Signer) -> bool:
+        return sum(other.role == signer.role for other in self.required_signers) == 1
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):

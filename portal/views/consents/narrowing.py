@@ -54,7 +54,7 @@ class Narrowing:
         return url_for("consents.list") + "?" + urlencode({**parameters, **self.query})
 
     def __bool__(self) -> bool:
-        return bool(self.query)
+        return self.waits_for is not None or self.kind is not None
 
     @property
     def is_about_people(self) -> bool:

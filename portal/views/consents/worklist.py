@@ -7,7 +7,7 @@ list is asked for by itself; a list that isn't whole even then is counted with "
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
@@ -81,27 +81,33 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The waiting forms that were read, soonest needed first and the old ones last.
+    """The waiting forms that were read, by list, soonest needed first and the old ones last.
 
-    `whole` are the lists of which nothing is missing, `total` is how many forms wait, `mine` the ids of those that the
-    person can sign now. `narrowing` leaves some out of every list.
+    `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every
+    list.
     """
 
-    forms: tuple[ConsentForm, ...]
+    lists: Mapping[WorkList, Sequence[ConsentForm]]
     whole: frozenset[WorkList]
     total: Count
     person: Person
-    mine: frozenset[str]
     narrowing: Narrowing = EVERYTHING
+
+    @property
+    def forms(self) -> Sequence[ConsentForm]:
+        """All of them."""
+        return self.lists[WorkList.OPEN]
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
         """The forms of one list."""
-        found = tuple(form for form in self._all_of(which) if self.narrowing.fits(form, self.person))
+        found = tuple(self.lists[which])
+        if self.narrowing:
+            found = tuple(form for form in found if self.narrowing.fits(form, self.person))
         return Listed(found, which in self.whole and self.is_told(which))
 
     def is_told(self, which: WorkList) -> bool:
         """Whether the API says of each form of one list whether it is one of these."""
-        return self.narrowing.is_told(self._all_of(which), self.person)
+        return self.narrowing.is_told(self.lists[which], self.person)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""
@@ -140,20 +146,6 @@ class Work:
         """Whether the list shown is that of the long overdue ones."""
         return which is WorkList.OLDER
 
-    def _all_of(self, which: WorkList) -> list[ConsentForm]:
-        """The forms of one list, none left out."""
-        day = today()
-        return [form for form in self.forms if self._is_in(form, which, day)]
-
-    def _is_in(self, form: ConsentForm, which: WorkList, day: date) -> bool:
-        if which is WorkList.OPEN:
-            return True
-        if which is WorkList.MINE:
-            return form.id in self.mine
-        if which is WorkList.FRIDAY:
-            return form.procedure_date is not None and is_until(form.procedure_date, friday(day), day)
-        return when_needed(form, day) is which
-
 
 def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
     """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
@@ -180,10 +172,26 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, PagedResult[ConsentForm]],
         total = Count(len(listed))
     elif not whole:
         total = Count(len(listed), is_whole=False)
-    mine = frozenset(form.id for form in listed if listed_role(form, person))
-    work = Work(listed, whole, total, person, mine)
+    work = Work(_by_list(listed, person, day), whole, total, person)
     section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))
     return work
+
+
+def _by_list(
+    forms: Iterable[ConsentForm], person: Person, day: date
+) -> Mapping[WorkList, Sequence[ConsentForm]]:
+    """The forms of each list; one may stand on several."""
+    lists: dict[WorkList, list[ConsentForm]] = {which: [] for which in WorkList}
+    until = friday(day)
+    for form in forms:
+        lists[WorkList.OPEN].append(form)
+        if listed_role(form, person):
+            lists[WorkList.MINE].append(form)
+        if form.procedure_date and is_until(form.procedure_date, until, day):
+            lists[WorkList.FRIDAY].append(form)
+        if by_date := when_needed(form, day):
+            lists[by_date].append(form)
+    return lists
 
 
 def _rest(
