@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from email.utils import formatdate
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -19,6 +20,7 @@ from redis import Redis
 from portal.config.settings import Settings, SettingsError
 from portal.demo.authority import certificate_of
 from portal.demo.stack import portal_environment, tenants_file
+from portal.operate import check
 from portal.operate.check import Finding, findings
 from tests.support.redis_server import RedisServer
 from tests.support.seals import Clinic
@@ -144,6 +146,15 @@ def test_an_unreachable_or_evicting_redis_is_a_fault(
         assert "Set maxmemory-policy noeviction" in the_fault(found, "Redis")
     finally:
         redis.stop()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_fault"), [("5.0.14", True), ("6.0", False), ("10.1", False), ("", True)]
+)
+def test_redis_is_6_or_newer(monkeypatch: pytest.MonkeyPatch, version: str, is_fault: bool) -> None:
+    told = {"redis_version": version, "maxmemory_policy": "noeviction", "aof_enabled": 1}
+    monkeypatch.setattr(check, "redis_client", lambda *_, **__: SimpleNamespace(info=lambda: told))
+    assert [one.is_fault for one in check._redis("redis://")] == [is_fault, False, False]
 
 
 def test_an_unreachable_cache_is_a_fault(looked: Callable[..., list[Finding]]) -> None:

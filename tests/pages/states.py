@@ -18,8 +18,10 @@ import requests
 from lxml.html import FormElement, document_fromstring
 
 from portal.connect.answers.members import Members
+from portal.services.consents import LIST_CONSENTS
 from portal.services.endpoints import ALL
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
+from tests.pages.test_acts import BOTH
 from tests.pages.test_acts import _lines as lines_of
 from tests.pages.test_facts import (
     CASES,
@@ -32,8 +34,10 @@ from tests.pages.test_facts import (
     ROLES,
     TALK,
     UNDER_TREATMENT,
+    UNSIGNED,
     Case,
     audited,
+    changed,
 )
 from tests.support.facts import Answers, calendar_lines, document_lines
 from tests.support.fake_api import ZONE, FakeApi, Sent
@@ -110,6 +114,7 @@ def title_of(case: Case) -> str:
 
 
 _E1 = "?episode=e-1"
+UNSIGNED_BY_BOTH = changed(LIST_CONSENTS, **{**UNSIGNED, "requiredSigners": BOTH, "episodeId": "e-1"})
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
 OTHER_PAGES = [
     *(Case("other", who, "/help") for who in ("amelia", "nora")),
@@ -145,6 +150,7 @@ OTHER_PAGES = [
         Case("prospects", "colin", f"/prospects/s-1/{what}")
         for what in ("book-link", "book", "merge", "merge/confirm?merge=s-2")
     ),
+    Case("consents", "nora", "/consents?list=open", HERS | {LIST_CONSENTS: UNSIGNED_BY_BOTH}, "of two"),
     *(
         Case("consents", "nora", f"/consents/new{what}", HERS)
         for what in ("/bundle?operation=none", "/fill", "/preview", "/look")

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import pytest
 from lxml.html import document_fromstring
@@ -96,8 +96,13 @@ def _own_links(page: Shown, case: Case) -> list[str]:
     if not page.answer.text or not page.answer.headers["Content-Type"].startswith("text/html"):
         return []
     at = urlsplit(case.path)
-    links = [
-        urljoin(case.path, href) for href in document_fromstring(page.answer.text).xpath("//main//@href")
-    ]
+    root = document_fromstring(page.answer.text)
+    links = [urljoin(case.path, href) for href in root.xpath("//main//@href")]
+    for form in root.xpath("//main//form[not(@method) or @method='get']"):
+        to = urljoin(case.path, form.get("action") or case.path)
+        given = {name: value for name, value in form.form_values() if value}
+        for choice in form.xpath(".//select/option | .//input[@type='radio' or @type='checkbox']"):
+            name = choice.get("name") or choice.getparent().get("name")
+            links.append(f"{to}?{urlencode({**given, name: choice.get('value') or ''})}")
     own = (link for link in dict.fromkeys(links) if urlsplit(link).path == at.path and link != case.path)
     return [link for link in own if urlsplit(link).query and not _BY_CHANCE.search(link) and "#" not in link]

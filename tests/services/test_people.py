@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services import people
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import Conversation, Participant
+from portal.services.conversations import Conversation, Message, MessageSide, Participant
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotOffered, Unavailable
 from portal.services.notifications import Notification
@@ -48,6 +49,25 @@ def test_an_enquiry_counts_as_a_person_and_mentions_of_nobody_are_left_out() -> 
     (ines,) = group_people([], [talk], [plan], [news, Notification(id="m", title="Closed on Monday")])
     assert (ines.name, ines.prospect_id, ines.patient_id) == ("Ines Ramos", "q", None)
     assert ines.news == [news]
+
+
+def test_a_conversation_is_the_patients_or_else_whoevers_wrote() -> None:
+    doctor, patient = (
+        Participant(name="Dr Victor", role="physician"),
+        Participant(name="Ines", role="Patient"),
+    )
+    written = [
+        Message(id="1", side=MessageSide.OUTBOUND, sender_name="Nora", sent_at=NOW),
+        Message(id="2", side=MessageSide.INBOUND, sender_name="Tomasz", sent_at=NOW + timedelta(hours=1)),
+    ]
+
+    def name(**members: Any) -> str:
+        (found,) = group_people([], [Conversation(id="t", prospect_id="q", **members)], [], [])
+        return found.name
+
+    assert name(participants=(doctor, patient), messages=tuple(written)) == "Ines"
+    assert name(participants=(doctor, replace(patient, name="")), messages=tuple(written)) == "Tomasz"
+    assert name(participants=(doctor,), messages=tuple(written[:1])) == ""
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: CareError) -> None:

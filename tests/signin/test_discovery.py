@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import requests
 from authlib.integrations.base_client import OAuthError
 
 from portal.config.variables import Timeouts
-from portal.signin.discovery import Provider, ProviderDown
+from portal.signin.discovery import Metadata, Provider, ProviderDown
 from tests.support.clock import Clock
 from tests.support.upstream import Make, Upstream, ok
 
@@ -46,6 +48,33 @@ def call(provider: Provider, error: Exception | None = None) -> None:
     with provider.token_call():
         if error:
             raise error
+
+
+KEY = cast("Any", object())
+
+
+@pytest.mark.parametrize(
+    ("offered", "key", "secret", "auth", "sent"),
+    [
+        ((), KEY, "", None, "private_key_jwt"),
+        (("client_secret_basic",), KEY, "", None, "private_key_jwt"),
+        (("client_secret_basic",), KEY, "s", None, "client_secret_basic"),
+        (("private_key_jwt",), KEY, "s", None, "private_key_jwt"),
+        (("private_key_jwt",), None, "s", None, "client_secret_basic"),
+        (("client_secret_post",), None, "s", None, "client_secret_post"),
+        (("client_secret_post", "client_secret_basic"), None, "s", None, "client_secret_basic"),
+        (("client_secret_basic",), None, "s", "client_secret_post", "client_secret_post"),
+    ],
+)
+def test_how_a_client_authenticates(
+    offered: tuple[str, ...], key: Any, secret: str, auth: Any, sent: str
+) -> None:
+    metadata = Metadata(
+        issuer="i", authorization_endpoint="a", token_endpoint="t", jwks_uri="k",
+        token_endpoint_auth_methods_supported=offered,
+    )  # fmt: skip
+    client = SimpleNamespace(key=key, client_secret=secret, auth=auth)
+    assert metadata.auth_method(cast("Any", client)) == sent
 
 
 def fail(provider: Provider) -> None:

@@ -79,3 +79,30 @@ def test_zone_conversions_go_through_portal_dates() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in OVERFLOW
     ]
     assert not others, "let portal.dates do it: " + "; ".join(others)
+
+
+ANOTHERS = {
+    ("creator_id", "person_id"): "whoever's settings they are made them",
+    ("typed", "name"): "in the sample everybody signs with the name on the form",
+    ("group", "user"): "a group of the user's name",
+    ("api_hash", "content_hash"): "beside the hash that the portal computes",
+}
+"""Arguments that take the value named like another argument of the same call, with the reason."""
+
+
+def test_no_argument_takes_the_value_of_another() -> None:
+    """`Booking(start=visit.start, end=visit.start)`: what is said of one thing under the name of another."""
+    root = Path(portal.__file__).parent
+    swapped = [
+        f"{path.relative_to(root)}, line {node.value.lineno}: {node.arg}={ast.unparse(node.value)}"
+        for path in sorted(root.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        for node in call.keywords
+        if isinstance(node.value, ast.Attribute)
+        and node.arg
+        and node.value.attr in {other.arg for other in call.keywords} - {node.arg}
+        and not node.arg.endswith(f"_{node.value.attr}")
+        and (node.arg, node.value.attr) not in ANOTHERS
+    ]
+    assert not swapped, "; ".join(swapped)

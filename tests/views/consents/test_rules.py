@@ -24,6 +24,7 @@ from portal.services.consents.forms import (
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
+from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
@@ -315,3 +316,9 @@ def test_bundled_consent_templates_are_valid_and_a_broken_file_is_reported(tmp_p
 )
 def test_an_episode_can_be_given_by_id_or_link(typed: str, id_: str | None) -> None:
     assert episode_id_of(typed) == id_
+
+
+def test_only_the_declaration_of_ones_own_role_counts_in_a_language_that_was_shown() -> None:
+    own = Declaration("clinician-1", "I have explained it.")
+    assert own.is_among(["clinician-1.es", "clinician-1.en"], ["en", "es"]) == "clinician-1.en"
+    assert own.is_among(["clinician-1.ar", "witness-1.en", "clinician-2.en"], ["en", "es"]) == ""
