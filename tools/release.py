@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,11 @@ from typing import Any, cast
 
 ROOT = Path(__file__).parents[1]
 _PINS = ("requirements/portal.txt", "requirements/uv.txt")
+_VENDORED = re.compile(
+    r"^\| `(?P<file>[^`]+)` \| npm `(?P<name>[^`]+)`.*\| (?P<version>[\d.]+) \| (?P<licence>[\w.-]+), ",
+    re.MULTILINE,
+)
+"""A row of static/vendor/README.md."""
 
 
 class ReleaseError(Exception):
@@ -77,7 +83,7 @@ def sources(root: Path, name: str) -> bytes:
 
 
 def bill_of_materials(root: Path) -> dict[str, Any]:
-    """Return the CycloneDX document of what production installs, with licences, from a fresh environment of its pins."""
+    """Return the CycloneDX document of what production installs, from a fresh environment of its pins, and of what is vendored."""
     with tempfile.TemporaryDirectory() as temporary:
         environment = Path(temporary) / "venv"
         uv = Path(sys.executable).with_name("uv")
@@ -94,7 +100,26 @@ def bill_of_materials(root: Path) -> dict[str, Any]:
             environment / "bin/python",
         ]
         made = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    return cast("dict[str, Any]", json.loads(made))
+    bom = cast("dict[str, Any]", json.loads(made))
+    bom["components"] = [*bom["components"], *_vendored(root / "static/vendor")]
+    return bom
+
+
+def _vendored(folder: Path) -> list[dict[str, Any]]:
+    """Return the components that browsers load, as static/vendor/README.md names them."""
+    table = (folder / "README.md").read_text(encoding="utf-8")
+    return [
+        {
+            "type": "library",
+            "name": row["name"],
+            "version": row["version"],
+            "purl": f"pkg:npm/{row['name']}@{row['version']}",
+            "bom-ref": f"{row['name']}=={row['version']}",
+            "licenses": [{"license": {"id": row["licence"]}}],
+            "hashes": [{"alg": "SHA-256", "content": _sha256(folder / row["file"])}],
+        }
+        for row in _VENDORED.finditer(table)
+    ]
 
 
 def licences(bom: dict[str, Any]) -> str:

@@ -24,8 +24,10 @@ PIN = re.compile(r"^([\w.-]+)==([\w.]+)(?: ; (.*?))? \\$", re.MULTILINE)
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with what a release is made of."""
     root = tmp_path_factory.mktemp("repository")
-    (root / "requirements").mkdir()
-    for name in ("pyproject.toml", "README.md", "requirements/portal.txt", "requirements/uv.txt"):
+    pins = ("requirements/portal.txt", "requirements/uv.txt")
+    vendored = [str(file.relative_to(ROOT)) for file in (ROOT / "static/vendor").glob("[!.]*.[jm][sd]")]
+    for name in ("pyproject.toml", "README.md", *pins, *vendored, "static/icons.svg"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes((ROOT / name).read_bytes())
     git(root, "init", "--quiet")
     git(root, "add", "--all")
@@ -52,17 +54,22 @@ def test_the_sources_are_those_of_the_commit_and_the_same_each_time(made: Path, 
     assert release.sources(repository, name) == archive.read_bytes()
 
 
-def test_the_bill_of_materials_lists_all_pins_with_licences(made: Path) -> None:
+def test_the_bill_of_materials_lists_all_pins_and_what_is_vendored_with_licences(
+    made: Path, repository: Path
+) -> None:
     (file,) = made.glob("*.cdx.json")
     bom = json.loads(file.read_bytes())
     assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.6")
-    listed = {(canonical(one["name"]), one["version"]) for one in bom["components"]}
+    vendored = [one for one in bom["components"] if one.get("purl", "").startswith("pkg:npm/")]
+    served = {repository / "static/icons.svg", *(repository / "static/vendor").glob("*.js")}
+    assert {one["hashes"][0]["content"] for one in vendored} == {sha256(file) for file in served}
+    listed = {(canonical(one["name"]), one["version"]) for one in bom["components"] if one not in vendored}
     text = (ROOT / "requirements/portal.txt").read_text(encoding="utf-8")
     pinned = {(canonical(name), version): where for name, version, where in PIN.findall(text)}
     assert {pin for pin, where in pinned.items() if not where} <= listed <= pinned.keys()
     (table,) = made.glob("*.licences.csv")
     rows = [*csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))]
-    assert len(rows) == len(listed)
+    assert len(rows) == len(listed) + len(vendored)
     assert [row["name"] for row in rows if not row["licences"]] == []
 
 
