@@ -15,7 +15,7 @@ import os
 import resource
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,12 +52,14 @@ _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 _REGISTRY = CollectorRegistry()
 
-_requests = Histogram(
+_counter = partial(Counter, registry=_REGISTRY)
+_histogram = partial(Histogram, buckets=_SECONDS, registry=_REGISTRY)
+_gauge = partial(Gauge, multiprocess_mode="livesum", registry=_REGISTRY)
+
+_requests = _histogram(
     "portal_request_seconds",
     "Responses by route template, method and status (501 or its class); seconds from the complete request to the response.",
     ["route", "method", "status"],
-    buckets=_SECONDS,
-    registry=_REGISTRY,
 )
 _page_speed = {
     "lcp": Histogram(
@@ -84,185 +86,125 @@ _page_speed = {
 }
 _MOST_PAGES = 2_000
 """Pairs of endpoint and clinic whose figures are kept apart."""
-_waits = Histogram(
-    "portal_request_wait_seconds",
-    "Seconds that requests waited for a thread.",
-    buckets=_SECONDS,
-    registry=_REGISTRY,
-)
-_waiting = Gauge(
-    "portal_requests_waiting",
-    "Requests waiting for a thread.",
-    multiprocess_mode="livesum",
-    registry=_REGISTRY,
-)
-_connections = Gauge(
-    "portal_connections", "Open connections of clients.", multiprocess_mode="livesum", registry=_REGISTRY
-)
-_memory = Gauge(
-    "portal_worker_resident_bytes",
-    "Resident memory of the worker processes.",
-    multiprocess_mode="livesum",
-    registry=_REGISTRY,
-)
-_files = Gauge(
+_waits = _histogram("portal_request_wait_seconds", "Seconds that requests waited for a thread.")
+_waiting = _gauge("portal_requests_waiting", "Requests waiting for a thread.")
+_connections = _gauge("portal_connections", "Open connections of clients.")
+_memory = _gauge("portal_worker_resident_bytes", "Resident memory of the worker processes.")
+_files = _gauge(
     "portal_worker_open_files",
     "Open file descriptors of the worker process that has most of them.",
     multiprocess_mode="livemax",
-    registry=_REGISTRY,
 )
-_starts = Counter(
-    "portal_worker_starts_total",
-    "Worker processes that started, also in place of one that ended.",
-    registry=_REGISTRY,
+_starts = _counter(
+    "portal_worker_starts_total", "Worker processes that started, also in place of one that ended."
 )
-_stops = Counter(
+_stops = _counter(
     "portal_worker_stops_total",
     "Worker processes that ended in order: told to, or after their number of requests.",
-    registry=_REGISTRY,
 )
-_workers = Gauge(
-    "portal_workers", "Worker processes that run.", multiprocess_mode="livesum", registry=_REGISTRY
-)
-_upstream = Histogram(
+_workers = _gauge("portal_workers", "Worker processes that run.")
+_upstream = _histogram(
     "portal_upstream_seconds",
     "Calls to the care API and the identity server by group and outcome; seconds until the response was complete.",
     ["group", "outcome"],
-    buckets=_SECONDS,
-    registry=_REGISTRY,
 )
-_retries = Counter("portal_upstream_retries_total", "Calls that were retried.", ["group"], registry=_REGISTRY)
-_open = Gauge(
+_retries = _counter("portal_upstream_retries_total", "Calls that were retried.", ["group"])
+_open = _gauge(
     "portal_breaker_open",
     "Worker processes whose circuit breaker for this group is open after recent failures.",
     ["upstream", "group"],
-    multiprocess_mode="livesum",
-    registry=_REGISTRY,
 )
-_opened = Counter(
+_opened = _counter(
     "portal_breaker_opened_total",
     "How often a worker's circuit breaker for this group opened.",
     ["upstream", "group"],
-    registry=_REGISTRY,
 )
-_held_back = Counter(
-    "portal_breaker_held_back_total", "Calls not sent because of it.", ["group"], registry=_REGISTRY
+_held_back = _counter("portal_breaker_held_back_total", "Calls not sent because of it.", ["group"])
+_references = _counter(
+    "portal_reference_data_total", "Reference data by where it came from: hit, miss, stale.", ["outcome"]
 )
-_references = Counter(
-    "portal_reference_data_total",
-    "Reference data by where it came from: hit, miss, stale.",
-    ["outcome"],
-    registry=_REGISTRY,
-)
-_refreshes = Counter(
+_refreshes = _counter(
     "portal_token_refreshes_total",
     "Token refreshes: renewed, postponed or client-refused (the session continues), ended (it doesn't).",
     ["outcome"],
-    registry=_REGISTRY,
 )
-_sign_ins = Counter(
+_sign_ins = _counter(
     "portal_sign_ins_total",
     "Sign-ins by clinic: done, refused (the person, or what their identity server said), failed (nobody was asked).",
     ["tenant", "outcome"],
-    registry=_REGISTRY,
 )
-_sign_ins_begun = Counter(
-    "portal_sign_ins_begun_total",
-    "Browsers sent to the identity server to sign in, by clinic.",
-    ["tenant"],
-    registry=_REGISTRY,
+_sign_ins_begun = _counter(
+    "portal_sign_ins_begun_total", "Browsers sent to the identity server to sign in, by clinic.", ["tenant"]
 )
-_tenant_pages = Counter(
+_tenant_pages = _counter(
     "portal_tenant_pages_total",
     "Responses by clinic, without checks of health: served, or failed (5xx except 501).",
     ["tenant", "outcome"],
-    registry=_REGISTRY,
 )
-_sessions = Counter("portal_sessions_total", "Sessions started and ended.", ["event"], registry=_REGISTRY)
-_events = Counter(
+_sessions = _counter("portal_sessions_total", "Sessions started and ended.", ["event"])
+_events = _counter(
     "portal_events_total",
     "Events of the audit trail: sign-ins, acts, views, refusals, rate limits, each by outcome.",
     ["event", "outcome"],
-    registry=_REGISTRY,
 )
 
-_opened_records = Counter(
+_opened_records = _counter(
     "portal_records_opened_total",
     "Records shown individually, including parts of an episode, files and calendar files, by the viewer's role.",
     ["role", "kind"],
-    registry=_REGISTRY,
 )
-_listed_records = Counter(
+_listed_records = _counter(
     "portal_records_listed_total",
     "Records shown in lists and search results, by the viewer's role.",
     ["role", "kind"],
-    registry=_REGISTRY,
 )
 
-_audit_lost = Counter(
-    "portal_audit_lost_total",
-    "Audit lines that couldn't be written, for example because the disk was full.",
-    registry=_REGISTRY,
+_audit_lost = _counter(
+    "portal_audit_lost_total", "Audit lines that couldn't be written, for example because the disk was full."
 )
 
-_audit_refused = Counter(
-    "portal_audit_refused_acts_total",
-    "Acts refused because they couldn't be recorded in the audit trail.",
-    registry=_REGISTRY,
+_audit_refused = _counter(
+    "portal_audit_refused_acts_total", "Acts refused because they couldn't be recorded in the audit trail."
 )
 
-_acts_unknown = Counter(
+_acts_unknown = _counter(
     "portal_acts_unknown_total",
     "Acts whose end nobody knows: sent to the care API, which didn't say what became of them.",
-    registry=_REGISTRY,
 )
-_store_emptied = Counter(
+_store_emptied = _counter(
     "portal_store_emptied_total",
     "How often the store turned out to be empty though it hadn't been: everybody has to sign in again.",
-    registry=_REGISTRY,
 )
 
-_unknown_values = Counter(
+_unknown_values = _counter(
     "portal_answers_unknown_values_total",
     "Values from the care API that are in none of the portal's enumerations, by endpoint and member.",
     ["endpoint", "member"],
-    registry=_REGISTRY,
 )
-_unreadable_values = Counter(
+_unreadable_values = _counter(
     "portal_answers_unreadable_values_total",
     "Values from the care API that couldn't be read and were left out of their records, by endpoint and member.",
     ["endpoint", "member"],
-    registry=_REGISTRY,
 )
-_left_out = Counter(
+_left_out = _counter(
     "portal_answers_left_out_total",
     "Records and responses of the care API that couldn't be decoded, by endpoint and offending member.",
     ["endpoint", "member"],
-    registry=_REGISTRY,
 )
 
-_store = Histogram(
+_store = _histogram(
     "portal_store_seconds",
     "Store operations: read or write, by outcome (done, full, failed).",
     ["operation", "outcome"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
-    registry=_REGISTRY,
 )
-_threads = Gauge(
-    "portal_threads", "Threads for handling requests.", multiprocess_mode="livesum", registry=_REGISTRY
-)
-_busy = Gauge(
-    "portal_threads_busy",
-    "Threads that are handling a request.",
-    multiprocess_mode="livesum",
-    registry=_REGISTRY,
-)
-_clock_skew = Gauge(
+_threads = _gauge("portal_threads", "Threads for handling requests.")
+_busy = _gauge("portal_threads_busy", "Threads that are handling a request.")
+_clock_skew = _gauge(
     "portal_clock_skew_seconds",
     "Seconds by which an upstream's clock was ahead of this machine's at its last response.",
     ["upstream"],
     multiprocess_mode="livemostrecent",
-    registry=_REGISTRY,
 )
 
 STORE_OUTCOMES = ("done", "full", "failed")
