@@ -17,10 +17,11 @@ from flask import Response, request, url_for
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.client import Care
+from portal.services.errors import CareError
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.web import audit
-from portal.web.act_once import Attempt, Done, act_once, look_again, settled
+from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
 from portal.web.htmx import redirect_to, toast
 
 
@@ -78,6 +79,38 @@ class Draft(Generic[C]):
         return f"{self.kind}.create"
 
 
+@dataclass(frozen=True, slots=True)
+class Search(Generic[C, M]):
+    """How to find the record created from a draft.
+
+    `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
+    """
+
+    alike: Callable[[C], Sequence[M]]
+    recognise: Callable[[Sequence[M], C], M | None]
+
+    def find(self, content: C) -> M | None:
+        """Return the record, if it exists."""
+        new = [record for record in self.alike(content) if record.id not in content.known_ids]
+        return self.recognise(new, content)
+
+
+@dataclass(frozen=True, slots=True)
+class Making(Generic[C, M]):
+    """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
+
+    `created` and `not_found` are messages, the latter for a record that isn't there after a lost response; `unconfirmed` and
+    `refused` return the pages in its place.
+    """
+
+    send: Callable[[C, str], M | None]
+    search: Search[C, M]
+    created: str
+    not_found: str
+    unconfirmed: Callable[[Draft[C], Unconfirmed], Response]
+    refused: Callable[[Draft[C], CareError], Response]
+
+
 Step: TypeAlias = Callable[[Care, Draft[C]], Response]
 Handler: TypeAlias = Callable[[Care, Person], Response]
 
@@ -127,6 +160,34 @@ class Drafts(Generic[C]):
 
         return resolved
 
+    def create(self, draft: Draft[C], making: Making[C, M]) -> Response:
+        """Create the record, once, and show it, or what to do instead."""
+        try:
+            done = create_once(draft, making.send, making.search)
+        except Reopened:
+            return self.to_preview(draft)
+        except Unconfirmed as error:
+            return making.unconfirmed(draft, error)
+        except CareError as error:
+            return making.refused(draft, error)
+        return self._to_created(done, making)
+
+    def look_again(self, draft: Draft[C], making: Making[C, M]) -> Response:
+        """After a lost response, show whether the record exists by now."""
+        try:
+            done = search_again(draft, making.search)
+        except Reopened:
+            toast(making.not_found, tone="attention")
+            return self.to_preview(draft)
+        except Unconfirmed as error:
+            return making.unconfirmed(draft, error)
+        return self._to_created(done, making)
+
+    def _to_created(self, done: Done[M | None], making: Making[C, M]) -> Response:
+        if done.is_first:
+            toast(making.created)
+        return self.to_record(done.receipt)
+
     def answer(self, draft: Draft[C]) -> Response:
         """Redirect according to the draft's state: to the preview, the outcome, or the record."""
         match draft.operation.state:
@@ -166,22 +227,6 @@ class Drafts(Generic[C]):
     @property
     def _purpose(self) -> str:
         return f"create-{self.kind}"
-
-
-@dataclass(frozen=True, slots=True)
-class Search(Generic[C, M]):
-    """How to find the record created from a draft.
-
-    `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
-    """
-
-    alike: Callable[[C], Sequence[M]]
-    recognise: Callable[[Sequence[M], C], M | None]
-
-    def find(self, content: C) -> M | None:
-        """Return the record, if it exists."""
-        new = [record for record in self.alike(content) if record.id not in content.known_ids]
-        return self.recognise(new, content)
 
 
 def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Search[C, M]) -> Done[M | None]:

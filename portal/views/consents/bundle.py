@@ -16,7 +16,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
 from portal.parse import calendar_date, record_id
 from portal.services.client import Care
-from portal.services.consents import all_consents, create_consent, list_consents
+from portal.services.consents import all_consents, list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotFound, Refused
@@ -26,7 +26,7 @@ from portal.state.operations import State
 from portal.state.session_records import Person
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
-from portal.views.consents.create import alike_of, drafts, faults_of, search_in
+from portal.views.consents.create import alike_of, drafts, faults_of, search_in, send_in
 from portal.views.consents.draft import NewForm
 from portal.views.consents.eligibility import CREATORS
 from portal.views.consents.form_sources import show_sources, templates_in_use
@@ -147,11 +147,7 @@ def send(care: Care, person: Person) -> Response:
 def _send(care: Care, draft: Draft[NewForm]) -> str:
     """Send one form; return why it didn't go, or an empty string."""
     try:
-        create_once(
-            draft,
-            lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
-            search_in(care),
-        )
+        create_once(draft, send_in(care), search_in(care))
     except Reopened:
         return _("It wasn’t sent. You can send it again.")
     except Unconfirmed:

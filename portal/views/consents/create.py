@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from flask import Blueprint, Response, request, url_for
 
@@ -20,7 +20,6 @@ from portal.services.consents import (
     list_consents,
 )
 from portal.services.consents.forms import ConsentForm
-from portal.services.errors import CareError
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
@@ -41,11 +40,11 @@ from portal.views.consents.form_sources import (
 from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.show import show_refusal
-from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.views.creation import Draft, Drafts, Making, Search
 from portal.web import unsent
-from portal.web.act_once import Done, Reopened, Unconfirmed
+from portal.web.act_once import Unconfirmed
 from portal.web.guard import signed_in
-from portal.web.htmx import render, toast
+from portal.web.htmx import render
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
@@ -188,20 +187,7 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
     if faults := faults_of(draft.content):
         return _fill(draft, faults, status=422)
-    try:
-        return _created(
-            create_once(
-                draft,
-                lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
-                search_in(care),
-            )
-        )
-    except Reopened:
-        return drafts.to_preview(draft)
-    except Unconfirmed as error:
-        return _unconfirmed(draft, error)
-    except CareError as error:
-        return _refused(care, draft, error)
+    return drafts.create(draft, _making(care))
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -209,13 +195,23 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 @drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
     """After a lost response, say whether the form exists now."""
-    try:
-        return _created(search_again(draft, search_in(care)))
-    except Reopened:
-        toast(_("The form isn’t in the clinic’s record. You can send it again."), tone="attention")
-        return drafts.to_preview(draft)
-    except Unconfirmed as error:
-        return _unconfirmed(draft, error)
+    return drafts.look_again(draft, _making(care))
+
+
+def send_in(care: Care) -> Callable[[NewForm, str], ConsentForm | None]:
+    """Return what sends a form to its signers."""
+    return lambda new_form, key: create_consent(care, new_form.draft(), operation=key)
+
+
+def _making(care: Care) -> Making[NewForm, ConsentForm]:
+    return Making(
+        send=send_in(care),
+        search=search_in(care),
+        created=_("The form was sent to its signers."),
+        not_found=_("The form isn’t in the clinic’s record. You can send it again."),
+        unconfirmed=_unconfirmed,
+        refused=lambda draft, error: _refused(care, draft, error),
+    )
 
 
 def search_in(care: Care) -> Search[NewForm, ConsentForm]:
@@ -224,12 +220,6 @@ def search_in(care: Care) -> Search[NewForm, ConsentForm]:
         alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id).items,
         recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
     )
-
-
-def _created(done: Done[ConsentForm | None]) -> Response:
-    if done.is_first:
-        toast(_("The form was sent to its signers."))
-    return drafts.to_record(done.receipt)
 
 
 def alike_of(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:

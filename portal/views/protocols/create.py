@@ -14,7 +14,6 @@ from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
-from portal.services.errors import CareError
 from portal.services.patient_ref import PatientRef
 from portal.services.protocols import (
     Protocol,
@@ -26,7 +25,7 @@ from portal.services.protocols import (
 )
 from portal.state.operations import Operation
 from portal.state.session_records import Person
-from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.views.creation import Draft, Drafts, Making, Search
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
@@ -36,9 +35,9 @@ from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, collection_of, stops, triggers_told, unanswered
 from portal.web import audit, unsent
-from portal.web.act_once import Done, Reopened, Unconfirmed
+from portal.web.act_once import Unconfirmed
 from portal.web.guard import signed_in
-from portal.web.htmx import render, toast
+from portal.web.htmx import render
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
@@ -197,20 +196,7 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
     if asked := unanswered(stops(None, plan, draft.content.collection), request.form):
         return _preview(care, draft, asked, status=422)
-    try:
-        return _created(
-            create_once(
-                draft,
-                lambda content, key: create_protocol(care, content.draft(), operation=key),
-                _search(care),
-            )
-        )
-    except Reopened:
-        return _drafts.to_preview(draft)
-    except Unconfirmed as error:
-        return _unconfirmed(draft, error)
-    except CareError as error:
-        return _refused(care, draft, error)
+    return _drafts.create(draft, _making(care))
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -218,13 +204,18 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
 @_drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
     """After a lost response, say whether the protocol exists now."""
-    try:
-        return _created(search_again(draft, _search(care)))
-    except Reopened:
-        toast(_("The protocol isn’t in the clinic’s record. You can create it again."), tone="attention")
-        return _drafts.to_preview(draft)
-    except Unconfirmed as error:
-        return _unconfirmed(draft, error)
+    return _drafts.look_again(draft, _making(care))
+
+
+def _making(care: Care) -> Making[NewProtocol, Protocol]:
+    return Making(
+        send=lambda content, key: create_protocol(care, content.draft(), operation=key),
+        search=_search(care),
+        created=_("The protocol is created."),
+        not_found=_("The protocol isn’t in the clinic’s record. You can create it again."),
+        unconfirmed=_unconfirmed,
+        refused=lambda draft, error: _refused(care, draft, error),
+    )
 
 
 def _search(care: Care) -> Search[NewProtocol, Protocol]:
@@ -237,12 +228,6 @@ def _search(care: Care) -> Search[NewProtocol, Protocol]:
         return next((protocol for protocol in protocols if _content(protocol) == wanted), None)
 
     return Search(alike, recognise)
-
-
-def _created(done: Done[Protocol | None]) -> Response:
-    if done.is_first:
-        toast(_("The protocol is created."))
-    return _drafts.to_record(done.receipt)
 
 
 def _refused(care: Care, draft: Draft[NewProtocol], error: errors.CareError) -> Response:
