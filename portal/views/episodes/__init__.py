@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, g, url_for
 
-from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -23,6 +22,7 @@ from portal.views.episodes.show import (
     MedicationPage,
     MonitoringPage,
     OverviewPage,
+    TabPage,
     TeamPage,
     TimelinePage,
     show_consents,
@@ -84,49 +84,27 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
     return show_tab(episode, person, OverviewPage, read_forms(care, episode) if person.is_staff else None)
 
 
-@bp.get("/<record:episode_id>/timeline")
-@signed_in(Side.PATIENT, Side.STAFF)
-def timeline(care: Care, person: Person, episode_id: str) -> Response:
-    """Show all past and planned events."""
-    return show_tab(get_episode(care, episode_id), person, TimelinePage)
+def _declare(tab: type[TabPage]) -> None:
+    """Give a tab that needs nothing but the episode its address."""
+
+    @signed_in(Side.PATIENT, Side.STAFF)
+    def show(care: Care, person: Person, episode_id: str) -> Response:
+        return show_tab(get_episode(care, episode_id), person, tab)
+
+    view = part_of(tab.module)(show) if tab.module else show
+    bp.add_url_rule(f"/<record:episode_id>/{tab.name}", tab.name, view)
 
 
-@bp.get("/<record:episode_id>/monitoring")
-@part_of(Module.CHARTS)
-@signed_in(Side.PATIENT, Side.STAFF)
-def monitoring(care: Care, person: Person, episode_id: str) -> Response:
-    """Show scans and blood tests as a chart and as a table."""
-    return show_tab(get_episode(care, episode_id), person, MonitoringPage)
-
-
-@bp.get("/<record:episode_id>/medication")
-@part_of(Module.MEDICINES)
-@signed_in(Side.PATIENT, Side.STAFF)
-def medication(care: Care, person: Person, episode_id: str) -> Response:
-    """Show today's medicines and the whole plan."""
-    return show_tab(get_episode(care, episode_id), person, MedicationPage)
-
-
-@bp.get("/<record:episode_id>/appointments")
-@signed_in(Side.PATIENT, Side.STAFF)
-def appointments(care: Care, person: Person, episode_id: str) -> Response:
-    """Show the visits, upcoming ones first."""
-    return show_tab(get_episode(care, episode_id), person, AppointmentsPage)
-
-
-@bp.get("/<record:episode_id>/embryos")
-@part_of(Module.STORAGE)
-@signed_in(Side.PATIENT, Side.STAFF)
-def embryos(care: Care, person: Person, episode_id: str) -> Response:
-    """Show each embryo with its grade, its status and its three dates."""
-    return show_tab(get_episode(care, episode_id), person, EmbryosPage)
-
-
-@bp.get("/<record:episode_id>/documents")
-@signed_in(Side.PATIENT, Side.STAFF)
-def documents(care: Care, person: Person, episode_id: str) -> Response:
-    """Show the files, newest first."""
-    return show_tab(get_episode(care, episode_id), person, DocumentsPage)
+for tab in (
+    TimelinePage,
+    MonitoringPage,
+    MedicationPage,
+    AppointmentsPage,
+    EmbryosPage,
+    DocumentsPage,
+    TeamPage,
+):
+    _declare(tab)
 
 
 @bp.get("/<record:episode_id>/consents")
@@ -140,10 +118,3 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
     if isinstance(episode, CareError):
         raise episode
     return show_consents(care, episode, person, forms)
-
-
-@bp.get("/<record:episode_id>/team")
-@signed_in(Side.PATIENT, Side.STAFF)
-def team(care: Care, person: Person, episode_id: str) -> Response:
-    """Show who looks after the patient."""
-    return show_tab(get_episode(care, episode_id), person, TeamPage)

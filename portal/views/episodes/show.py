@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from flask import Response, url_for
 
+from portal.config.modules import Module
 from portal.i18n.gettext import _, for_each_language
 from portal.services import decoding
 from portal.services.client import Care
@@ -58,9 +59,13 @@ class ConsentRow:
 
 
 class TabPage(Page, about="episode"):
-    """An episode with one tab selected; `is_part` if htmx requested only the tab."""
+    """An episode with one tab selected, whose address ends in `name`; `is_part` if htmx requested only the tab.
+
+    `module` is the module of a clinic that it belongs to.
+    """
 
     name: ClassVar[str]
+    module: ClassVar[Module | None] = None
     view: EpisodeView
     episode: Episode
     tabs: list[Tab]
@@ -84,12 +89,14 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
     """Scans and blood tests."""
 
     name = "monitoring"
+    module = Module.CHARTS
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
     """Today's medicines and the whole plan."""
 
     name = "medication"
+    module = Module.MEDICINES
 
 
 class AppointmentsPage(TabPage, template="episodes/appointments.html"):
@@ -102,6 +109,7 @@ class EmbryosPage(TabPage, template="episodes/embryos.html"):
     """The embryos."""
 
     name = "embryos"
+    module = Module.STORAGE
 
 
 class DocumentsPage(TabPage, template="episodes/documents.html"):
