@@ -1,8 +1,9 @@
 """Measures the main pages of the running product with Lighthouse, as a phone on a slow line sees them, signed in.
 
-`python -m tools.lighthouse [--least 100] [--times 3]`: prints performance, accessibility and best practices of each
-page, its largest contentful paint (LCP) and what costs points, and fails below `--least`. Of several measurements of a page
-it takes the one with the median LCP. It needs Node and Chromium; Lighthouse comes by npm, of one version.
+`python -m tools.lighthouse [--least 100] [--times 3] [--all]`: prints performance, accessibility and best practices of each
+page, its largest contentful paint (LCP), its layout shift (CLS) and what costs points, then the LCP of three pages in four,
+and fails below `--least`. Of several measurements of a page it takes the one with the median LCP. `--all` measures one page of
+each kind that a patient and a nurse come to by links. It needs Node and Chromium; Lighthouse comes by npm, of one version.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from portal.careservice.ids import sample_id
 from portal.demo.programs import install_missing, request_to_install
+from tests.browser.album import kind_of
 from tests.support import chromium
 from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
 from tests.support.visitor import Visitor
@@ -26,19 +29,21 @@ from tools.machine import NODE, NPM
 
 _LIGHTHOUSE = "lighthouse@12.2.3"
 _ABOUT = ("performance", "accessibility", "best-practices")
-_PAGES = {
-    "home": "/",
-    "episode": f"/episodes/{sample_id('episode', 'amelia-1')}",
-    "consent": f"/consents/{sample_id('consent', 'amelia-genetic')}/sign",
-    "conversations": "/conversations",
-    "notifications": "/notifications",
-}
+_PAGES = (
+    "/",
+    f"/episodes/{sample_id('episode', 'amelia-1')}",
+    f"/consents/{sample_id('consent', 'amelia-genetic')}/sign",
+    "/conversations",
+    "/notifications",
+)
+_FILE = re.compile(r"\.ics$|\.pdf$|^/files/[^/]+$|download")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the main pages with Lighthouse.")
     parser.add_argument("--least", type=int, default=100)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--all", action="store_true", help="every kind of page, not only the main ones")
     chosen = parser.parse_args()
     if missing := install_missing(NODE, NPM):
         print(request_to_install(missing), file=sys.stderr)
@@ -50,18 +55,44 @@ def main() -> int:
         service = CareService(the)
         portal = PortalProcess(the)
         try:
-            amelia = Visitor(portal.origin(), PASSWORD)
-            amelia.sign_in("amelia")
+            people = {name: Visitor(portal.origin(), PASSWORD) for name in ("amelia", "nora")}
+            for name, visitor in people.items():
+                visitor.sign_in(name)
+            pages = [
+                (name, path)
+                for name, visitor in people.items()
+                for path in (_linked(visitor) if chosen.all else _PAGES if name == "amelia" else ())
+            ]
             reports = {
-                name: _median(
-                    [_measure(command, work, portal.origin() + path, amelia) for _ in range(chosen.times)]
+                f"{name} {path}": _median(
+                    [
+                        _measure(command, work, portal.origin() + path, people[name])
+                        for _ in range(chosen.times)
+                    ]
                 )
-                for name, path in _PAGES.items()
+                for name, path in pages
             }
         finally:
             portal.stop()
             service.stop()
-    return 1 if min(_say(name, report) for name, report in reports.items()) < chosen.least else 0
+    least = min(_say(name, report) for name, report in reports.items())
+    paints = sorted(map(_painted, reports.values()))
+    print(f"LCP of three pages in four: {paints[3 * len(paints) // 4]:.0f} ms at most, {len(paints)} pages")
+    return 1 if least < chosen.least else 0
+
+
+def _linked(visitor: Visitor) -> list[str]:
+    """The first page of each kind that links lead to from the person's home."""
+    found, waiting = dict[str, str](), ["/"]
+    while waiting:
+        path = waiting.pop(0)
+        if (kind := kind_of(urlsplit(path).path)) in found or _FILE.search(path):
+            continue
+        page = visitor.request("GET", path, status=None)
+        if page.status == 200 and page.soup.select("nav"):
+            found[kind] = path
+            waiting += [str(link["href"]) for link in page.select("a[href^='/']")]
+    return list(found.values())
 
 
 def _lighthouse(folder: Path) -> Path:
@@ -98,9 +129,10 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
         ]
     )
     found: dict[str, Any] = json.loads(report.read_text())
-    assert re.sub(r"[?#].*", "", found["finalDisplayedUrl"]) == url, (
-        f"redirected to {found['finalDisplayedUrl']}"
+    asked, shown = (
+        urlsplit(one)._replace(query="", fragment="") for one in (url, found["finalDisplayedUrl"])
     )
+    assert shown == asked, f"redirected to {found['finalDisplayedUrl']}"
     return found
 
 
@@ -127,6 +159,7 @@ def _say(name: str, report: dict[str, Any]) -> int:
         name,
         *(f"{about} {number}" for about, number in points.items()),
         f"LCP {_painted(report):.0f} ms",
+        f"CLS {report['audits']['cumulative-layout-shift']['numericValue']:.3f}",
         sep="\t",
     )
     for about in _ABOUT:
