@@ -135,7 +135,7 @@ def test_rules_about_pages_exclude_health_checks_and_what_pages_ask_in_the_backg
     assert all(f'route!~"{left_out}"' in labels for labels in asked)
     routes = {rule.rule for rule in portal.app.url_map.iter_rules()}
     matched = {route for route in routes if re.fullmatch(left_out, route)}
-    assert matched == health.PATHS | {"/session", "/notifications/bell"}
+    assert matched == health.PATHS | {"/session", "/notifications/bell", "/page-speed"}
 
 
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: f"{rule['alert']} {rule['labels']['severity']}")
