@@ -21,6 +21,7 @@ from portal.services import (
     storage,
 )
 from portal.services.cases import CareStatus, Case
+from portal.services.changes import written
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
@@ -276,3 +277,10 @@ def test_a_window_is_booked(care, answer):
         "timeZone": "Europe/London",
         "appointmentType": "FirstVisit",
     }
+
+
+def test_a_confirmation_that_is_known_to_be_missing_is_sent_and_an_unknown_one_is_not() -> None:
+    patient = Patient(id="p-1", email_verified=False, phone_number_verified=None)
+    sent = written(UPDATE_PATIENT, patient)
+    assert isinstance(sent, dict)
+    assert sent["emailVerified"] is False and "phoneNumberVerified" not in sent

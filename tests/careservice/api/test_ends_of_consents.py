@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from portal.careservice.domain.enumerations import CareStatus
+from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.enumerations import CareStatus, ConsentStatus
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
     CONSENTS,
@@ -306,3 +307,12 @@ def test_titles_and_names_have_no_hidden_characters(api: Api, couple: Case, hidd
 
 def test_names_keep_the_joiners_that_their_language_needs(api: Api) -> None:
     assert created(api, title="رضایت‌نامه")["title"] == "رضایت‌نامه"
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(-1, "Pending"), (0, "Expired"), (1, "Expired")])
+def test_a_form_can_be_signed_until_the_moment_when_it_expires(seconds: int, status: str) -> None:
+    end = datetime(2026, 7, 1, 9, tzinfo=UTC)
+    waiting = ConsentForm(status=ConsentStatus.PENDING, expires_at=end)
+    assert waiting.status_at(end + timedelta(seconds=seconds)) == status
+    signed = ConsentForm(status=ConsentStatus.SIGNED, expires_at=end)
+    assert signed.status_at(end + timedelta(days=1)) == "Signed"

@@ -122,7 +122,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooks]:
     secrets = {
         **SECRETS,
         **{name: ", ".join(both) for name, both in zip(kinds, SECRETS_OF.values(), strict=True)},
-        "CARE_TWILIO_AUTH_TOKENS": f"riverside={TWILIO_TOKEN}",
+        "CARE_TWILIO_AUTH_TOKENS": f"riverside={TWILIO_TOKEN},harbour=a token of Harbour's at Twilio",
         "CARE_MAIL_RECEIVER": RECEIVER,
     }
     where = Plan(free_port(), free_port(), folder, secrets)
