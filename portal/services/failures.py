@@ -61,7 +61,7 @@ def from_answer(
             return TokenRefused() if demand is None else StepUpNeeded(demand)
         case 403:
             return _forbidden(answer, adapter)
-        case 404 | 410:
+        case 404 | 410 if _names_record(endpoint) or not endpoint.is_safe:
             return NotFound()
         case 409 | 412:
             return Conflict()
@@ -147,17 +147,21 @@ _UPPER_CASE = re.compile(r"[A-Z]+(_[A-Z0-9]+)+")
 
 
 def _invalid(answer: object, endpoint: AnyEndpoint, adapter: Adapter) -> CareError:
-    by_id = endpoint.names_record or endpoint.id_in_query
     named = adapter.fields_of(answer)
     names = [
         _snake(adapter.our_name(endpoint, name)) for name in (_named(answer) if named is None else named)
     ]
     fields = {name: ["invalid"] for name in names if name}
-    if by_id and endpoint.method in ("GET", "DELETE"):
+    if _names_record(endpoint) and endpoint.method in ("GET", "DELETE"):
         return NotFound()
     if fields and set(fields) <= {"id", *map(_snake, endpoint.ids)}:
         return NotFound()
     return Invalid(fields)
+
+
+def _names_record(endpoint: AnyEndpoint) -> bool:
+    """Whether a call is about one record: of a list that isn't found, only the address can be meant."""
+    return endpoint.names_record or endpoint.id_in_query
 
 
 def _code(answer: object) -> str | None:

@@ -108,13 +108,14 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
 
 def _delete(care: Care, person: Person, relationship_id: str) -> bool:
     """Remove it; return False if it was already gone. Raises Unavailable if the record still has it."""
+    is_first = True
     try:
         delete_relationship(care, relationship_id)
     except NotFound:
-        return False
+        is_first = False
     if not read_back(lambda: _is_gone(care, person, relationship_id)):
         raise Unavailable("it is still on the record", outcome_known=False)
-    return True
+    return is_first
 
 
 def _is_gone(care: Care, person: Person, relationship_id: str) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIO
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult
 from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.prospects import BOOK_WINDOW
+from portal.services.protocols import LIST_PROTOCOLS
 from portal.services.relationships import DELETE_RELATIONSHIP
+from tests.pages.test_odd_answers import fresh
 from tests.support.clock import Clock
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
@@ -174,6 +177,27 @@ def test_an_empty_answer_without_effect_removes_nobody(visitor: SignIn, fake_api
     assert "still shows this person" in remove_mats(visitor("grace"), fake_api).words
 
 
+def test_an_entry_that_cannot_be_found_and_still_stands_there_was_not_removed(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    """The address of the act may be another."""
+    fake_api.refuses(DELETE_RELATIONSHIP, 404)
+    grace = visitor("grace")
+    words = remove_mats(grace, fake_api).words
+    assert "removed already" not in words and "still shows this person" in words
+
+
+@pytest.mark.parametrize("path", ["/conversations", "/notifications", "/consents", "/care-team"])
+def test_a_list_that_is_not_found_was_not_removed(visitor: SignIn, fake_api: FakeApi, path: str) -> None:
+    """Only of a record can the API say that it isn't there."""
+    gives(fake_api, episode())
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PHYSICIANS):
+        fake_api.refuses(row, 404)
+    assert "removed" not in (words := visitor("grace").get(path, status=None).words), words
+    fake_api.refuses(READ_CONSENT, 404)
+    assert "may have been removed" in visitor("grace").get("/consents/c-1", status=404).words
+
+
 def test_a_refusals_code_is_told_in_words(before: Before, fake_api: FakeApi) -> None:
     fake_api.beside = {"ok": True}
     fake_api.gives(DELETE_RELATIONSHIP, REFUSED)
@@ -309,6 +333,63 @@ def test_a_plan_whose_rows_never_end_says_so(visitor: SignIn, fake_api: FakeApi)
     gives(fake_api, episode(protocol=plan))
     words = visitor("grace").get("/episodes/e-1/medication").words
     assert "hasn’t given the portal until when each medicine is taken" in words
+
+
+def test_no_medicine_today_is_said_only_of_a_plan_that_came_whole(
+    in_process: InProcess, fake_api: FakeApi
+) -> None:
+    begins = (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
+    row = {"drug": "Cetrotide", "startDay": 9, "endDay": 12, "time": "20:00"}
+    plan = {"id": "r-1", "name": "Plan", "status": "Active", "startDate": begins, "medications": [row]}
+    pages = (("nora", "nurse", "/patients/p-1?episode=e-1"), ("grace", "patient", "/episodes/e-1"))
+    for members, is_said in (
+        ({"protocol": plan}, True),
+        ({"protocol": {**plan, "medications": [{**row, "startDay": "?"}]}}, False),
+        ({"protocol": {**plan, "medications": "?"}}, False),
+        ({"protocol": {**plan, "startDate": "?"}}, False),
+        ({"protocol": {**plan, "status": "ZZ-TOP"}}, False),
+        ({"protocol": {name: one for name, one in plan.items() if name != "medications"}}, False),
+        ({"protocol": {**plan, "medications": [{"drug": "Cetrotide", "startDay": 9}]}}, False),
+        ({"protocol": "?"}, False),
+    ):
+        fresh(in_process)
+        gives(fake_api, episode(startDate=begins, **members))
+        fake_api.gives(LIST_PROTOCOLS, [])
+        for who, role, path in pages:
+            words = in_process.visitor(who, role).get(path).words
+            assert ("No medicine today" in words) is is_said, (path, members)
+
+
+def test_nobody_is_said_to_have_no_account_where_ids_of_accounts_and_records_are_the_same(
+    in_process: InProcess, fake_api: FakeApi
+) -> None:
+    signer = {"role": "Patient", "personId": "grace", "name": "Grace Okafor", "order": 1}
+    form = {
+        **brief(1),
+        "patientId": "grace",
+        "requiredSigners": [signer],
+        "signatures": [],
+        "episodeId": "e-1",
+    }
+    nora, claim = in_process.visitor("nora", "nurse"), "no account"
+    pages = ("/consents", "/consents/c-1", "/", "/consents?list=open&waits=no-account")
+
+    def said(patient: dict[str, Any]) -> list[str]:
+        gives(fake_api, episode(patient={"mrn": "M 1", "firstName": "Grace", **patient}))
+        fake_api.gives(LIST_CONSENTS, [form])
+        fake_api.gives(READ_CONSENT, form)
+        return [path for path in pages[:3] if claim in nora.get(path).words]
+
+    for _before_and_after_her_record_was_read in range(2):
+        assert said({"id": "grace", "userId": "grace"}) == []
+        assert "Nothing waits here" not in nora.get(pages[3]).words
+        nora.get("/episodes/e-1")
+    fresh(in_process)
+    nora = in_process.visitor("nora", "nurse")
+    other = {"id": "p-2", "userId": "olu", "mrn": "M 2", "firstName": "Olu"}
+    gives(fake_api, episode(partner=other))
+    nora.get("/episodes/e-1")
+    assert said({"id": "grace", "userId": None}) == [*pages[:3]], "ids differ here"
 
 
 def test_a_form_that_waits_for_nobody_is_not_called_done(in_process: InProcess, fake_api: FakeApi) -> None:

@@ -14,7 +14,6 @@ from portal.services.errors import (
     BadResponse,
     CareError,
     NotAllowed,
-    NotFound,
     Unavailable,
 )
 from portal.services.physicians import LIST_PHYSICIANS
@@ -110,7 +109,7 @@ def test_an_uncacheable_answer_is_not_cached(upstream, references, answer):
         (302, BadResponse),
         (400, CareError),
         (403, NotAllowed),
-        (404, NotFound),
+        (404, BadResponse),
         (429, Unavailable),
     ],
 )
