@@ -80,6 +80,10 @@ class Observer(Protocol):
         """Whether the API is known never to send this member ("Patient.userId"), so that its absence says nothing."""
         ...
 
+    def is_given(self, member: str) -> bool:
+        """Whether the API is known to send this member; `Patient.userId` only where it isn't the record's own id."""
+        ...
+
 
 def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the headers overridden by those that the API always requires."""

@@ -176,6 +176,11 @@ class Members:
             return member in here.not_given
         return not any(name in one.came for one in known) and any(name in one.missing for one in known)
 
+    def is_given(self, clinic: str, member: str) -> bool:
+        """Whether this member ("Episode.alerts") ever came."""
+        self._refresh(clinic)
+        return member in self._clinics[clinic].given
+
     def missing(self, clinic: str) -> dict[str, list[str]]:
         """The members never sent, by endpoint, in order; without those whose absence is declared to mean none."""
         self._refresh(clinic)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from portal.clock import Clock
 from portal.connect.answers.figures import Figures
@@ -51,17 +52,23 @@ class ClinicObserver:
         if not is_due and not has_unknown:
             return
         try:
-            found = look(answer(), into)
+            given = answer()
+            found = look(given, into)
         except BadResponse:
             return
         self.figures.unknown_values(self.clinic, name, found.values)
         self.figures.unknown_members(self.clinic, name, found.unknown)
         if is_due:
-            self.members.learn(self.clinic, name, _without(found, lost), _kinds(into))
+            unread = {one.member for one in lost} | ({_ACCOUNT} if _is_the_records_own(given) else set[str]())
+            self.members.learn(self.clinic, name, _without(found, unread), _kinds(into))
 
     def is_not_given(self, member: str) -> bool:
         """Whether the API is known never to send this member."""
         return self.members.is_not_given(self.clinic, member)
+
+    def is_given(self, member: str) -> bool:
+        """Whether the API is known to send this member; `Patient.userId` only where it isn't the record's own id."""
+        return self.members.is_given(self.clinic, member)
 
     def left_out(self, endpoint: AnyEndpoint, fields: tuple[str, ...]) -> None:
         """Count records that couldn't be decoded, by the offending member."""
@@ -85,8 +92,18 @@ class Answers:
         return ClinicObserver(clinic, self.members, self.figures)
 
 
-def _without(found: Look, lost: tuple[Lost, ...]) -> Look:
-    unread = {one.member for one in lost}
+_ACCOUNT = "Patient.userId"
+
+
+def _is_the_records_own(answer: object) -> bool:
+    """Whether somebody's account has the id of their record: then neither it nor its absence tells who has one."""
+    whole = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+    people = [whole, *(whole.get(one) for one in ("patient", "partner"))]
+    known = [cast("dict[str, object]", one) for one in people if isinstance(one, dict)]
+    return any(one.get("userId") is not None and one.get("userId") == one.get("id") for one in known)
+
+
+def _without(found: Look, unread: set[str]) -> Look:
     records = [
         (kind, frozenset(name for name in came if f"{kind}.{name}" not in unread))
         for kind, came in found.records

@@ -18,6 +18,7 @@ from portal.services.consents.forms import (
     UNKNOWN_ACCOUNT,
     ConsentForm,
     Signer,
+    SignerRole,
 )
 from portal.services.decoding import PagedResult
 from portal.services.gather import gather_all
@@ -41,7 +42,16 @@ def _told(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
     named = _with_accounts(care, forms) if care.adapter.signers_by else tuple(forms)
     observer = care.observer
     untold = frozenset(member for member in MAY_BE_UNTOLD if observer and observer.is_not_given(member))
+    if observer and not observer.is_given("Patient.userId") and not any(map(_names_account, named)):
+        untold |= {"Patient.userId"}
     return tuple(structs.replace(form, untold=untold) for form in named) if untold else named
+
+
+def _names_account(form: ConsentForm) -> bool:
+    """Whether a form names the patient or partner by another id than their record's: ids of accounts are others, then."""
+    records = {SignerRole.PATIENT: form.patient_id, SignerRole.PARTNER: form.partner_id}
+    people = (*form.required_signers, *form.signatures)
+    return any(one.person_id and records.get(one.role) not in (None, one.person_id) for one in people)
 
 
 def number_of(account: str, *, care: Care) -> str:
