@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from msgspec import structs
@@ -100,7 +100,9 @@ def _in_pieces(
     deleted = 0
     page, may_go_on, is_repeated = first or read(at, size), True, False
     for _piece in range(_MOST_PIECES):
-        items += page.items
+        new = _not_among(items, page.items)
+        is_repeated = is_repeated or len(new) < len(page.items)
+        items += new
         unreadable += page.unreadable
         deleted += page.deleted
         at += page.received
@@ -118,8 +120,14 @@ def _in_pieces(
     whole = structs.replace(page, items=shown, unreadable=tuple(unreadable), deleted=deleted)
     if not is_repeated and page.total_count is not None and (at == begins or at - deleted <= page.total):
         return whole
-    is_contradictory = page.total_count is not None
+    is_contradictory = is_repeated or page.total_count is not None
     return structs.replace(whole, total_count=at + may_go_on, is_counted=not (may_go_on or is_contradictory))
+
+
+def _not_among(found: Sequence[T], items: Sequence[T]) -> list[T]:
+    """The records that weren't found yet: where some were, pages overlap, and another record may be on none of them."""
+    ids = {getattr(one, "id", None) for one in found} - {None}
+    return [one for one in items if getattr(one, "id", None) not in ids]
 
 
 _MOST_PIECES = 40
@@ -135,9 +143,10 @@ def read_every_page(
     is_readable = is_whole = True
     while received < most:
         page = read(received, chunk)
-        found.extend(page.items)
+        new = _not_among(found, page.items)
+        found.extend(new)
         received += page.received
-        is_readable = is_readable and not page.unreadable
+        is_readable = is_readable and not page.unreadable and len(new) == len(page.items)
         is_whole = received >= page.total and (page.is_counted or not page.received)
         if not page.received or received >= page.total:
             break

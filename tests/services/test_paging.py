@@ -12,6 +12,7 @@ from portal.services.cursors import Followed
 from portal.services.decoding import PagedResult
 from portal.services.errors import BadResponse, Unavailable
 from portal.services.listed import Count, Listed
+from portal.services.notifications import Notification
 from portal.services.paging import CAP, read_every_page, read_page, requested_page
 from portal.services.responses import refuse_untold
 
@@ -118,6 +119,20 @@ def test_a_whole_list_is_cut_to_the_page_though_it_is_counted() -> None:
 def test_a_list_that_ends_with_a_page_is_whole() -> None:
     assert read_page(lambda skip, limit: page(20 if skip == 0 else 0, 20), 0, 20).count == Count(20)
     assert read_page(lambda _skip, _limit: page(20, 20), 0, 20).count == Count(20)
+
+
+@pytest.mark.parametrize("read_all", [False, True])
+def test_pages_that_overlap_are_no_whole_list(read_all: bool) -> None:
+    """Of an API that counts records from 1, each page but the first begins one record early."""
+    news = [Notification(id=f"n-{number}") for number in range(13)]
+
+    def read(skip: int, limit: int) -> Page[Notification]:
+        begins = max(skip, 1) - 1
+        return Page(items=tuple(news[begins : begins + min(limit, 5)]), total_count=13)
+
+    found = read_every_page(read, chunk=5) if read_all else read_page(read, 0, 50).listed
+    assert not found.is_whole
+    assert len({one.id for one in found.items}) == len(found.items)
 
 
 def test_a_list_in_tiny_pieces_is_not_read_for_ever() -> None:

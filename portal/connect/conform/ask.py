@@ -83,6 +83,7 @@ class Learned:
     untried: list[str] = field(default_factory=list[str])
     paging: str = "offset"
     first_page: int = 1
+    first_record: int = 0
     next: str | None = None
     largest_page: int | None = None
     sorting: str = "field desc"
@@ -196,11 +197,13 @@ def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: st
         return
     for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
         got = there.rows(**{limit: 2, name: 1})
-        if got == every[1:3]:
+        after = there.rows(**{limit: 2, name: 2}) if got == every[:2] else None
+        if every[1:3] in (got, after):
             learned.parameters["SkipCount"] = name
+            learned.first_record = 0 if got == every[1:3] else 1
             return
         is_from_nought = got == every[2:4]
-        if is_from_nought or (got == every[:2] and there.rows(**{limit: 2, name: 2}) == every[2:4]):
+        if is_from_nought or after == every[2:4]:
             learned.parameters["SkipCount"] = name
             learned.paging, learned.first_page = "page", 0 if is_from_nought else 1
             return

@@ -392,6 +392,8 @@ class Proposal:
             found.append(f"next = {json.dumps(learned.next)}")
         if learned.paging == "page" and learned.first_page != self.rules.first_page:
             found.append(f"first_page = {learned.first_page}")
+        if "SkipCount" in learned.parameters and learned.first_record != self.rules.first_record:
+            found.append(f"first_record = {learned.first_record}")
         if learned.largest_page:
             found.append(f"largest_page = {learned.largest_page}")
         if "Sorting" in learned.parameters and learned.sorting != self.rules.sorting:

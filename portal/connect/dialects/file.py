@@ -121,6 +121,7 @@ class _Reader(TableReader):
             unread=self._text(lists, "lists", "unread"),
             paging=self._one_of(lists, "lists", "paging", "offset", ["offset", "page", "cursor"]),
             first_page=self._whole(lists, "lists", "first_page", 1, least=0),
+            first_record=self._whole(lists, "lists", "first_record", 0, least=0),
             next=self._next(lists),
             largest_page=self._whole(lists, "lists", "largest_page", 0, least=1) or None,
             sorting=self._one_of(lists, "lists", "sorting", "field desc", SORTING),

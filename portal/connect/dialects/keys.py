@@ -144,6 +144,12 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key("lists.first_page", "the first page's number", "`1`", "0"),
     Key(
+        "lists.first_record",
+        "with `offset`, the number of the first record, where `SkipCount` is the number of the record to begin with",
+        "`0`",
+        "1",
+    ),
+    Key(
         "lists.largest_page",
         "the largest page size of the API; lists ask for up to 200 at once, and are read in pieces of this size. Longer "
         "lists need `lists.total`, or they end after one page",

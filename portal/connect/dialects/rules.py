@@ -81,6 +81,7 @@ class Rules:
     unread: str | None = None
     paging: str = "offset"
     first_page: int = 1
+    first_record: int = 0
     next: str | None = None
     largest_page: int | None = None
     sorting: str = "field desc"

@@ -176,6 +176,8 @@ class Writing:
             skip = skip // limit + self.rules.first_page
         elif self.rules.paging == "cursor":
             return {**query, "SkipCount": None, "MaxResultCount": limit}  # the first page has no cursor
+        else:
+            skip += self.rules.first_record
         return {**query, "SkipCount": skip, "MaxResultCount": limit}
 
     def _sorted_by(self, shape: type, sorting: str) -> str:

@@ -89,6 +89,24 @@ def test_unusual_parameter_names_are_found_by_probing() -> None:
         assert f"\n{line}\n" in text
 
 
+def test_records_counted_from_one_are_told_from_pages() -> None:
+    api = Api()
+    by_page = Api.send
+
+    def send(endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **other: Any) -> Answer:
+        asked = {name: one for name, one in (query or {}).items() if name not in ("page", "start")}
+        whole = json.loads(by_page(api, endpoint, query={**asked, "size": 100}, **other).body)
+        begins = max(int((query or {}).get("start", 1)), 1) - 1
+        size = int(asked.get("size", 20))
+        rows = whole["items"][begins : begins + size] if endpoint is LIST_CONSENTS else []
+        return Answer(200, {}, json.dumps({"items": rows}).encode())
+
+    api.send = send
+    learned = learned_from(api)
+    assert (learned.parameters["SkipCount"], learned.paging, learned.first_record) == ("start", "offset", 1)
+    assert "\nfirst_record = 1\n" in Proposal(learned=learned).toml()
+
+
 @pytest.mark.parametrize(
     ("path", "named"),
     [
