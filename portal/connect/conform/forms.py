@@ -15,6 +15,8 @@ _COMPACT = re.compile(
     r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])((?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?"
 )
 _COMPACT_FORMS = {8: "yyyyMMdd", 12: "yyyyMMddHHmm", 14: "yyyyMMddHHmmss"}
+_AMBIGUOUS = 12
+"""So many digits of a number may as well be milliseconds since 1970."""
 _EPOCH = re.compile(r"1\d{9}|[1-9]\d{11}|1\d{12}")
 _MACHINE_MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=.*\d)[0-9a-f]{16,}", re.IGNORECASE)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -26,6 +28,8 @@ def date_form(value: object) -> str | None:
     """How a day or an instant is written: "iso", "epoch_s", "epoch_ms", a pattern such as "yyyyMMdd"; "dd MM", "MM dd" or
     "either" where the year comes last, as far as day and month can be told. None where it is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
+        if _COMPACT.fullmatch(str(value)) and len(str(value)) != _AMBIGUOUS:
+            return _COMPACT_FORMS[len(str(value))]
         return "epoch_ms" if 1e11 <= value < 1e13 else "epoch_s" if 1e8 <= value < 1e11 else None
     if not isinstance(value, str):
         return None

@@ -93,7 +93,7 @@ def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
             raise ValueError(text)
         return in_zone(at if at.tzinfo else at.replace(tzinfo=zone), UTC)
 
-    return _forgiving(read)
+    return _forgiving(read, of_numbers=form.isalpha() and pattern is not None)
 
 
 def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
@@ -125,7 +125,7 @@ def read_day(form: str, zone: ZoneInfo) -> Convert | None:
     def read(text: str) -> date:
         return pattern.read(text).date()
 
-    return _forgiving(read)
+    return _forgiving(read, of_numbers=form.isalpha())
 
 
 def write_day(form: str, zone: ZoneInfo) -> Convert | None:
@@ -305,12 +305,15 @@ def _reader_of_epoch(second: int) -> Convert:
     return read
 
 
-def _forgiving(convert: Callable[[str], object]) -> Convert:
+def _forgiving(convert: Callable[[str], object], *, of_numbers: bool = False) -> Convert:
+    """The same for any value: what it can't convert stays; `of_numbers` takes them for their digits (20261125)."""
+
     def converted(value: object) -> object:
-        if not isinstance(value, str) or len(value) > _LONGEST:
+        text = str(value) if of_numbers and value.__class__ is int else value
+        if not isinstance(text, str) or len(text) > _LONGEST:
             return value
         try:
-            return convert(value)
+            return convert(text)
         except (ValueError, OverflowError):
             return value
 

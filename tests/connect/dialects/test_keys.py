@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -307,6 +308,20 @@ def test_a_list_may_be_sorted_by_other_names() -> None:
     assert dialect(text).query(LIST_CONSENTS, {"Sorting": "title desc"}) == {"Sorting": "-headline"}
     assert dialect(text).query(LIST_PROTOCOLS, {"Sorting": "name"}) == {"Sorting": "name"}
     assert "isn't a member" in faults('[lists]\nsort_names = { "ConsentForm.titel" = "x" }')
+
+
+def test_records_may_be_counted_from_one() -> None:
+    text = '[lists]\nfirst_record = 1\n[query]\nSkipCount = "startIndex"\nMaxResultCount = "count"'
+    for skip, sent in ((0, 1), (25, 26)):
+        asked = dialect(text).query(LIST_CONSENTS, {"SkipCount": skip, "MaxResultCount": 25})
+        assert asked == {"startIndex": sent, "count": 25}
+
+
+def test_days_may_come_as_numbers_of_their_digits() -> None:
+    text = '[times]\ndays = "yyyyMMdd"\nnone = [0]'
+    for told, day in ((20261125, date(2026, 11, 25)), ("20261125", date(2026, 11, 25)), (0, None), (7, None)):
+        assert read(text, {**FORM, "procedureDate": told}, ConsentForm).procedure_date == day
+    assert read('[times]\nzone = "Asia/Tokyo"', {**FORM, "sentAt": 20261125}, ConsentForm).sent_at is None
 
 
 def test_deleted_records_are_left_out_and_counted_apart() -> None:
