@@ -23,6 +23,9 @@ _CODE = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
 
 _SAME_WORD = 0.85
 
+_FEW = 4
+"""Of so many enumerations with codes of their own each is a question; if there are more, the vendor's tables are asked for."""
+
 
 @dataclass(slots=True)
 class Codes:
@@ -131,7 +134,12 @@ def _is_same_word(ours: str, theirs: str) -> bool:
 
 
 def questions(asked: Mapping[str, Mapping[Code, Iterable[str]]]) -> list[str]:
-    """The questions about codes, one for each enumeration."""
+    """The questions about codes: one for each enumeration, or one for all if many have codes of their own."""
+    if len(asked) > _FEW:
+        each = "; ".join(f"{name} ({', '.join(map(repr, codes))})" for name, codes in sorted(asked.items()))
+        return [
+            f"enumerations: {each}: what does each stand for? A table for each, with every code that the vendor documents"
+        ]
     return [
         f"enumerations.{name}: {', '.join(map(repr, codes))}: each one of {', '.join(next(iter(codes.values())))}, or of another "
         "meaning?"

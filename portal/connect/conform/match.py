@@ -149,16 +149,22 @@ def _same_names(
     members: Iterable[Member], values: Mapping[str, list[object]], found: Matches
 ) -> tuple[list[Member], list[str]]:
     by_folded: dict[str, list[str]] = {}
+    by_bare: dict[str, list[str]] = {}
     for name in values:
         by_folded.setdefault(folded(name), []).append(name)
+        if "." not in name:
+            by_bare.setdefault(folded("-".join(bare_words(name))), []).append(name)
     open_: list[Member] = []
     for member in members:
         same = by_folded.get(folded(member.name), [])
         theirs = member.name if member.name in same else same[0] if len(same) == 1 else None
-        if theirs is None:
-            open_.append(member)
-        else:
+        bare = by_bare.get(folded(member.name), [])
+        if theirs is not None:
             found.names[member.name] = theirs
+        elif len(bare) == 1 and not same:
+            found.names[member.name], found.why[member.name] = bare[0], "by its name"
+        else:
+            open_.append(member)
     return _still(open_, list(values), found)
 
 
@@ -252,14 +258,32 @@ def likeness(ours: str, theirs: str) -> float:
     theirs = theirs.rpartition(".")[2]
     if folded(theirs) in _ALSO_CALLED.get(ours, ()):
         return 1.0
-    letters = SequenceMatcher(None, folded(ours), folded(theirs)).ratio()
+    letters = SequenceMatcher(None, folded(ours), folded("-".join(bare_words(theirs)))).ratio()
     mine, other = _plain_words(ours), _plain_words(theirs)
     return max(letters, len(mine & other) / max(1, len(mine | other)))
 
 
+def bare_words(name: str) -> list[str]:
+    """The words of a name without one before them that tells a type: `strTitle` is a title, `fkPatient` a patient's id."""
+    first, *rest = words(name) or [name]
+    if first == "pk":
+        return ["id"]
+    if not rest or first not in _TYPES:
+        return [first, *rest]
+    return [*rest, "id"] if first == "fk" else rest
+
+
+_TYPES = frozenset(
+    {
+        *("arr", "bln", "bol", "bool", "cod", "col", "dat", "date", "dbl"),
+        *("dt", "dtm", "enm", "fk", "int", "lst", "num", "obj", "str", "txt"),
+    }
+)
+
+
 def _plain_words(name: str) -> set[str]:
     """The words of a name that say something; `ref` and the like at the end of several are `id`."""
-    found = words(name)
+    found = bare_words(name)
     if len(found) > 1:
         found[-1] = _IDS.get(found[-1], found[-1])
     return set(found) - _SMALL_WORDS

@@ -21,9 +21,9 @@ from portal.services.members import Member, members_of
 
 TRUTHS: tuple[tuple[Code, Code], ...] = (
     *(("true", "false"), ("Y", "N"), ("y", "n"), ("yes", "no"), ("Yes", "No"), ("YES", "NO")),
-    *(("1", "0"), (1, 0), ("T", "F"), ("t", "f"), ("J", "N"), ("TRUE", "FALSE"), ("True", "False")),
+    *(("1", "0"), (1, 0), (-1, 0), ("T", "F"), ("t", "f"), ("J", "N"), ("TRUE", "FALSE"), ("True", "False")),
 )
-_MOST_ASKED = 4
+MOST_ASKED = 4
 _FORMS_OF_DAYS = {"dd MM", "MM dd"}
 
 
@@ -33,6 +33,7 @@ class Proposal:
 
     envelopes: list[str] = field(default_factory=list[str])
     items: dict[str, str] = field(default_factory=dict[str, str])
+    record: str | None = None
     total: str | None = None
     totals: list[str] = field(default_factory=list[str])
     counts: list[set[str]] = field(default_factory=list[set[str]])
@@ -205,7 +206,7 @@ class Proposal:
     def _or_unread(self, kinds: list[str], ours: str, theirs: tuple[str, ...]) -> list[str]:
         """The candidates for a member of one kind, and after them what else it may be, as long as that is little."""
         unread = self.unread.get(f"{kinds[0]}.{ours}", []) if len(kinds) == 1 else []
-        return [*theirs, *unread] if len(theirs) + len(unread) <= _MOST_ASKED else list(theirs)
+        return [*theirs, *unread] if len(theirs) + len(unread) <= MOST_ASKED else list(theirs)
 
     def _form(self, what: str) -> str | None:
         """The format of dates or instants; None if it is ambiguous."""
@@ -385,6 +386,8 @@ class Proposal:
             found.insert(
                 0, f"items = {json.dumps(names.pop())}" if len(names) == 1 else f"items = {{ {each} }}"
             )
+        if self.record:
+            found.append(f"record = {json.dumps(self.record)}")
         learned = self.learned
         if "SkipCount" in learned.parameters and learned.paging != self.rules.paging:
             found.append(f'paging = "{learned.paging}"')

@@ -16,9 +16,9 @@ from portal.connect.answers.shape import UNREAD, kind_of
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.forms import date_form, is_without_zone
 from portal.connect.conform.judge import excused_members
-from portal.connect.conform.match import NUMBER, Matches, is_date, match
-from portal.connect.conform.proposal import Proposal
-from portal.connect.conform.walk import STAMP, Visit, has_stamp, json_of
+from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, match
+from portal.connect.conform.proposal import MOST_ASKED, Proposal
+from portal.connect.conform.walk import STAMP, Visit, enclosed_in, has_stamp, is_of_links, json_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import member_names, record_of
@@ -39,7 +39,7 @@ def propose(
 ) -> Proposal:
     """Find out how these responses differ from what the portal expects, or from the clinic's dialect (`rules`)."""
     made = Proposal(learned=learned or Learned(), rules=rules or Rules())
-    visits = list(visits)
+    visits = sorted(visits, key=lambda visit: get_origin(visit.into) is not Page)  # lists tell of envelopes
     given: dict[str, list[Mapping[str, object]]] = {}
     kinds: dict[str, type[object]] = {}
     for visit in visits:
@@ -55,6 +55,7 @@ def propose(
         _prove_ids(visits, made)
         _as_elsewhere(made)
         given = _with_embedded(kinds, given, made)
+    _ask_for_treatments(made)
     made.style = _style_of(made.matches.values())
     made.has_etags = _stamps_are_etags(visits, made)
     excused = excused_members(as_patient=as_patient) | made.rules.absent_means_none
@@ -85,7 +86,7 @@ def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
     proven: set[str] = set()
     for visit in visits:
         if visit.is_good and visit.id and visit.into not in (bytes, object):
-            for one in _opened(visit, Proposal())[1][:1]:
+            for one in _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))[1][:1]:
                 there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
                 proven.add(",".join(there))
     for one in made.matches.values():
@@ -110,6 +111,17 @@ def _as_elsewhere(made: Proposal) -> None:
                 one.absent = [other for other in one.absent if other != ours]
 
 
+def _ask_for_treatments(made: Proposal) -> None:
+    """Ask what names treatments, if nothing is like it anywhere: no episode is read without."""
+    ours = "episodeId"
+    if any(ours in one.names or ours in one.undecided for one in made.matches.values()):
+        return
+    for one in made.matches.values():
+        if ours in one.absent and one.unread.get(ours) and "id" in one.names:
+            one.absent.remove(ours)
+            one.undecided[ours] = one.unread[ours][:MOST_ASKED]
+
+
 def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
     """Whether records that are read individually have an ETag but no concurrency stamp."""
     if made.rules.concurrency == "etag":
@@ -120,7 +132,7 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
             visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not PagedResult
         )
         if is_record and has_stamp(visit.into):
-            record, records = _opened(visit, Proposal())
+            record, records = _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))
             matches = made.matches.get(kind_of(record), Matches())
             theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
             for one in records[:1]:
@@ -141,9 +153,17 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
             if folded(name) != "items" and [*path, name] != made.envelopes:
                 made.items[record.__name__] = name
             _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
-            answer = rows
+            made.record = made.record or enclosed_in(rows)
+            answer = (
+                [_at(cast("dict[str, object]", row), made.record) for row in rows] if made.record else rows
+            )
             break
         inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
+        if inner is None and not is_page and not _is_it(outer, record):
+            known = made.envelopes[len(path) : len(path) + 1]
+            if any(name in outer and outer[name] is None for name in known):
+                return record, []  # a refusal
+            inner = next((name for name in known if isinstance(outer.get(name), dict)), None)
         if inner is None:
             break
         if inner not in made.envelopes:
@@ -230,12 +250,12 @@ def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tup
 
 
 def _list_in(outer: Mapping[str, object]) -> str | None:
-    lists = [name for name, value in outer.items() if isinstance(value, list)]
+    lists = [name for name, value in outer.items() if isinstance(value, list) and not is_of_links(value)]
     return "items" if "items" in lists else lists[0] if len(lists) == 1 else None
 
 
 def _is_it(value: Mapping[str, object], record: type[object]) -> bool:
-    there = {folded(name.removeprefix(UNREAD)) for name in value}
+    there = {folded("-".join(bare_words(name.removeprefix(UNREAD)))) for name in value}
     return sum(folded(member.name) in there for member in members_of(record)) >= 2
 
 

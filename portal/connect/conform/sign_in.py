@@ -89,7 +89,10 @@ def _answer(redirect_uri: str, say: Callable[[str], None], paste: Callable[[], s
         address = _wait(parts.port)
     else:
         say("Afterwards the browser shows an address that doesn't load. Paste that whole address here:")
-        address = paste()
+        try:
+            address = paste()
+        except (EOFError, KeyboardInterrupt):
+            raise NoSignIn("no address was pasted") from None
     answer = dict(parse_qsl(urlsplit(address.strip()).query))
     if "state" not in answer:
         raise NoSignIn("the address contains no response (no state)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_origin
 
@@ -164,12 +164,35 @@ def json_of(body: bytes) -> object:
 def records(visit: Visit) -> list[dict[str, Any]]:
     """The records of a list, wherever the list is in the response."""
     answer = json_of(visit.body) if visit.is_good else None
-    return _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
+    found = _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
+    name = enclosed_in(found)
+    return [one[name] for one in found] if name else found
+
+
+def enclosed_in(rows: Sequence[object]) -> str | None:
+    """The member of each row of a list that holds the record; None if the rows are the records."""
+    given = [cast("dict[str, object]", row) for row in rows if isinstance(row, dict)]
+    within = [{name for name, one in row.items() if isinstance(one, dict)} for row in given]
+    name = next(iter(within[0])) if within and all(len(one) == 1 for one in within) else None
+    if name is None or any(len(cast("dict[str, object]", row.get(name, {}))) <= len(row) for row in given):
+        return None
+    return name
 
 
 def _records_in(value: object) -> list[dict[str, Any]]:
     given = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", one) for one in given if isinstance(one, dict)]
+
+
+def is_of_links(rows: object) -> bool:
+    """Whether a list holds links, as those to other pages, and no records."""
+    return bool(rows) and all(
+        isinstance(row, dict) and cast("dict[str, object]", row).keys() <= _OF_LINKS
+        for row in cast("list[object]", rows)
+    )
+
+
+_OF_LINKS = frozenset({"href", "method", "name", "rel", "relation", "title", "type", "uri", "url"})
 
 
 def _has_list(answer: object) -> bool:
@@ -182,7 +205,9 @@ def _longest_list(answer: object) -> list[object]:
     if not isinstance(answer, dict):
         return []
     values = list(cast("dict[str, object]", answer).values())
-    found = [cast("list[object]", value) for value in values if isinstance(value, list)]
+    found = [
+        cast("list[object]", value) for value in values if isinstance(value, list) and not is_of_links(value)
+    ]
     found += [_longest_list(value) for value in values]
     return max(found, key=len) if found else []
 

@@ -387,6 +387,12 @@ def test_a_failed_sign_in_is_explained(operator: Operator, capsys: pytest.Captur
         == 2
     )
     assert "contains no response (no state)" in capsys.readouterr().err
+
+    def ended() -> str:
+        raise EOFError
+
+    assert run(operator.settings, Options("riverside"), say=lambda _line: None, paste=ended) == 2
+    assert "no address was pasted" in capsys.readouterr().err
     assert run(operator.settings, Options("nowhere")) == 2
     assert "There is no clinic nowhere" in capsys.readouterr().err
 

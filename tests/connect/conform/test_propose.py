@@ -16,7 +16,7 @@ from portal.connect.conform.walk import Visit
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.rules import Rules
 from portal.services.api import AnyEndpoint
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
 from portal.services.notifications import LIST_NOTIFICATIONS
@@ -258,6 +258,58 @@ def test_what_unlocks_most_is_asked_first_and_no_weak_candidate_stands_alone() -
     (id_,) = [one for one in found.undecided if one.startswith("ConsentForm.id")]
     assert '"FormNo"' in id_ and '"LegacyKey"' in id_
     assert not any("NeededOn" in one for one in found.undecided)
+
+
+def test_records_in_a_bundle_are_found_beside_its_links() -> None:
+    entry = [
+        {"fullUrl": "urn:x", "resource": {"id": str(n), "title": "A form", "status": "Signed"}}
+        for n in range(3)
+    ]
+    links = [{"relation": "self", "url": "https://x.example/"}]
+    found = proposed(visit(LIST_CONSENTS, {"total": 3, "link": links, "entry": entry}))
+    assert found.undecided == []
+    assert tomllib.loads(found.toml())["lists"] == {"items": "entry", "record": "resource", "total": "total"}
+
+
+def test_an_envelope_of_lists_is_that_of_single_records_and_names_may_begin_with_their_type() -> None:
+    form = {"pk": "7", "strTitle": "A form", "codStatus": "SI", "fkEpisode": "e1", "strPatientName": "A"}
+    head = {"rc": 0, "srv": "x"}
+    found = proposed(
+        replace(visit(READ_CONSENT, {"hdr": head, "body": form}), id="7"),
+        replace(visit(READ_CONSENT, {"hdr": {"rc": 404}, "body": None}), id="8"),
+        visit(LIST_CONSENTS, {"hdr": head, "body": {"rs": [form], "cnt": 1}}),
+    )
+    assert found.envelopes == ["body"]
+    names = tomllib.loads(found.toml())["members"]["ConsentForm"]
+    ours = ("id", "title", "status", "episodeId", "patientName")
+    assert [names[one] for one in ours] == list(form)
+    assert [one for one in found.undecided if "hdr" in one] == []
+
+
+def test_many_codes_of_its_own_are_one_question() -> None:
+    def asked(*kinds: str) -> list[str]:
+        patient = {"id": "p", "relationships": []}
+        return [
+            one
+            for one in proposed(
+                visit(
+                    READ_EPISODE,
+                    {
+                        "id": "e",
+                        "status": "Active",
+                        "patient": patient,
+                        "relationships": [{"id": kind, "type": kind} for kind in kinds],
+                        **dict.fromkeys(("stage", "outcome"), "Q1"),
+                        "alerts": [{"severity": "Q1", "text": "x"}],
+                        "embryos": [{"id": "s", "embryoCode": "x", "status": "Q1", "disposition": "Q1"}],
+                    },
+                )
+            ).undecided
+            if one.startswith("enumerations")
+        ]
+
+    (one,) = asked("Q1")
+    assert "RelationshipType ('Q1'); Severity ('Q1'): what does each stand for?" in one
 
 
 def test_an_unread_opposite_is_listed_as_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -115,6 +116,13 @@ def test_the_questions_are_few_and_nothing_false_is_said(
         assert not verdict.values and not verdict.other_type and not verdict.unreadable, verdict.endpoint
         assert set(verdict.missing) <= set(NONE_OMITTED if vendor.name == "lattice" else ())
     assert not found.doubts
+
+
+def test_from_addresses_alone_the_questions_are_few(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = re.split(r"(?m)^(?=\[)", vendor.dialect)
+    addresses = [one for one in tables if one.startswith(("base_path", "[addresses]", "[methods]"))]
+    found = report(vendor, "".join(addresses), monkeypatch)
+    assert 0 < len(found.proposal.undecided) <= 6, found.proposal.undecided
 
 
 def test_the_end_is_within_reach_and_can_be_filed(

@@ -125,7 +125,7 @@ FIORD = Vendor(
     },
     page=lambda rows, total, unread: _envelope({"Rader": rows, "Totalt": _comma(total), "Uleste": unread}),
     single=_envelope,
-    body=lambda sent: sent["Konvolutt"]["Kropp"],
+    body=lambda sent: (sent or {}).get("Konvolutt", {}).get("Kropp", {}),
     refusal=lambda status, code: (
         200,
         _envelope(None, "FEIL", _REFUSALS.get(code) or _STATUSES.get(status, "K500")),
