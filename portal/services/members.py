@@ -72,6 +72,11 @@ class Member:
         return isinstance(self.value_type, inspect.BoolType)
 
     @property
+    def is_number(self) -> bool:
+        """Whether it holds a number."""
+        return isinstance(self.value_type, inspect.IntType | inspect.FloatType)
+
+    @property
     def is_time(self) -> bool:
         """Whether it holds an instant or a day."""
         return isinstance(self.value_type, inspect.DateTimeType | inspect.DateType)

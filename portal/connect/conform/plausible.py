@@ -60,7 +60,7 @@ def doubts(visits: Iterable[Visit], rules: Rules, learned: Learned | None = None
     good = [visit for visit in visits if visit.is_good and visit.into not in (bytes, object)]
     kinds = _records_of(good)
     found: set[Doubt] = set()
-    for check in (_dates, _units, _days, _names, _deleted, _contradictions):
+    for check in (_dates, _numbers, _units, _days, _names, _deleted, _contradictions):
         found |= set(check(kinds, rules))
     found |= set(_lists(good, rules)) | set(_signers(kinds, rules)) | set(_success(good, rules))
     if learned and learned.success:
@@ -105,8 +105,8 @@ def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
             found.setdefault(kind.__name__, []).append(record)
             for member in members_of(kind):
                 within = member.nested
-                if within and member.name in record:
-                    add(record[member.name], within)
+                if within and isinstance(record.get(member.name), list) is member.is_list:
+                    add(record.get(member.name), within)
 
     for visit in visits:
         add(_rows(visit), _kind(visit))
@@ -146,6 +146,19 @@ def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
                 told = ", ".join(sorted(odd)[:3])
                 why = f"{len([one for one in given if str(one) in odd])} of {len(given)} are {told}"
                 yield Doubt(f"{kind}.{name.removeprefix(UNREAD)}", why, "a word for none? times.none")
+
+
+def _numbers(kinds: Mapping[str, list[Record]], _rules: Rules) -> Iterator[Doubt]:
+    for kind, shape in all_records().items():
+        for member in members_of(shape) if kind in kinds else ():
+            name = f"{kind}.{member.name}"
+            given = _values(kinds, name) if member.is_number and member.is_nullable else []
+            if odd := [one for one in given if one in _NO_NUMBERS]:
+                why = f"{len(odd)} of {len(given)} are {odd[0]:g}"
+                yield Doubt(name, why, "a word for none? values.no_number")
+
+
+_NO_NUMBERS = frozenset({-1, -9, -99, -999, -9999, 9999, 99999, 999999})
 
 
 def _units(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:

@@ -131,8 +131,9 @@ class _Reader(TableReader):
             instants=self._forms(times, "instants", has_time=True),
             days=self._forms(times, "days", has_time=False),
             zone=zone,
-            no_time=self._none(times, "times"),
-            no_text=self._none(values, "values"),
+            no_time=self._none(times, "times", "none"),
+            no_text=self._none(values, "values", "none"),
+            no_number=self._none(values, "values", "no_number"),
             numbers=self._one_of(values, "values", "numbers", "number", ["number", "text", "comma"]),
             ids_as_numbers=self._one_of(values, "values", "ids", "text", ["text", "number"]) == "number",
             windows_zones=self._one_of(values, "values", "zones", "iana", ["iana", "windows"]) == "windows",
@@ -431,15 +432,15 @@ class _Reader(TableReader):
         )
         return None
 
-    def _none(self, table: Table, where: str) -> frozenset[Code]:
-        value = table.get("none", [])
+    def _none(self, table: Table, where: str, key: str) -> frozenset[Code]:
+        value = table.get(key, [])
         words = cast("list[object]", value) if isinstance(value, list) else [None]
         if all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
             codes = cast("list[Code]", words)
             return frozenset(
                 {*map(folded_code, codes), *(str(code) for code in codes if isinstance(code, int))}
             )
-        self.fault((where, "none"), 'must be a list of texts and whole numbers, such as [0, "01.01.0001"]')
+        self.fault((where, key), 'must be a list of texts and whole numbers, such as [0, "01.01.0001"]')
         return frozenset()
 
     def _errors(self, table: Table) -> ErrorRules:

@@ -216,6 +216,12 @@ DECLARED: tuple[Key, ...] = (
         '["-"]',
     ),
     Key(
+        "values.no_number",
+        "what stands in place of a number that may be missing: `[-1, 9999]`",
+        "null",
+        "[-1]",
+    ),
+    Key(
         "values.numbers",
         "`number`, `text`, or `comma` (text with a decimal comma); times sent as numbers follow `text`",
         "`number`",

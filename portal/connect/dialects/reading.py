@@ -170,6 +170,8 @@ class Reading:
             convert = self._by_language(convert)
         if member.is_text and member.is_nullable:
             return forms.read_none(self.rules.no_text, convert)
+        if member.is_number and member.is_nullable:
+            return forms.read_none(self.rules.no_number, convert)
         return convert
 
     def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:

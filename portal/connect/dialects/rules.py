@@ -96,6 +96,7 @@ class Rules:
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     no_time: frozenset[Code] = frozenset()
     no_text: frozenset[Code] = frozenset()
+    no_number: frozenset[Code] = frozenset()
     numbers: str = "number"
     ids_as_numbers: bool = False
     windows_zones: bool = False

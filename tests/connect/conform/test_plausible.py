@@ -56,6 +56,14 @@ def test_units_that_cannot_be_meant() -> None:
     assert doubted(visit(READ_PGT_RESULT, result), visit(READ_EPISODE, episode), dialect=text) == {}
 
 
+def test_numbers_that_stand_for_none() -> None:
+    rows = [{"drug": "Gonal-f", "startDay": 3, "endDay": 5, "dose": dose} for dose in (-1, 150)]
+    found = doubted(visit(READ_PROTOCOL, {**PLAN, "medications": rows}))
+    assert found == {"Medication.dose": "a word for none? values.no_number"}
+    rows[0]["dose"] = None  # as a dialect that says so reads it
+    assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": rows})) == {}
+
+
 def test_days_from_zero_lengths_and_half_days() -> None:
     rows = [{"drug": "Gonal-f", "startDay": 0, "? DurationDays": 5, "time": "8:30 PM"}]
     found = doubted(visit(READ_PROTOCOL, {**PLAN, "medications": rows}))

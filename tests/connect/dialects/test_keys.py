@@ -374,6 +374,15 @@ def test_a_word_for_none_may_be_in_any_case_with_space_around_it(told: str) -> N
     assert event.note is None
 
 
+def test_a_number_may_stand_for_none() -> None:
+    text = '[values]\nno_number = [-1]\nnumbers = "text"\n[convert]\n"Medication.endDay" = { length_from = "startDay" }'
+    for nothing in (-1, "-1"):
+        row = read(text, {**ROW, "startDay": 3, "endDay": nothing, "dose": nothing}, Medication)
+        assert (row.start_day, row.end_day, row.dose) == (3, None, None)
+    assert read(text, {**ROW, "startDay": "-1"}, Medication).start_day == -1, "it isn't missing"
+    assert "must be a list" in faults("[values]\nno_number = -1")
+
+
 def test_a_change_leaves_everything_else_as_it_came() -> None:
     text = """
 [names]
