@@ -50,6 +50,7 @@ from portal.web.explanations import (
     too_many,
     too_many_downloads,
     too_slow,
+    unknown_address,
     wrong_method,
 )
 from portal.web.extensions import seconds_to_wait
@@ -227,7 +228,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
         audit.note_unknown_address()
     match error.code:
         case 404:
-            return answer(explain(NotFound()))
+            return answer(unknown_address() if request.url_rule is None else explain(NotFound()))
         case 403:
             return answer(explain(NotAllowed()))
         case 429:

@@ -197,6 +197,16 @@ def _in_a_minute() -> str:
     return _("Please try again in a minute. If it is urgent, call your clinic.")
 
 
+def unknown_address() -> Explanation:
+    """Explain an address that the portal doesn't have: nothing says that anything was ever there."""
+    return Explanation(
+        404,
+        _("We can’t find that"),
+        _("The portal has no page at this address."),
+        _("Check the address, or start again from the home page."),
+    )
+
+
 def is_staff() -> bool:
     """Whether the reader is staff, who have no clinic to call."""
     person: Person | None = g.get("person")

@@ -207,8 +207,8 @@ def counted(count: Count | int) -> str:
 
 
 def file_size(size: int | None) -> str:
-    """Return `3.1 MB` for a number of bytes; empty if unknown."""
-    if size is None or size < 0:
+    """Return `3.1 MB` for a number of bytes; empty if unknown, as a small file is to a system that counts in kilobytes."""
+    if size is None or size <= 0:
         return ""
     if size < 1000:
         return _("%(number)s bytes", number=number(size))

@@ -196,6 +196,7 @@ def test_a_list_that_is_not_found_was_not_removed(visitor: SignIn, fake_api: Fak
     assert "removed" not in (words := visitor("grace").get(path, status=None).words), words
     fake_api.refuses(READ_CONSENT, 404)
     assert "may have been removed" in visitor("grace").get("/consents/c-1", status=404).words
+    assert "removed" not in visitor("grace").get("/no-such-page", status=404).words
 
 
 def test_a_refusals_code_is_told_in_words(before: Before, fake_api: FakeApi) -> None:
