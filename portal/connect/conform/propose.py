@@ -250,7 +250,11 @@ def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tup
 
 
 def _list_in(outer: Mapping[str, object]) -> str | None:
-    lists = [name for name, value in outer.items() if isinstance(value, list) and not is_of_links(value)]
+    lists = [
+        name
+        for name, value in outer.items()
+        if isinstance(value, list) and not is_of_links(cast("object", value))
+    ]
     return "items" if "items" in lists else lists[0] if len(lists) == 1 else None
 
 

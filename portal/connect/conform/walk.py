@@ -180,19 +180,21 @@ def enclosed_in(rows: Sequence[object]) -> str | None:
 
 
 def _records_in(value: object) -> list[dict[str, Any]]:
-    given = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("dict[str, Any]", one) for one in given if isinstance(one, dict)]
+    return [cast("dict[str, Any]", one) for one in _items(value) if isinstance(one, dict)]
 
 
 def is_of_links(rows: object) -> bool:
-    """Whether a list holds links, as those to other pages, and no records."""
-    return bool(rows) and all(
-        isinstance(row, dict) and cast("dict[str, object]", row).keys() <= _OF_LINKS
-        for row in cast("list[object]", rows)
-    )
+    """Whether it is a list of links, as those to other pages, and of no records."""
+    given = [cast("dict[str, object]", row).keys() for row in _items(rows) if isinstance(row, dict)]
+    return bool(given) and all(names <= _OF_LINKS and names & _TARGETS for names in given)
 
 
-_OF_LINKS = frozenset({"href", "method", "name", "rel", "relation", "title", "type", "uri", "url"})
+_TARGETS = frozenset({"href", "uri", "url"})
+_OF_LINKS = _TARGETS | {"method", "name", "rel", "relation", "title", "type"}
+
+
+def _items(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _has_list(answer: object) -> bool:
@@ -205,9 +207,7 @@ def _longest_list(answer: object) -> list[object]:
     if not isinstance(answer, dict):
         return []
     values = list(cast("dict[str, object]", answer).values())
-    found = [
-        cast("list[object]", value) for value in values if isinstance(value, list) and not is_of_links(value)
-    ]
+    found = [_items(value) for value in values if not is_of_links(value)]
     found += [_longest_list(value) for value in values]
     return max(found, key=len) if found else []
 
