@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 from zoneinfo import ZoneInfo
 
 from portal import parse
@@ -171,16 +171,12 @@ def any_of(converts: Sequence[Convert | None]) -> Convert | None:
 
 def number_from_comma(value: object) -> object:
     """Convert a numeric string with a decimal comma; one with separators of thousands is ambiguous and stays."""
-    if (
-        value.__class__ is str
-        and len(digits := cast("str", value)) < 10
-        and digits.isdecimal()
-        and digits.isascii()
-    ):
-        return int(digits)
-    if not isinstance(value, str) or not _COMMA.fullmatch(value.strip()):
-        return value
-    return number_from_text(value.strip().replace(",", "."))
+    return _comma(value) if isinstance(value, str) and len(value) <= _LONGEST else value
+
+
+@lru_cache(_REMEMBERED)
+def _comma(text: str) -> object:
+    return number_from_text(text.strip().replace(",", ".")) if _COMMA.fullmatch(text.strip()) else text
 
 
 def number_with_comma(value: object) -> object:
@@ -251,7 +247,14 @@ def number_as_text(value: object) -> object:
 def read_truth(true: str | int, false: str | int) -> Convert:
     """A converter to booleans from the API's two words, in any case, or its two numbers."""
     table = {**_spellings(true, True), **_spellings(false, False)}
-    return lambda value: table.get(folded_code(value), value) if isinstance(value, str | int) else value
+    usual: dict[object, bool] = {true: True, false: False}
+
+    def read(value: Any) -> object:
+        if value.__class__ is str and value in usual:
+            return usual[value]
+        return table.get(folded_code(value), value) if isinstance(value, str | int) else value
+
+    return read
 
 
 def write_truth(true: str | int, false: str | int) -> Convert:
@@ -308,12 +311,15 @@ def _reader_of_epoch(second: int) -> Convert:
 def _forgiving(convert: Callable[[str], object], *, of_numbers: bool = False) -> Convert:
     """The same for any value: what it can't convert stays; `of_numbers` takes them for their digits (20261125)."""
 
-    def converted(value: object) -> object:
-        text = str(value) if of_numbers and value.__class__ is int else value
-        if not isinstance(text, str) or len(text) > _LONGEST:
+    def converted(value: Any) -> object:
+        if value.__class__ is not str:
+            if not of_numbers or value.__class__ is not int:
+                return value
+            value = str(value)
+        if len(value) > _LONGEST:
             return value
         try:
-            return convert(text)
+            return convert(value)
         except (ValueError, OverflowError):
             return value
 

@@ -10,33 +10,35 @@ MISSING = object()
 """What is found at a path where nothing came, not even null."""
 
 
-def at_path(value: object, path: Sequence[str], otherwise: object = None) -> object:
+def at_path(value: Any, path: Sequence[str], otherwise: object = None) -> object:
     """The value at a path of members; `otherwise` if there is none."""
     for name in path:
         if value.__class__ is dict:
-            value = cast("dict[str, object]", value).get(name, otherwise)
+            value = value.get(name, otherwise)
         elif value.__class__ is list:
-            place = _place(cast("list[object]", value), name)
-            value = otherwise if place is None else cast("list[object]", value)[place]
+            place = _place(value, name)
+            value = otherwise if place is None else value[place]
         else:
             return otherwise
     return value
 
 
-def getter(path: Sequence[str], otherwise: object = None) -> Callable[[object], object]:
+def getter(path: Sequence[str], otherwise: object = None) -> Callable[[Any], object]:
     """The function for the value at a path, prepared for many calls."""
     steps = tuple((name, int(name) if name.isdecimal() else None) for name in path)
+    if len(steps) == 1 and steps[0][1] is None and "=" not in path[0]:
+        (only,) = path
+        return lambda value: value.get(only, otherwise) if value.__class__ is dict else otherwise
 
-    def get(value: object) -> object:
+    def get(value: Any) -> object:
         for name, place in steps:
             if value.__class__ is dict:
-                value = cast("dict[str, object]", value).get(name, otherwise)
+                value = value.get(name, otherwise)
             elif value.__class__ is not list:
                 return otherwise
             else:
-                items = cast("list[object]", value)
-                found = _place(items, name) if place is None else place
-                value = otherwise if found is None or found >= len(items) else items[found]
+                found = _place(value, name) if place is None else place
+                value = otherwise if found is None or found >= len(value) else value[found]
         return value
 
     return get

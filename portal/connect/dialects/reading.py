@@ -6,7 +6,7 @@ A function is built once for each record. Invalid values stay unchanged, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -94,13 +94,14 @@ class Reading:
             outer.add(self.rules.deleted.path[0])
         keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
         person = self._person(shape)
+        entry_of = known.get
 
         def read(value: object) -> object:
             if value.__class__ is not dict:
                 return value
             found: dict[str, object] = {}
             for name, given in cast("dict[str, object]", value).items():
-                entry = known.get(name)
+                entry = entry_of(name)
                 if entry is None:
                     if keeps_unknown and name not in outer:
                         found[f"? {name}"] = given
@@ -253,19 +254,22 @@ class Reading:
 
     def _unless_deleted(self, convert: Convert | None, otherwise: object) -> Convert | None:
         """The function for a record within another: `otherwise` stands for one that is marked as deleted."""
-        deleted = self.rules.deleted
-        if deleted is None:
+        if self.rules.deleted is None:
             return convert
+        is_gone = _marked_by(self.rules.deleted)
 
         def read(value: object) -> object:
-            if is_marked(value, deleted):
+            if is_gone(value):
                 return otherwise
             return convert(value) if convert else value
 
         return read
 
     def _items(self, convert: Convert | None) -> Convert | None:
-        envelopes, deleted = self.rules.envelopes, self.rules.deleted
+        envelopes, is_gone = (
+            self.rules.envelopes,
+            _marked_by(self.rules.deleted) if self.rules.deleted else None,
+        )
         if convert is None and not envelopes:
             return None
 
@@ -274,7 +278,9 @@ class Reading:
                 value = self.opened(value)
             if value.__class__ is not list or convert is None:
                 return value
-            items = [one for one in cast("list[object]", value) if not deleted or not is_marked(one, deleted)]
+            items = cast("list[object]", value)
+            if is_gone:
+                items = [one for one in items if not is_gone(one)]
             return [None if item is None else convert(item) for item in items]
 
         return read
@@ -410,12 +416,22 @@ def names_person_once(rules: Rules, shape: type) -> bool:
 
 def is_marked(value: object, marker: Marker) -> bool:
     """Whether a record, or an answer, has one of the marker's values; or with `unless`, a value that is none of them."""
-    told = at_path(value, marker.path)
-    if marker.is_unless:
-        return told not in (None, False, "") and not (
-            isinstance(told, str | int) and folded_code(told) in marker.values
-        )
-    return isinstance(told, str | int) and folded_code(told) in marker.values
+    return _marked_by(marker)(value)
+
+
+@cache
+def _marked_by(marker: Marker) -> Callable[[object], bool]:
+    """The function that says so, prepared for many records."""
+    get, values, is_unless = getter(marker.path), marker.values, marker.is_unless
+
+    def is_one(value: object) -> bool:
+        told = get(value)
+        if told is None:
+            return False
+        is_listed = isinstance(told, str | int) and folded_code(told) in values
+        return (told not in (False, "") and not is_listed) if is_unless else is_listed
+
+    return is_one
 
 
 def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Code, str]:
