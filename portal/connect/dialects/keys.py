@@ -151,7 +151,7 @@ DECLARED: tuple[Key, ...] = (
     ),
     Key(
         "lists.largest_page",
-        "the largest page size of the API; lists ask for up to 200 at once, and are read in pieces of this size. Longer "
+        "the largest page size of the API; lists ask for up to 1000 at once, and are read in pieces of this size. Longer "
         "lists need `lists.total`, or they end after one page",
         "no limit",
         "100",
