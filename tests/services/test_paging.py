@@ -126,9 +126,9 @@ def test_pages_that_overlap_are_no_whole_list(read_all: bool) -> None:
     """Of an API that counts records from 1, each page but the first begins one record early."""
     news = [Notification(id=f"n-{number}") for number in range(13)]
 
-    def read(skip: int, limit: int) -> Page[Notification]:
+    def read(skip: int, limit: int) -> PagedResult[Notification]:
         begins = max(skip, 1) - 1
-        return Page(items=tuple(news[begins : begins + min(limit, 5)]), total_count=13)
+        return PagedResult(items=tuple(news[begins : begins + min(limit, 5)]), total_count=13)
 
     found = read_every_page(read, chunk=5) if read_all else read_page(read, 0, 50).listed
     assert not found.is_whole

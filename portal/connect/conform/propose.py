@@ -39,7 +39,9 @@ def propose(
 ) -> Proposal:
     """Find out how these responses differ from what the portal expects, or from the clinic's dialect (`rules`)."""
     made = Proposal(learned=learned or Learned(), rules=rules or Rules())
-    visits = sorted(visits, key=lambda visit: get_origin(visit.into) is not Page)  # lists tell of envelopes
+    visits = sorted(
+        visits, key=lambda visit: get_origin(visit.into) is not PagedResult
+    )  # lists tell of envelopes
     given: dict[str, list[Mapping[str, object]]] = {}
     kinds: dict[str, type[object]] = {}
     for visit in visits:
