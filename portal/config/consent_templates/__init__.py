@@ -9,7 +9,9 @@ file replaces either. The files hold the form's text; the people who sign are ch
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +25,22 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Short = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question by which a reader finds out whether a clause is clear; `right` is the number of the right answer, from 1.
+
+    `because` is said with whichever answer is chosen.
+    """
+
+    question: Short
+    answers: Annotated[tuple[Short, ...], msgspec.Meta(min_length=2, max_length=5)]
+    right: Annotated[int, msgspec.Meta(ge=1)]
+    because: Text
+
+    def __post_init__(self) -> None:
+        if self.right > len(self.answers):
+            raise ValueError("right must be the number of an answer")
+
+
 class TemplateClause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One clause of the text, with its summary in plain language; `covers` are the matters that it settles."""
 
@@ -30,6 +48,7 @@ class TemplateClause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: Text
     summary: Text | None = None
     covers: tuple[Matter, ...] = ()
+    check: Check | None = None
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,21 +75,39 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Templates:
     """The templates by name, the names of the files that couldn't be used, and the law of the clinic's country."""
 
-    by_name: dict[str, Template]
+    by_name: Mapping[str, Template]
     broken: tuple[str, ...]
     law: Law
 
+    def check_of(self, text: str) -> Check | None:
+        """The question about a clause that says exactly this, spaces aside; None if no template asks one."""
+        clauses = (clause for template in self.by_name.values() for clause in template.clauses)
+        words = text.split()
+        return next((one.check for one in clauses if one.check and one.text.split() == words), None)
+
 
 def load(folder: Path | None, country: str | None = None) -> Templates:
-    """Read the bundled templates, those of the country's pack, and those in a clinic's `folder`, which may not exist."""
-    found: dict[str, Template] = {}
-    broken: list[str] = []
+    """Read the bundled templates, those of the country's pack, and those in a clinic's `folder`, which may not exist.
+
+    Read once until a file is written.
+    """
+    return _read(tuple(_files(folder, country)), country)
+
+
+def _files(folder: Path | None, country: str | None) -> Iterator[tuple[Path, float]]:
     for place in (_BUNDLED, folder_of(country) if country else None, folder):
         for file in sorted(place.glob("*.toml")) if place else ():
-            if file.name == "law.toml":
-                continue
-            try:
-                found[file.stem] = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)
-            except (OSError, ValueError):
-                broken.append(file.name)
+            if file.name != "law.toml":
+                yield file, file.stat().st_mtime if file.exists() else 0.0
+
+
+@lru_cache(maxsize=64)
+def _read(files: tuple[tuple[Path, float], ...], country: str | None) -> Templates:
+    found: dict[str, Template] = {}
+    broken: list[str] = []
+    for file, _written in files:
+        try:
+            found[file.stem] = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)
+        except (OSError, ValueError):
+            broken.append(file.name)
     return Templates(found, tuple(broken), law_of(country))

@@ -34,6 +34,7 @@ from portal.views.consents import (
 )
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
 from portal.views.consents.eligibility import Eligibility, eligibility_of, may_create
+from portal.views.consents.form_sources import check_question
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
 from portal.views.consents.narrowing import Narrowing, kind_choices, waits_choices
@@ -54,6 +55,7 @@ sign_in_method.register(bp)
 verification.register(bp)
 ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
+bp.add_app_template_filter(check_question)
 for part in (sign.bp, revoke.bp, create.bp, bundle.bp, pdf.bp, contacts.bp):
     bp.register_blueprint(part)
 

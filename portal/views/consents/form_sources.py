@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response, g, request, url_for
 
-from portal.config.consent_templates import Templates, load
+from portal.config.consent_templates import Check, Templates, load
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.parse import line
@@ -137,3 +137,8 @@ def address_to_create(kind: ConsentKind, episode_id: str) -> str:
 def templates_in_use() -> Templates:
     """Return the templates that this clinic can use."""
     return load(context().settings.consent_templates, g.tenant.country)
+
+
+def check_question(text: str) -> Check | None:
+    """Return the question that the clinic's templates ask about a clause with this text."""
+    return templates_in_use().check_of(text)

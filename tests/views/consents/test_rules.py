@@ -297,9 +297,18 @@ def test_bundled_consent_templates_are_valid_and_a_broken_file_is_reported(tmp_p
         'title = "Own"\nkind = "Research"\nversion = "1"\nsigners = ["Patient"]\n[[clauses]]\nheading = "H"\ntext = "T"\n'
     )
     (tmp_path / "broken.toml").write_text("title = ")
+    own = (tmp_path / "own.toml").read_text()
+    check = 'check = {{ question = "Q", answers = ["A", "B"], right = {}, because = "R" }}\n'
+    (tmp_path / "none-right.toml").write_text(own + check.format(3))
+    (tmp_path / "checked.toml").write_text(own.replace('"T"', '"T of  two\\nlines"') + check.format(2))
     found = load(tmp_path)
     assert {"treatment", "storage", "genetic-testing", "own"} <= set(found.by_name)
-    assert found.broken == ("broken.toml",)
+    assert found.broken == ("broken.toml", "none-right.toml")
+    asked = found.check_of("T of two lines ")
+    assert asked and asked.question == "Q"
+    assert found.check_of("T") is None and found.check_of("T of two lines, changed") is None
+    (tmp_path / "broken.toml").unlink()
+    assert load(tmp_path).broken == ("none-right.toml",), "read anew once files change"
     for template in found.by_name.values():
         assert all(SignerRole(role).known for role in template.signers) and SigningOrder(template.order).known
 

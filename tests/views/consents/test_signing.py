@@ -53,6 +53,23 @@ def test_each_step_is_one_form_and_only_the_last_has_a_text_field(amelia: Any, f
     assert signatures(amelia, form) == ["Amelia Hart"]
 
 
+def test_a_clause_is_followed_by_its_check_question_which_sends_and_decides_nothing(amelia: Any) -> None:
+    page = amelia.get(f"{consent('amelia-genetic')}/sign/read")
+    checks = page.select(".clause-check")
+    asked = [check.find_parent("section").h2.get_text(" ", strip=True) for check in checks]
+    assert asked == ["3 What they don't mean", "4 Risks of biopsy"], (
+        "what their words are in a template, and no other"
+    )
+    for check in checks:
+        answers = check.select("li details")
+        assert len(answers) >= 2 and sum("that’s right" in answer.get_text() for answer in answers) == 1
+        assert len({answer["name"] for answer in answers}) == 1, "one answer is open at a time"
+        assert not check.select("form, input, button, a")
+    assert not amelia.get(consent("amelia-genetic")).select(".clause-check"), (
+        "only where the form is read to be signed"
+    )
+
+
 def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any) -> None:
     form = consent("amelia-genetic")
     refused = daniel.get(f"{form}/sign", status=403)
