@@ -82,7 +82,7 @@ class Message(Timed, frozen=True, kw_only=True):
     `sender_verified` is False if an e-mail's sender may be forged, None if the API doesn't say.
     """
 
-    shown_on: ClassVar = ("conversations", "home")
+    shown_on: ClassVar = ("conversations", "home", "episodes", "pgt_results")
     vital: ClassVar = frozenset({"body"})
     separable: ClassVar = frozenset({"attachments"})
 
@@ -103,7 +103,7 @@ class Message(Timed, frozen=True, kw_only=True):
 class Conversation(Timed, frozen=True, kw_only=True):
     """A thread with its newest messages (50 at most)."""
 
-    shown_on: ClassVar = ("conversations", "home", "episodes")
+    shown_on: ClassVar = ("conversations", "home", "episodes", "pgt_results")
     separable: ClassVar = frozenset({"participants", "messages"})
 
     id: Id

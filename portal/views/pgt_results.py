@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flask import Blueprint, Response, g, url_for
@@ -14,15 +15,16 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import get_episode
-from portal.services.errors import NotFound
-from portal.services.gather import attempt, known
+from portal.services.errors import CareError, NotFound
+from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtCall, PgtResult, PgtType, get_pgt_result
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
+from portal.views.written_afterwards import Written, read_talks, written_afterwards
 from portal.web import audit, labels, seen_results
 from portal.web.drawings.cut_offs import cut_off_chart
-from portal.web.filters import long_date, number
+from portal.web.filters import local, long_date, number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.modules import has_module, whole
@@ -34,24 +36,29 @@ bp = whole(Module.RESULTS, Blueprint("pgt_results", __name__, url_prefix="/pgt-r
 
 
 class ResultPage(Page, template="pgt_results/show.html", about="result"):
-    """A result."""
+    """A result; `written` is what the clinic wrote to a patient once it was released."""
 
     result: PgtResult
     view: ResultView
+    written: Written | None
 
 
 @bp.get("/<record:result_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, result_id: str) -> Response:
     """Show a result; for patients, it isn't found before its release."""
-    result = get_pgt_result(care, result_id)
+    result, talks = gather(lambda: get_pgt_result(care, result_id), lambda: read_talks(care, person))
+    if isinstance(result, CareError):
+        raise result
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
     before = seen_results.previous_calls(person, [result]).get(result.id)
     view = ResultView(result, _patient_of(care, result) if person.is_staff else None, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
-    return render(ResultPage(result=result, view=view))
+    released = local(result.released_at).date() if result.released_at else None
+    written = written_afterwards(known(talks) or (), result.episode_id, released)
+    return render(ResultPage(result=result, view=view, written=written))
 
 
 def _patient_of(care: Care, result: PgtResult) -> Patient | None:
@@ -201,11 +208,16 @@ def _call_words(call: PgtCall, percent: float | None) -> str:
 @bp.app_template_filter("change_in_words")
 def change_in_words(change: str) -> Markup | str:
     """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own."""
+    kind = re.sub(r"\s*\(.*\)$", "", change.strip().casefold())
     plain = {
         "trisomy": _("three copies instead of two"),
         "monosomy": _("one copy instead of two"),
-    }.get(change.strip().casefold())
-    return Markup("{} ({})").format(plain, said(change)) if plain else said(change)
+        "gain": _("more of it than usual"),
+        "loss": _("less of it than usual"),
+        "mosaic gain": _("more of it than usual, in some of the cells"),
+        "mosaic loss": _("less of it than usual, in some of the cells"),
+    }.get(kind)
+    return Markup("<span>{} ({})</span>").format(plain, said(change)) if plain else said(change)
 
 
 @bp.app_template_filter("pgt_meaning")

@@ -92,8 +92,8 @@ PATIENTS: dict[str, str] = {
         "lastName preferredName"
     ),
     "/episodes/<record:episode_id>/monitoring": (
-        "Appointment; CareTeamMember; Episode: type; HormoneUnits; MonitoringDay; me: firstName lastName; "
-        "other: firstName lastName"
+        "Appointment; CareTeamMember; Conversation: subject; Episode: type; HormoneUnits; Message: senderName; "
+        "MonitoringDay; me: firstName lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/team": (
         "Appointment; CareTeamMember; Episode: type; me: firstName lastName; other: firstName lastName"
@@ -116,6 +116,9 @@ PATIENTS: dict[str, str] = {
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Check; Medication; Protocol: description name; me: dateOfBirth firstName lastName mrn; other: "
         "firstName lastName"
+    ),
+    "/pgt-results/<record:result_id>": (
+        "Abnormality; Conversation: subject; Message: senderName; PgtResult; Thresholds"
     ),
     "/relationships/<record:relationship_id>/remove": (
         "ConsentForm: title; EmbryoStorage: embryoCode; Relationship"

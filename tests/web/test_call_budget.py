@@ -78,7 +78,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],
     **{
         f"/episodes/<record:episode_id>/{tab}": [
-            ("amelia", f"{EPISODE}/{tab}", 1),
+            ("amelia", f"{EPISODE}/{tab}", 2 if tab == "monitoring" else 1),
             ("nora", f"{EPISODE}/{tab}", 1),
         ]
         for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
@@ -91,7 +91,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/files/<record:file_id>": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1)],
     "/files/<record:file_id>/preview": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1)],
-    "/pgt-results/<record:result_id>": [("grace", RESULT, 1), ("elif", RESULT, 2)],
+    "/pgt-results/<record:result_id>": [("grace", RESULT, 2), ("elif", RESULT, 2)],
     "/storage": [("grace", "/storage", 2), ("elif", "/storage", 6)],
     "/storage/read-on": [("elif", "/storage/read-on", 6)],
     "/storage/<record:embryo_id>": [

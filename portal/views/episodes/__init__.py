@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, g, url_for
 
+from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
-from portal.services.gather import gather
+from portal.services.gather import gather, known
 from portal.state.session_records import Person
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
@@ -20,15 +21,16 @@ from portal.views.episodes.show import (
     DocumentsPage,
     EmbryosPage,
     MedicationPage,
-    MonitoringPage,
     OverviewPage,
     TabPage,
     TeamPage,
     TimelinePage,
     show_consents,
+    show_monitoring,
     show_tab,
 )
 from portal.views.episodes.view import EpisodeView
+from portal.views.written_afterwards import read_talks
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -97,7 +99,6 @@ def _declare(tab: type[TabPage]) -> None:
 
 for tab in (
     TimelinePage,
-    MonitoringPage,
     MedicationPage,
     AppointmentsPage,
     EmbryosPage,
@@ -105,6 +106,17 @@ for tab in (
     TeamPage,
 ):
     _declare(tab)
+
+
+@bp.get("/<record:episode_id>/monitoring")
+@part_of(Module.CHARTS)
+@signed_in(Side.PATIENT, Side.STAFF)
+def monitoring(care: Care, person: Person, episode_id: str) -> Response:
+    """Show scans and blood tests as a chart and as a table."""
+    episode, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
+    if isinstance(episode, CareError):
+        raise episode
+    return show_monitoring(episode, person, known(talks) or ())
 
 
 @bp.get("/<record:episode_id>/consents")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
@@ -14,6 +14,7 @@ from portal.i18n.gettext import _, for_each_language
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import Conversation
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.listed import Listed
@@ -24,6 +25,7 @@ from portal.views.consents.list import Groups, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
+from portal.views.written_afterwards import Written, written_afterwards
 from portal.web import audit
 from portal.web.htmx import render, wants
 from portal.web.modules import is_off
@@ -86,10 +88,11 @@ class TimelinePage(TabPage, template="episodes/timeline.html"):
 
 
 class MonitoringPage(TabPage, template="episodes/monitoring.html"):
-    """Scans and blood tests."""
+    """Scans and blood tests; `written` is what the clinic wrote to a patient after the last of them."""
 
     name = "monitoring"
     module = Module.CHARTS
+    written: Written | None
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
@@ -145,6 +148,23 @@ def show_tab(
     return _answer(
         page(view=view, episode=episode, tabs=tabs, tab=_in_hand(tabs), is_part=wants("tab")), person
     )
+
+
+def show_monitoring(episode: Episode, person: Person, talks: Iterable[Conversation]) -> Response:
+    """Show the scans and blood tests, with what the clinic wrote after the last of them."""
+    view = EpisodeView(episode, person)
+    tabs = _tabs(view, MonitoringPage.name)
+    page = MonitoringPage(
+        view=view,
+        episode=episode,
+        tabs=tabs,
+        tab=_in_hand(tabs),
+        is_part=wants("tab"),
+        written=written_afterwards(
+            talks, episode.id, max((day.date for day in episode.monitoring), default=None)
+        ),
+    )
+    return _answer(page, person)
 
 
 def show_consents(

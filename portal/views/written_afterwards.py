@@ -1,0 +1,59 @@
+"""What the clinic wrote to a patient after a result, so that both are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from portal.services.client import Care
+from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
+from portal.services.gather import attempt, known
+from portal.state.session_records import Person
+from portal.web import audit
+from portal.web.filters import local
+
+_CONVERSATIONS = 20
+_DAYS = timedelta(days=7)
+"""For how long after a result a message may be about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The conversation, and its message of the clinic."""
+
+    talk: Conversation
+    message: Message
+
+
+def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
+    """Read a patient's newest conversations, none of which is shown yet; none for staff, or if they can't be read."""
+    if person.is_staff:
+        return ()
+    audit.shown("conversation.list", "conversation", ())
+    page = known(attempt(lambda: list_conversations(care, limit=_CONVERSATIONS)))
+    return page.items if page else ()
+
+
+def written_afterwards(
+    talks: Iterable[Conversation], episode_id: str | None, on: date | None
+) -> Written | None:
+    """Return the clinic's first message about the treatment in the week that begins on that day; None without one."""
+    if episode_id is None or on is None:
+        return None
+    found = [
+        Written(talk, message)
+        for talk in talks
+        if talk.episode_id == episode_id
+        for message in talk.messages
+        if message.side == MessageSide.OUTBOUND
+        and message.sent_at
+        and not message.is_archived
+        and on <= local(message.sent_at).date() <= on + _DAYS
+    ]
+    first = min(
+        found, key=lambda one: one.message.sent_at.timestamp() if one.message.sent_at else 0.0, default=None
+    )
+    if first:
+        audit.shown("conversation.list", "conversation", first.talk.id)
+    return first
