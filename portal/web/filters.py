@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from babel import Locale
 from babel.dates import (
     format_date,
+    format_interval,
     format_skeleton,
     format_timedelta,
     get_timezone_name,
@@ -102,6 +103,14 @@ def long_date(value: date | datetime) -> str:
 def short_date(value: date) -> str:
     """`27 Nov`, for a chart's axis."""
     return _short(value, date_locale())
+
+
+def months(first: date | None, last: date | None) -> str:
+    """`Aug – Sept 2026`, or one month; empty if neither date is known."""
+    begin, end = first or last, last or first
+    if begin is None or end is None:
+        return ""
+    return _months(begin.replace(day=1), max(begin, end).replace(day=1), date_locale())
 
 
 def full_date(value: date | datetime) -> str:
@@ -246,6 +255,11 @@ def _day(plain: date, is_near: bool, locale: Locale) -> str:
 @lru_cache(maxsize=512)
 def _short(plain: date, locale: Locale) -> str:
     return format_skeleton("MMMd", _noon(plain), locale=locale)
+
+
+@lru_cache(maxsize=512)
+def _months(first: date, last: date, locale: Locale) -> str:
+    return format_interval(first, last, "yMMM", locale=locale)
 
 
 @lru_cache(maxsize=512)

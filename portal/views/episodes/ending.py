@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode, EpisodeStage, Outcome
+from portal.web.modules import has_module
 
 ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
 """The stages whose events a patient reads once they are verified."""
@@ -16,7 +17,7 @@ _FAREWELL_DAYS = 84
 
 def ending_of(episode: Episode, today: date) -> tuple[str, str]:
     """Return a short line and a longer one about an episode that has ended, as they are right on that day."""
-    if episode.outcome == Outcome.ENTERED_IN_ERROR or episode.status == CareStatus.ENTERED_IN_ERROR:
+    if _is_mistake(episode):
         return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")
     match None if _rests_on_unverified(episode) else episode.outcome:
         case Outcome.PREGNANCY if episode.end_date and (today - episode.end_date).days <= _FAREWELL_DAYS:
@@ -48,6 +49,18 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
             return _("This treatment is complete"), _(
                 "Everything about it stays here, whenever you want to look."
             )
+
+
+def frozen_in(episode: Episode) -> str:
+    """How many embryos were frozen in an episode; empty if none, or if the clinic doesn't show their storage."""
+    count = sum(embryo.cryopreserved_at is not None for embryo in episode.embryos)
+    if not count or _is_mistake(episode) or not has_module("storage"):
+        return ""
+    return ngettext("%(num)s embryo was frozen.", "%(num)s embryos were frozen.", count)
+
+
+def _is_mistake(episode: Episode) -> bool:
+    return episode.outcome == Outcome.ENTERED_IN_ERROR or episode.status == CareStatus.ENTERED_IN_ERROR
 
 
 def _rests_on_unverified(episode: Episode) -> bool:

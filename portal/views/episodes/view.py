@@ -36,16 +36,17 @@ from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
-from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
+from portal.views.episodes.ending import ONLY_VERIFIED, ending_of, frozen_in
 from portal.views.episodes.measurements import Measurements
 from portal.views.episodes.parting import Parting, parting_of
+from portal.views.episodes.path import Step, step_of
 from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import local, now, number, short_date, today
+from portal.web.filters import in_a_row, local, months, now, number, short_date, today
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
@@ -69,8 +70,15 @@ class EpisodeView:
 
     @property
     def title(self) -> str:
-        """What kind of treatment it is: plain for patients, the protocol's name for staff."""
-        return labels.treatment_name(self.episode.type, plain=self.person.is_patient)
+        """What kind of treatment it is: plain for patients, with its months once it has ended; the protocol's name for staff."""
+        name = labels.treatment_name(self.episode.type, plain=self.person.is_patient)
+        ended = months(self.episode.start_date, self.episode.end_date) if self.episode.is_ended else ""
+        return in_a_row([name, ended]) if ended and self.person.is_patient else name
+
+    @property
+    def frozen(self) -> str:
+        """How many embryos were frozen in it, for its patients; empty if none."""
+        return "" if self.person.is_staff else frozen_in(self.episode)
 
     @property
     def heading(self) -> str:
@@ -168,6 +176,17 @@ class EpisodeView:
     @property
     def stages(self) -> list[Stage]:
         """The steps of this treatment for the progress ribbon; none once it has ended."""
+        return [Stage(labels.stage_name(stage), state) for stage, state in self._steps]
+
+    @property
+    def path_ahead(self) -> list[Step]:
+        """The steps of this treatment that are still to come and can be told in words, in order."""
+        steps = (step_of(stage, self.upcoming) for stage, state in self._steps if state == "next")
+        return [step for step in steps if step.meaning]
+
+    @property
+    def _steps(self) -> list[tuple[EpisodeStage, str]]:
+        """The steps, each with its state: done, now or next."""
         current = self.episode.stage
         if self.episode.is_ended or current is None or not current.known:
             return []
@@ -177,10 +196,7 @@ class EpisodeView:
         order = list(EpisodeStage)
         place = order.index(current)
         return [
-            Stage(
-                labels.stage_name(step),
-                "now" if step == current else "done" if order.index(step) < place else "next",
-            )
+            (step, "now" if step == current else "done" if order.index(step) < place else "next")
             for step in steps
         ]
 
