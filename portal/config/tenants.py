@@ -33,7 +33,7 @@ from portal.config.modules import Module
 from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong import Strong, strong_table
-from portal.config.table import Source, flag, setting, table, tables, text, texts
+from portal.config.table import Source, flag, https_address, setting, table, tables, text, texts
 from portal.config.time_zones import time_zones
 from portal.config.visits import Place, VisitAdvice
 from portal.config.visits import folded as visit_kind
@@ -289,6 +289,12 @@ class Tenant:
         text,
         "We write to you twice before anything is decided.",
         "optional: what happens if storage isn't paid",
+        None,
+    )
+    storage_payment: str | None = setting(
+        https_address,
+        "https://pay.example/riverside",
+        "optional: where patients pay for storage; nothing about them is in the address",
         None,
     )
     second_person_for_embryos: bool = setting(

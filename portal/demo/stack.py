@@ -205,6 +205,11 @@ prepare.en = "Come with an empty bladder, and bring your plan."
 prepare.es = "Ven con la vejiga vacía y trae tu plan."
 
 [[tenants.riverside.visits]]
+kind = "Initial consultation"
+prepare.en = "Bring photo identification, your medicines, and results that you have from elsewhere."
+prepare.es = "Trae un documento con foto, tus medicamentos y los resultados que tengas de otros centros."
+
+[[tenants.riverside.visits]]
 kind = "Egg collection"
 arrive_minutes = 30
 prepare.en = "Nothing to eat or drink for 6 hours before. Somebody has to take you home."
@@ -229,6 +234,7 @@ country = "GB"
 languages = ["en", "es", "ar"]
 accent = "{accent}"
 logo = "{key}.svg"
+storage_payment = "https://pay.example/{key}"
 passkey_signatures = "offered"
 
 [tenants.{key}.roles]

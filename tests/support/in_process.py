@@ -44,6 +44,7 @@ time_zone = "{zone}"
 country = "GB"
 languages = ["en", "es", "ar"]
 accent = "#0b6e4f"
+storage_payment = "https://pay.example/{key}"
 
 [tenants.{key}.roles]
 claim = "role"

@@ -26,6 +26,7 @@ LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
 
 _NEAR_DAYS = 90
+_PAID = "EmbryoStorage.storageExpiresAt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class StorageDate:
     near: str | None
     tone: str
     member: str
+
+    @property
+    def is_payment(self) -> bool:
+        """Whether it is the date until which storage is paid."""
+        return self.member == _PAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class EmbryoView:
                 _("Storage is paid until"),
                 _payment_words(),
                 paid_until(embryo),
-                "EmbryoStorage.storageExpiresAt",
+                _PAID,
             ),
             _storage_date(
                 _("The law allows storage until"),
