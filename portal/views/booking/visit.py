@@ -37,6 +37,13 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         """The physician's id."""
         return self.window.partition("/")[2]
 
+    @property
+    def appointment(self) -> Appointment:
+        """The appointment that it becomes; its id is the physician's and the time's."""
+        return Appointment(
+            id=self.window, kind=self.what, start=self.start, end=self.end, location=self.where or None
+        )
+
 
 def visit_of(operation: Operation) -> Visit | None:
     """Return what was requested; None for an operation that was never sent."""
@@ -50,8 +57,9 @@ def booked_visit(operation: Operation | None) -> Visit | None:
 
 def visit_calendar(visit: Visit, id_: str) -> Response:
     """The visit as a calendar file (RFC 5545), whose entry is known by `id_`."""
-    entry = Appointment(id=id_, start=visit.start, end=visit.end, location=visit.where or None)
-    content = appointments_calendar([entry], clinic=g.tenant.key, made_at=now())
+    content = appointments_calendar(
+        [msgspec.structs.replace(visit.appointment, id=id_)], clinic=g.tenant.key, made_at=now()
+    )
     return as_download(content, "appointment.ics")
 
 
