@@ -57,11 +57,11 @@ def test_staff_have_a_help_of_their_own(portal: PortalThread, amelia: Visitor) -
 
 def test_the_words_are_searched_without_regard_to_case_and_accents(amelia: Visitor) -> None:
     found = amelia.get("/help/words?q=FÓLLICLE")
-    terms = [term.get_text() for term in found.select("#words dt")]
+    terms = [term.get_text() for term in found.select("#words details[open] summary")]
     assert "Follicle" in terms and len(terms) < len(glossary.by_language()["en"])
     nothing = amelia.get("/help/words?q=zebra")
-    assert not nothing.select("#words dt") and "“zebra” isn’t explained here." in nothing.words
-    assert len(nothing.follow("All words").select("#words dt")) == len(glossary.by_language()["en"])
+    assert not nothing.select("#words summary") and "“zebra” isn’t explained here." in nothing.words
+    assert len(nothing.follow("All words").select("#words summary")) == len(glossary.by_language()["en"])
 
 
 def test_each_term_is_explained_in_every_language() -> None:
