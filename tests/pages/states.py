@@ -118,7 +118,7 @@ UNSIGNED_BY_BOTH = changed(LIST_CONSENTS, **{**UNSIGNED, "requiredSigners": BOTH
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
 OTHER_PAGES = [
     *(Case("other", who, "/help") for who in ("amelia", "nora")),
-    Case("other", "amelia", "/help/words"),
+    *(Case("other", "amelia", f"/help/words{query}") for query in ("", "?q=euploid", "?q=zebra")),
     Case("other", "nora", "/find"),
     Case("other", "nora", "/open"),
     Case("other", "nora", "/nowhere"),
