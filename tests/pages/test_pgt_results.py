@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
 from portal.services.episodes import READ_EPISODE
 from portal.services.files import READ_FILE_CONTENT
 from portal.services.pgt_results import (
@@ -70,8 +71,8 @@ def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -
     page = show(visitor("grace"))
     assert page.heading == "Genetic test of embryo GO-4"
     assert page.facts == [
-        ("Chromosome 7", "mosaic gain"),
-        ("Chromosome 21", "loss"),
+        ("Chromosome 7", "more of it than usual, in some of the cells (mosaic gain)"),
+        ("Chromosome 21", "less of it than usual (loss)"),
         ("Condition", "Thalassaemia"),
         ("The laboratory’s comment", "Repeat if in doubt"),
         ("Sex", "XX"),
@@ -93,8 +94,30 @@ def test_it_links_to_report_and_embryo(visitor: SignIn, fake_api: FakeApi) -> No
     fake_api.gives(READ_PGT_RESULT, MOSAIC)
     page = show(visitor("grace"))
     assert page.link("The laboratory’s report") == "/files/f-1"
-    assert page.link("This embryo in storage").startswith("/storage/s-1")
+    assert page.link("About this embryo").startswith("/storage/s-1")
     assert page.link("Embryos of this treatment") == "/episodes/e-1/embryos"
+
+
+def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    def talk(id_: str, day: int, side: MessageSide, episode_id: str = "e-1") -> Conversation:
+        sent = datetime(2026, 3, day, 12, tzinfo=UTC)
+        said = Message(id=f"m-{id_}", side=side, sent_at=sent, sender_name="Dr North")
+        return Conversation(id=id_, subject=f"About {id_}", episode_id=episode_id, messages=(said,))
+
+    clinic, patient = MessageSide.OUTBOUND, MessageSide.INBOUND
+    others = [talk("k-before", 16, clinic), talk("k-hers", 18, patient), talk("k-other", 18, clinic, "e-2")]
+    fake_api.gives(READ_PGT_RESULT, MOSAIC)
+    fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-later", 20, clinic), talk("k-first", 19, clinic)])
+    page = show(visitor("grace"))
+    assert "The clinic wrote to you afterwards: About k-first Dr North · Thu 19 Mar" in page.words
+    assert page.link("About k-first") == "/conversations/k-first"
+    fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-late", 25, clinic)])
+    assert "afterwards" not in show(visitor("grace")).words
+    fake_api.refuses(LIST_CONVERSATIONS, 500)
+    assert "Low mosaic, 32%" in show(visitor("grace")).words
+    assert "afterwards" not in show(visitor("elif", "embryologist")).words
 
 
 def test_texts_that_may_tell_the_sex_are_withheld_and_mentioned(visitor: SignIn, fake_api: FakeApi) -> None:

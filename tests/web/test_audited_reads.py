@@ -155,7 +155,7 @@ def test_records_shown_by_another_process_are_audited_at_most_once_more(
     lines()
     for _ in range(3):
         monkeypatch.setattr(audit, "_lately", type(audit._lately)())
-        amelia.fragment(f"/episodes/{TREATMENT_OF_AMELIA}/monitoring", "tab")
+        amelia.fragment(f"/episodes/{TREATMENT_OF_AMELIA}/timeline", "tab")
     assert len(lines()) <= 1
 
 

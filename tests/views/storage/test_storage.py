@@ -41,7 +41,9 @@ def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Vi
         "Legal limit",
     ]
     assert "GO-" not in agreed + limit, "which all of them share"
-    assert re.fullmatch(r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6", paid)
+    assert re.fullmatch(
+        r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6 Pay for storage", paid
+    )
     assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
     assert "On hold" in rows[-1].get_text()
     assert "Embryo GO-5" in page.words.partition("No longer in storage")[2]
@@ -69,7 +71,7 @@ def test_another_patients_embryo_is_not_found(portal: PortalThread, path: str) -
 
 
 def test_someone_without_a_stored_embryo_is_told_what_the_portal_knows(portal: PortalThread) -> None:
-    assert "The portal finds no embryo of yours in storage." in portal.sign_in("amelia").get("/storage").words
+    assert "Your record here shows no stored embryo." in portal.sign_in("amelia").get("/storage").words
 
 
 # ── what patients decide ────────────────────────────────────────────────────────────────────────────────
