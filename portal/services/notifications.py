@@ -13,7 +13,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.listed import Listed
-from portal.services.paging import read_every_page, read_page
+from portal.services.paging import read_every_page, read_page, requested_page
 from portal.services.responses import read_back
 
 
@@ -195,7 +195,7 @@ def count_unread(care: Care) -> int:
 
     Asks more than once where the API doesn't count.
     """
-    page = _read(care, at=0, size=1, is_read=False)
+    page = requested_page(_read(care, at=0, size=1, is_read=False), 0, 1)
     if page.unread is None and page.total_count == 1:  # it may count what it sent
         page = list_notifications(care, limit=2, is_read=False)
     told = unread_among(care, page)

@@ -119,8 +119,13 @@ def test_notifications_are_listed_with_their_unread_count(care):
             2,
         ),
         ([{"items": []}], 0),
+        ([[{"id": 1}], [{"id": 1}, {"id": 2}, {"id": 3}]], 3),
+        (
+            [{"totalCount": 0, "items": [{"id": 1}]}, {"totalCount": 2, "items": [{"id": 1}, {"id": 2}]}, []],
+            2,
+        ),
     ],
-    ids=["counted", "of several", "of one, asked again", "an own length", "none"],
+    ids=["counted", "of several", "of one, asked again", "an own length", "none", "never counted", "too low"],
 )
 def test_unread_ones_are_counted_with_as_few_calls_as_the_api_allows(care, answers, unread):
     care.answers.extend(answers)
