@@ -93,7 +93,7 @@ def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
             raise ValueError(text)
         return in_zone(at if at.tzinfo else at.replace(tzinfo=zone), UTC)
 
-    return _forgiving(read, of_numbers=form.isalpha() and pattern is not None)
+    return _forgiving(read, digits=len(form) if form.isalpha() and pattern else 0)
 
 
 def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
@@ -125,7 +125,7 @@ def read_day(form: str, zone: ZoneInfo) -> Convert | None:
     def read(text: str) -> date:
         return pattern.read(text).date()
 
-    return _forgiving(read, of_numbers=form.isalpha())
+    return _forgiving(read, digits=len(form) if form.isalpha() else 0)
 
 
 def write_day(form: str, zone: ZoneInfo) -> Convert | None:
@@ -283,6 +283,9 @@ def read_none(words: frozenset[str | int], convert: Convert | None) -> Convert |
     def read(value: object) -> object:
         if value.__class__ is str and cast("str", value)[:1] not in begin:
             pass  # none of them: most are told by their first letter
+        elif isinstance(value, float):
+            if value in words:  # -1.0 is -1
+                return None
         elif isinstance(value, str | int) and not isinstance(value, bool):
             code = folded_code(value)
             if code in words or (days and isinstance(code, str) and code[:_DAY] in days):
@@ -308,18 +311,23 @@ def _reader_of_epoch(second: int) -> Convert:
     return read
 
 
-def _forgiving(convert: Callable[[str], object], *, of_numbers: bool = False) -> Convert:
-    """The same for any value: what it can't convert stays; `of_numbers` takes them for their digits (20261125)."""
+def _forgiving(convert: Callable[[str], object], *, digits: int = 0) -> Convert:
+    """The same for any value: what it can't convert stays.
+
+    With `digits`, a number is taken for so many (20261125); it lacks the zeros that they begin with.
+    """
 
     def converted(value: Any) -> object:
-        if value.__class__ is not str:
-            if not of_numbers or value.__class__ is not int:
-                return value
-            value = str(value)
-        if len(value) > _LONGEST:
+        if value.__class__ is str:
+            text = value
+        elif digits and value.__class__ is int:
+            text = f"{value:0{digits}d}"
+        else:
+            return value
+        if len(text) > _LONGEST:
             return value
         try:
-            return convert(value)
+            return convert(text)
         except (ValueError, OverflowError):
             return value
 

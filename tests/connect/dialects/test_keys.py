@@ -324,6 +324,18 @@ def test_days_may_come_as_numbers_of_their_digits() -> None:
     assert read('[times]\nzone = "Asia/Tokyo"', {**FORM, "sentAt": 20261125}, ConsentForm).sent_at is None
 
 
+def test_a_number_lacks_the_zeros_that_its_digits_begin_with() -> None:
+    for told, day in ((1112026, date(2026, 11, 1)), (11012026, date(2026, 1, 11)), (112026, None)):
+        form = {**FORM, "procedureDate": told}
+        assert read('[times]\ndays = "ddMMyyyy"', form, ConsentForm).procedure_date == day
+
+
+def test_a_number_that_is_no_day_of_one_form_may_be_one_of_another() -> None:
+    text = '[times]\ndays = ["yyyyMMdd", "epoch_s"]'
+    form = {**FORM, "procedureDate": 1_795_564_800}
+    assert read(text, form, ConsentForm).procedure_date == date(2026, 11, 25)
+
+
 def test_deleted_records_are_left_out_and_counted_apart() -> None:
     text = '[lists]\ndeleted = { path = "Deleted", value = "Y" }\ntotal = "count"\nitems = "rows"'
     rows = [{**FORM, "Deleted": "N"}, {**FORM, "id": "c2", "Deleted": "y"}, {**FORM, "id": "c3"}]
@@ -376,7 +388,7 @@ def test_a_word_for_none_may_be_in_any_case_with_space_around_it(told: str) -> N
 
 def test_a_number_may_stand_for_none() -> None:
     text = '[values]\nno_number = [-1]\nnumbers = "text"\n[convert]\n"Medication.endDay" = { length_from = "startDay" }'
-    for nothing in (-1, "-1"):
+    for nothing in (-1, -1.0, "-1"):
         row = read(text, {**ROW, "startDay": 3, "endDay": nothing, "dose": nothing}, Medication)
         assert (row.start_day, row.end_day, row.dose) == (3, None, None)
     assert read(text, {**ROW, "startDay": "-1"}, Medication).start_day == -1, "it isn't missing"
