@@ -13,7 +13,13 @@ import pytest
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
-from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
+from portal.services.conversations import (
+    ARCHIVE_MESSAGE,
+    LIST_CONVERSATIONS,
+    Conversation,
+    Message,
+    MessageSide,
+)
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS
 from tests.support.fake_api import ZONE, FakeApi, samples
@@ -156,6 +162,31 @@ def test_a_conversation_of_2000_messages_comes_in_parts(visitor: SignIn, fake_ap
     assert "Newest messages" not in newest.words
     assert "Earlier messages" not in oldest.words
     assert len(newest.text.encode()) < 120_000
+
+
+def test_a_part_of_a_conversation_stays_when_one_of_its_messages_is_archived(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.computes(LIST_CONVERSATIONS, paged(1, lambda number: talk(number, _MESSAGES)))
+    fake_api.gives(ARCHIVE_MESSAGE, {**samples(ARCHIVE_MESSAGE), "isArchived": True})
+    amelia = visitor("amelia")
+    before = amelia.get("/conversations/t-0").follow("Earlier messages")
+    (form,) = before.select("#message-m-0-60 form[action*='/archive']")
+    after = amelia.post(str(form["action"]))
+    assert shown(after) == shown(before)
+
+
+def test_only_what_is_shown_is_marked_as_read(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.computes(
+        LIST_CONVERSATIONS,
+        paged(1, lambda number: msgspec.structs.replace(talk(number, _MESSAGES), unread_count=70)),
+    )
+    newest = visitor("amelia").get("/conversations/t-0")
+    assert len(shown(newest)) == 70, "each that is new"
+    assert newest.select("#read")
+    before = newest.follow("Earlier messages")
+    assert len(shown(before)) == 50
+    assert not before.select("#read")
 
 
 def shown(page: Page) -> list[str]:

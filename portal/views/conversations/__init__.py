@@ -194,7 +194,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
 def archive_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Archive one message for this person; Undo restores it."""
     _act_on_message(care, person, "archive", conversation_id, message_id)
-    back = url_for(".restore_one_message", conversation_id=conversation_id, message_id=message_id)
+    back = _act_address(".restore_one_message", conversation_id, message_id)
     toast(_("Message archived."), undo=back)
     return _after_act(care, person, conversation_id)
 
@@ -204,7 +204,7 @@ def archive_one_message(care: Care, person: Person, conversation_id: str, messag
 def restore_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Restore one archived message for this person; Undo archives it again."""
     _act_on_message(care, person, "restore", conversation_id, message_id)
-    away = url_for(".archive_one_message", conversation_id=conversation_id, message_id=message_id)
+    away = _act_address(".archive_one_message", conversation_id, message_id)
     toast(_("Message restored."), undo=away)
     return _after_act(care, person, conversation_id)
 
@@ -305,9 +305,17 @@ def _set_read(care: Care, announced: tuple[str, ...], *, of: Count) -> int | Non
 
 
 def _after_act(care: Care, person: Person, conversation_id: str) -> Response:
+    """To the thread, and in a long one to the part in which the message was."""
+    before = request.args.get("before", "")
     if wants("thread"):
-        return show_thread(get_conversation(care, conversation_id), person, opened=True)
-    return redirect_to(url_for(".show", conversation_id=conversation_id))
+        return show_thread(get_conversation(care, conversation_id), person, opened=True, before=before)
+    return redirect_to(url_for(".show", conversation_id=conversation_id, before=before or None))
+
+
+def _act_address(endpoint: str, conversation_id: str, message_id: str) -> str:
+    """The address that undoes an act on a message, which leads to the same part of the thread."""
+    before = request.args.get("before") or None
+    return url_for(endpoint, conversation_id=conversation_id, message_id=message_id, before=before)
 
 
 def _ask(care: Care, person: Person) -> Sequence[Conversation]:

@@ -41,14 +41,15 @@ class News:
     first: str = ""
 
 
-_PART = 50
-"""The most messages on a page: some APIs send all that there ever were."""
+_PART, _MOST_UNREAD = 50, 200
+"""The most messages on a page, as some APIs send all that there ever were; more of a conversation's newest if they are unread."""
 
 
 class ThreadPage(Page, template="conversations/show.html", about="thread"):
     """One conversation, for staff beside the others; `shown` are its messages, or only the new ones.
 
-    Of a long one those `before` a message, or the newest; `earlier` is the first of them if there are more before it.
+    Of a long one those `before` a message, or the newest; `earlier` is the first of them if there are more before it. Only
+    the newest are marked as read.
     """
 
     thread: Thread
@@ -92,20 +93,23 @@ def page_of(
     shown: list[Bubble] | None = None,
     before: str = "",
 ) -> ThreadPage:
-    ids = [one.id for one in conversation.in_order]
+    messages = conversation.in_order
+    ids = [message.id for message in messages]
     end = ids.index(before) if before in ids else len(ids)
-    part = conversation.in_order[max(0, end - _PART) : end]
+    is_newest = end == len(ids)
+    most = max(_PART, min(conversation.unread_count, _MOST_UNREAD)) if is_newest else _PART
+    part = messages[max(0, end - most) : end]
     thread = thread_of(structs.replace(conversation, messages=part), person)
     return ThreadPage(
         thread=thread,
         shown=thread.bubbles if shown is None else shown,
         news=news or News(known=conversation.newest_id),
-        opened=opened,
+        opened=opened or not is_newest,
         just_read=just_read,
         beside=[row_of(row, person) for row in beside],
         consequences=consequences_of_archiving(),
-        before=before if end < len(ids) else "",
-        earlier=part[0].id if end > _PART else "",
+        before="" if is_newest else before,
+        earlier=part[0].id if end > most else "",
     )
 
 
