@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
@@ -25,6 +27,17 @@ def language() -> str:
         return here().language
     except RuntimeError:  # no request
         return DEFAULT
+
+
+@contextmanager
+def speaking(other: str) -> Generator[None]:
+    """Use another language for a text that somebody else than this request's reader will read."""
+    before = language()
+    here().language = other
+    try:
+        yield
+    finally:
+        here().language = before
 
 
 def direction() -> str:

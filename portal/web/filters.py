@@ -91,8 +91,7 @@ def local(value: datetime) -> datetime:
 def day(value: date | datetime) -> str:
     """Return `Fri 27 Nov`, with the year if the date is half a year or more from today."""
     plain = _plain(value)
-    current, locale = _calendar()
-    return _day(plain, abs(plain - current) < _HALF_A_YEAR, locale)
+    return _day(plain, abs(plain - _current_date()) < _HALF_A_YEAR, date_locale())
 
 
 def long_date(value: date | datetime) -> str:
@@ -234,13 +233,13 @@ def _plain(value: date | datetime) -> date:
     return local(value).date() if isinstance(value, datetime) else value
 
 
-def _calendar() -> tuple[date, Locale]:
-    """Return the current date at the clinic and the date locale, cached per request because lists need them in each row."""
+def _current_date() -> date:
+    """Return the current date at the clinic, cached per request because lists need it in each row."""
     try:
-        return here().calendar
+        return here().current_date
     except AttributeError:
-        here().calendar = today(), date_locale()
-        return here().calendar
+        here().current_date = today()
+        return here().current_date
 
 
 # Cached, because Babel is slow, and lists and charts repeat the same few dates and numbers.

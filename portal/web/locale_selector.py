@@ -26,6 +26,12 @@ def choose() -> str:
     return request.accept_languages.best_match(offered) or offered[0]
 
 
+def language_of(tag: str | None) -> str:
+    """Return the portal's language for somebody other than the reader, by a tag such as `es-MX` (BCP 47), else the clinic's first."""
+    spoken = (tag or "").replace("_", "-").partition("-")[0].casefold()
+    return spoken if spoken in NAMES else str(g.tenant.languages[0])
+
+
 def _preferred_tags() -> tuple[object, ...]:
     """Return the language tags of the cookie and the profile; without the profile's while the store is down."""
     person = None

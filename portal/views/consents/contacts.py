@@ -11,10 +11,9 @@ from functools import partial
 
 from flask import Blueprint, g
 
-from portal.config.tenants import LANGUAGES
 from portal.context import context
-from portal.i18n.gettext import _, catalogue_of
-from portal.i18n.locale import language
+from portal.i18n.gettext import _
+from portal.i18n.locale import speaking
 from portal.services.client import Care
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer, SignerRole
 from portal.services.conversations import Conversation, ReplyAddress, list_conversations
@@ -28,6 +27,7 @@ from portal.web import audit
 from portal.web.clinic_contact import mail_to
 from portal.web.filters import telephone
 from portal.web.known_people import CURRENT_SECONDS, KnownPerson, known_people, people_of
+from portal.web.locale_selector import language_of
 
 bp = Blueprint("contacts", __name__)
 
@@ -67,21 +67,14 @@ def why_unreachable(awaited: Awaited) -> str:
 def neutral_mail(awaited: Awaited) -> str:
     """A `mailto:` address (RFC 6068) whose text doesn't say what it is about, for other people may read it.
 
-    It is in the language that the person's record names, or else in the reader's.
+    It is in the language that the person's record names, or else in the clinic's first.
     """
-    contact, words = g.tenant.contact, catalogue_of(_language_of(awaited))
-    call = words.gettext("If you have a question, call us on %(number)s.") if contact else ""
-    call = call % {"number": telephone(contact.telephone)} if contact else ""
-    text = words.gettext(
-        "Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look."
-    )
-    return mail_to(awaited.email, words.gettext("Something waits for you"), f"{text}\n\n{call}".strip())
-
-
-def _language_of(awaited: Awaited) -> str:
-    """The portal's language for somebody, of a tag such as `es-MX` (BCP 47)."""
-    spoken = awaited.language.replace("_", "-").partition("-")[0].casefold()
-    return spoken if spoken in LANGUAGES else language()
+    with speaking(language_of(awaited.language)):
+        text = _("Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look.")
+        if contact := g.tenant.contact:
+            number = telephone(contact.telephone)
+            text += "\n\n" + _("If you have a question, call us on %(number)s.", number=number)
+        return mail_to(awaited.email, _("Something waits for you"), text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from datetime import datetime
 from flask import g
 
 from portal.context import context
-from portal.i18n.gettext import _, catalogue_of
+from portal.i18n.gettext import _
+from portal.i18n.locale import speaking
 from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services.client import Care
 from portal.services.consents import Told, get_consent, revoke_consent
@@ -24,6 +25,7 @@ from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.web.act_once import Attempt, Reopened, Unconfirmed, act_once, begin, is_lost
 from portal.web.filters import now
+from portal.web.locale_selector import language_of
 
 LONGEST_REASON = 2000
 _LONGEST_TYPED = 1_000_000
@@ -203,5 +205,5 @@ def withdraw_once(withdrawal: Withdrawal) -> None:
 
 def _no_reason(form: ConsentForm) -> str:
     """What is sent to an API that demands a reason: in the form's language, else the clinic's first."""
-    said = form.language if form.language in g.tenant.languages else None
-    return catalogue_of(said or g.tenant.languages[0]).gettext("No reason given")
+    with speaking(language_of(form.language)):
+        return _("No reason given")

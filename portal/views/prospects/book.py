@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
+from portal.i18n.locale import speaking
 from portal.parse import line
 from portal.services.client import Care
 from portal.services.errors import Conflict, Refused
@@ -38,6 +39,7 @@ from portal.web.act_once import (
 )
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
+from portal.web.locale_selector import language_of
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
@@ -74,7 +76,7 @@ class BookedPage(Page, template="prospects/booked.html"):
     visit: Visit
     message: VisitMessage
     types: dict[str, str]
-    calendar_href: str
+    operation_id: str
 
 
 class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
@@ -141,15 +143,15 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     id_, visit = _booked(person, prospect_id)
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
-    enquiry = _enquiry(care, prospect_id)
+    enquiry, language = _enquiry(care, prospect_id), language_of(request.args.get("language"))
     return render(
         BookedPage(
             prospect_id=prospect_id,
             enquiry=enquiry,
             visit=visit,
-            message=message_about(visit, enquiry.values.get("email", "")),
+            message=message_about(visit, enquiry.values.get("email", ""), language),
             types=dict(appointment_types()),
-            calendar_href=url_for(".calendar", prospect_id=prospect_id, operation=id_),
+            operation_id=id_,
         )
     )
 
@@ -161,7 +163,8 @@ def calendar(care: Care, person: Person, prospect_id: str) -> Response:
     id_, visit = _booked(person, prospect_id)
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
-    return visit_calendar(visit, id_)
+    with speaking(language_of(request.args.get("language"))):
+        return visit_calendar(visit, id_)
 
 
 def _booked(person: Person, prospect_id: str) -> tuple[str, Visit | None]:

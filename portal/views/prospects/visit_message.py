@@ -1,6 +1,7 @@
 """What to send to an enquirer for whom a visit was booked, as the portal can't send it.
 
-The text doesn't say what the visit is for: other people may read it.
+The text doesn't say what the visit is for: other people may read it. It is in the language that the reader chooses for the
+enquirer, as none is recorded, at first in the clinic's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from flask import g
 
 from portal.i18n.gettext import _
+from portal.i18n.locale import speaking
 from portal.views.booking.visit import Visit
 from portal.web.clinic_contact import mail_to
 from portal.web.filters import clock_time, full_date, in_a_row, telephone
@@ -19,12 +21,19 @@ from portal.web.filters import clock_time, full_date, in_a_row, telephone
 class VisitMessage:
     """The text, and where it goes: `mail` is a `mailto:` address, empty if the enquirer's isn't known."""
 
+    language: str
     text: str
     mail: str
 
 
-def message_about(visit: Visit, email: str) -> VisitMessage:
-    """Return the message for a visit that is booked."""
+def message_about(visit: Visit, email: str, language: str) -> VisitMessage:
+    """Return the message for a visit that is booked, in this language."""
+    with speaking(language):
+        text = _text(visit)
+        return VisitMessage(language, text, mail_to(email, _("Your appointment"), text) if email else "")
+
+
+def _text(visit: Visit) -> str:
     whom_and_where = in_a_row([part for part in (visit.with_whom, visit.where) if part])
     lines = [
         _("Hello,"),
@@ -39,5 +48,4 @@ def message_about(visit: Visit, email: str) -> VisitMessage:
     if contact := g.tenant.contact:
         number = telephone(contact.telephone)
         lines.append(_("If you can’t come, please call us on %(number)s.", number=number))
-    text = "\n\n".join(lines)
-    return VisitMessage(text, mail_to(email, _("Your appointment"), text) if email else "")
+    return "\n\n".join(lines)

@@ -17,7 +17,8 @@ import msgspec
 from flask import g, url_for
 
 from portal.context import context
-from portal.i18n.gettext import catalogue_of
+from portal.i18n.gettext import _
+from portal.i18n.locale import speaking
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.storage.view import EmbryoView
@@ -25,6 +26,7 @@ from portal.web import audit
 from portal.web.edit_form import version_mark
 from portal.web.filters import local
 from portal.web.forms import Values
+from portal.web.locale_selector import language_of
 from portal.web.modules import has_module
 from portal.web.permissions import may
 
@@ -139,11 +141,14 @@ def first_steps(person: Person) -> list[FirstStep]:
 
 def both_names(step: FirstStep, second: Person) -> str:
     """The record's notes with a line, in the clinic's first language, that says who made the move and when."""
-    said = catalogue_of(g.tenant.languages[0]).gettext(
-        "%(first)s (%(at)s) and %(second)s checked the straw and sent this."
-    )
     at = f"{local(step.sent_at):%Y-%m-%d %H:%M}"
-    line = said % {"first": step.name, "at": at, "second": second.name}
+    with speaking(language_of(None)):
+        line = _(
+            "%(first)s (%(at)s) and %(second)s checked the straw and sent this.",
+            first=step.name,
+            at=at,
+            second=second.name,
+        )
     return f"{step.values['notes']}\n{line}".lstrip("\n")
 
 

@@ -95,6 +95,11 @@ def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> 
     assert "video" not in text.casefold(), "others may read it"
     calendar = str(receipt.select('a[href*="appointment.ics"]')[0]["href"])
     assert "SUMMARY:Appointment" in colin.get(calendar).text
+    spanish = colin.get(receipt.url, headers={"Accept-Language": "es"})
+    assert spanish.select('[data-copy*="your appointment is on"]'), "the clinic's language, not the reader's"
+    other = colin.get(str(spanish.select('.chips a[href*="language=es"]')[0]["href"]))
+    assert other.select('[data-copy*="tu cita es el"]')
+    assert "SUMMARY:Cita" in colin.get(str(other.select('a[href*="appointment.ics"]')[0]["href"])).text
     assert chosen not in windows(colin.get(week(TOMASZ)))
     assert form.submit(window=chosen).url == receipt.url
     assert form.submit(window=windows(form.page)[8]).url == receipt.url
