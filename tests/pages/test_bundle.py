@@ -111,6 +111,32 @@ def test_all_go_in_one_sending_and_lead_back_to_the_patient(nora: Visitor, fake_
     assert len({call.headers["idempotency-key"] for call in sent}) == 2
 
 
+def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, fake_api: FakeApi) -> None:
+    """Who signs comes from a form of theirs, and only from theirs."""
+    asked = Signer(role=SignerRole.PATIENT, person_id="sunita", name="Sunita Patel", order=1)
+    hers = replace(
+        pgt(ConsentStatus.PENDING), id="c-5", patient_id="p-5", patient_name="Sunita Patel", partner_id=None,
+        episode_id=None, case_id=None, required_signers=(asked,),
+    )  # fmt: skip
+    fake_api.gives(LIST_CONSENTS, [STAFF, hers])
+    fake_api.refuses(READ_EPISODE, 404)
+    patient = nora.get("/patients/p-5")
+    sources = nora.get(str(patient.select("a[href^='/consents/new']")[0]["href"]))
+    assert "sent Tue 3 Nov, waits for" in forms_on(sources)[PGT]
+    fields = [("patient", "p-5"), ("template", TREATMENT), ("template", "storage")]
+    page = nora.request("POST", "/consents/new/bundle", data=[*fields, ("csrf_token", nora.csrf_token())])
+    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Sunita", "Patel"]
+    done = page.form("/consents/new/bundle/send").submit()
+    assert done.path == "/patients/p-5" and "2 forms were sent to their signers." in done.text
+    for call in fake_api.sent(CREATE_CONSENT):
+        assert (call.body["patientId"], call.body.get("episodeId")) == ("p-5", None)
+        side = [one["personId"] for one in call.body["requiredSigners"] if one["role"] != "Clinician"]
+        assert side == ["sunita"]
+    other = nora.get("/consents/new?copy=c-0&patient=p-5")
+    assert other.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Sunita", "Patel"]
+    assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
+
+
 def test_each_is_sent_once_however_often_the_button_is_pressed(nora: Visitor, fake_api: FakeApi) -> None:
     form = begin(nora, GENETIC).form("/consents/new/bundle/send")
     form.submit()

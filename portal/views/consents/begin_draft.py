@@ -24,7 +24,6 @@ from portal.state.session_records import Person
 from portal.views.consents.draft import Earlier, Embryo, NewForm
 from portal.views.consents.people import (
     About,
-    about_episode,
     about_form,
     candidates,
     rows_as_before,
@@ -40,14 +39,18 @@ _PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|
 
 
 def from_template(
-    template: Template, episode: Episode, person: Person, forms: Iterable[ConsentForm]
+    template: Template,
+    about: About,
+    episode: Episode | None,
+    person: Person,
+    forms: Iterable[ConsentForm],
 ) -> NewForm:
-    """A draft from a template, for the people of an episode."""
-    kind, about = ConsentKind(template.kind), about_episode(episode)
+    """A draft from a template, for the people of an episode, or a patient for whom none is known."""
+    kind = ConsentKind(template.kind)
     signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
     days = template.expires_after_days
     forms = tuple(forms)
-    people = candidates(person, episode, (), forms)
+    people = candidates(person, episode, _couple(about), forms)
     return NewForm(
         title=template.title,
         kind=str(kind),
@@ -69,11 +72,20 @@ def from_template(
         ),
         rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
         candidates=people,
-        embryos=_embryos(kind, episode),
-        procedure_date=_next_procedure(episode),
+        embryos=_embryos(kind, episode) if episode else (),
+        procedure_date=_next_procedure(episode) if episode else "",
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
         about=about,
     )
+
+
+def _couple(about: About) -> list[Signer]:
+    """The patient and the partner as signers."""
+    named = (
+        (SignerRole.PATIENT, about.patient, about.patient_name),
+        (SignerRole.PARTNER, about.partner, about.partner_name),
+    )
+    return [Signer(role=role, person_id=id_, name=name, order=1) for role, id_, name in named if id_]
 
 
 def filled_in(text: str, about: About) -> str:
@@ -82,12 +94,18 @@ def filled_in(text: str, about: About) -> str:
 
 
 def from_form(
-    form: ConsentForm, episode: Episode | None, person: Person, forms: Iterable[ConsentForm]
+    form: ConsentForm,
+    about: About | None,
+    episode: Episode | None,
+    person: Person,
+    forms: Iterable[ConsentForm],
 ) -> NewForm:
-    """A draft that copies a form, for the people of an episode; without one, for the original's people."""
+    """A draft that copies a form, for other people and their episode if one is known; without them, for the original's."""
     kind = ConsentKind(str(form.kind or ""))
     signers = sorted(form.required_signers, key=lambda signer: signer.order)
-    about = about_episode(episode) if episode else about_form(form)
+    rows = rows_for(kind, signers, about) if about else rows_as_before(form)
+    named = _couple(about) if about else signers
+    about = about or about_form(form)
     is_same = about.patient_id == form.patient_id
     embryos = _embryos(kind, episode) if episode else ()
     there = {embryo.id for embryo in embryos}
@@ -100,8 +118,8 @@ def from_form(
         order=str(form.signing_order),
         body=form.body or (),
         statements=form.statements or (),
-        rows=rows_for(kind, signers, about) if episode else rows_as_before(form),
-        candidates=candidates(person, episode, signers, (form, *forms)),
+        rows=rows,
+        candidates=candidates(person, episode, named, (form, *forms)),
         embryos=embryos,
         embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
         disposition=str(form.disposition or "") if is_same else "",

@@ -18,7 +18,6 @@ from portal.parse import calendar_date, record_id
 from portal.services.client import Care
 from portal.services.consents import all_consents, list_consents
 from portal.services.consents.forms import ConsentForm
-from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotFound, Refused
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
@@ -29,8 +28,9 @@ from portal.views.consents.begin_draft import from_template
 from portal.views.consents.create import alike_of, drafts, faults_of, search_in, send_in
 from portal.views.consents.draft import NewForm
 from portal.views.consents.eligibility import CREATORS
-from portal.views.consents.form_sources import show_sources, templates_in_use
+from portal.views.consents.form_sources import show_sources, subject_at, templates_in_use
 from portal.views.consents.labels import names_of
+from portal.views.consents.missing import account_words
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.guard import signed_in
@@ -68,6 +68,11 @@ class BundledForm:
         return names_of(self.new_form.preview().required_signers)
 
     @property
+    def without_account(self) -> list[str]:
+        """Sentences about signers who need an account first."""
+        return account_words(self.new_form.without_account())
+
+    @property
     def procedure(self) -> date | None:
         """The day of the procedure, if it has a date."""
         return calendar_date(self.new_form.procedure_date)
@@ -90,10 +95,9 @@ class BundlePage(Page, template="consents/bundle.html", about="about", is_pinned
 @signed_in(Side.STAFF, roles=_ROLES)
 def choose(care: Care, person: Person) -> Response:
     """Begin a draft of each chosen template."""
-    episode_id = record_id(request.form.get("episode"))
-    if episode_id is None:
+    subject = subject_at(care, record_id(request.form.get("episode")), record_id(request.form.get("patient")))
+    if subject is None:
         raise NotFound
-    episode = get_episode(care, episode_id)
     templates = templates_in_use()
     unlawful = lawful.template_faults(templates)
     chosen = [name for name in dict.fromkeys(request.form.getlist("template")) if name in templates.by_name][
@@ -101,13 +105,14 @@ def choose(care: Care, person: Person) -> Response:
     ]
     if not chosen or any(name in unlawful for name in chosen):
         found = attempt(lambda: list_consents(care, limit=8))
-        return show_sources(
-            care, found, episode, typed=episode_id, fault=_("Tick the forms that you want to send")
-        )
+        fault = _("Tick the forms that you want to send")
+        return show_sources(found, subject, subject.about.query, fault=fault)
     recent = known(attempt(lambda: list_consents(care, limit=_RECENT)))
     forms = recent.items if recent else ()
     begun = [
-        drafts.begin(person, from_template(templates.by_name[name], episode, person, forms))
+        drafts.begin(
+            person, from_template(templates.by_name[name], subject.about, subject.episode, person, forms)
+        )
         for name in chosen
     ]
     query = urlencode([("operation", draft.operation.id) for draft in begun])

@@ -39,6 +39,7 @@ from portal.views.consents.form_sources import (
 )
 from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
+from portal.views.consents.people import about_episode, about_patient
 from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Drafts, Making, Search
 from portal.web import unsent
@@ -107,20 +108,24 @@ def choose(care: Care, person: Person) -> Response:
     typed = line(request.args.get("episode"), longest=LONGEST_EPISODE)
     if copied and copied.text_gap:
         return show_refusal(care, copied, person, text_gap_words(copied.text_gap))
-    episode = episode_at(care, typed) if typed else episode_of(care, copied)
+    patient_id = None if typed else record_id(request.args.get("patient"))
+    episode = episode_at(care, typed) if typed else None if patient_id else episode_of(care, copied)
     if isinstance(episode, str):
         return ask_episode(typed, error=episode)
-    if episode is None and copied is None:
+    about = about_episode(episode) if episode else None
+    if patient_id:
+        about = about_patient(patient_id, all_consents(care, patient_id=patient_id))
+    if about is None and copied is None:
         return ask_episode("")
     recent = known(attempt(lambda: list_consents(care, limit=_RECENT)))
     forms = recent.items if recent else ()
     if copied:
-        new_form = from_form(copied, episode, person, forms)
+        new_form = from_form(copied, about, episode, person, forms)
         if words := lawful.text_fault(new_form, templates_in_use()):
             return show_refusal(care, copied, person, words)
     else:
-        assert template and episode
-        new_form = from_template(template, episode, person, forms)
+        assert template and about
+        new_form = from_template(template, about, episode, person, forms)
     return _fill(drafts.begin(person, new_form))
 
 

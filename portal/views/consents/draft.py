@@ -101,7 +101,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def patient_ref(self) -> PatientRef:
         """The patient whom it is about."""
-        return PatientRef(self.about.patient_id, self.about.patient_name, self.about.episode_id)
+        return self.about.patient_ref
 
     @property
     def typed_for(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flask import Response, g, request, url_for
 
 from portal.config.consent_templates import Check, Templates, load
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.parse import line
+from portal.parse import line, record_id
 from portal.services import decoding, errors
 from portal.services.client import Care
 from portal.services.consents import (
@@ -20,6 +22,7 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt, gather, known
 from portal.services.listed import Listed
 from portal.views.consents import lawful
+from portal.views.consents.people import About, about_episode, about_patient
 from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.episodes.lookup import episode_id_of
 from portal.web import audit
@@ -27,26 +30,33 @@ from portal.web.htmx import render, wants
 from portal.web.pages import Page
 
 _COPIES = 8
-
-
 _LONGEST_TEXT, LONGEST_EPISODE = 200, 300
 
 
-class SourcesPage(Page, template="consents/new.html", about="about"):
-    """The choice of a template or a form to copy; `found` are forms to copy.
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose new forms will be, `episode` their treatment if one is known; `forms` are what the patient has."""
 
-    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen. With an
-    `episode`, several can be chosen at once: `about` says whose they will be, `states` what the patient has of each, by the
-    templates' names; None if the patient's forms couldn't be read.
+    about: About
+    episode: Episode | None
+    forms: Listed[ConsentForm] | CareError
+
+
+class SourcesPage(Page, template="consents/new.html", about="about"):
+    """The choice of a template or a form to copy; `found` are forms to copy, `whose` names in addresses whose the new ones will be.
+
+    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
+    Where it is known whose they will be, `about`, several can be chosen at once: `states` is what the patient has of each, by
+    the templates' names; None if the patient's forms couldn't be read.
     """
 
     templates: Templates
     found: decoding.PagedResult[ConsentForm] | errors.CareError
     text: str
-    episode: str
+    whose: dict[str, str]
     unlawful: dict[str, str]
     refused: str | None
-    about: Episode | None = None
+    about: About | None = None
     states: dict[str, TemplateState] | None = None
     fault: str = ""
 
@@ -81,38 +91,54 @@ def episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
         return None
 
 
+def subject_at(care: Care, episode_id: str | None, patient_id: str | None) -> Subject | None:
+    """Read whose forms are made: the people of a treatment, or a patient without one; None if neither is named.
+
+    Raises NotFound if there is no such treatment, and of a patient without one if there is no form.
+    """
+    if episode_id:
+        episode = get_episode(care, episode_id)
+        forms = attempt(lambda: all_consents(care, patient_id=episode.patient.id))
+        return Subject(about_episode(episode), episode, forms)
+    if patient_id:
+        found = all_consents(care, patient_id=patient_id)
+        return Subject(about_patient(patient_id, found), None, found)
+    return None
+
+
 def sources_page(care: Care, *, refused: str | None = None) -> Response:
     text = line(request.args.get("q"), longest=_LONGEST_TEXT)
     typed = line(request.args.get("episode"), longest=LONGEST_EPISODE)
-    id_ = episode_id_of(typed) if typed and not wants("copies") else None
-    found, episode = gather(
+    patient_id = record_id(request.args.get("patient"))
+    found, subject = gather(
         lambda: list_consents(care, limit=_COPIES, text=text or None),
-        lambda: get_episode(care, id_) if id_ else None,
+        lambda: (
+            None if wants("copies") else subject_at(care, episode_id_of(typed) if typed else None, patient_id)
+        ),
     )
-    return show_sources(care, found, known(episode), text=text, typed=typed, refused=refused)
+    whose = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
+    return show_sources(found, known(subject), whose, text=text, refused=refused)
 
 
 def show_sources(
-    care: Care,
     found: decoding.PagedResult[ConsentForm] | CareError,
-    about: Episode | None,
+    subject: Subject | None,
+    whose: dict[str, str],
     *,
     text: str = "",
-    typed: str = "",
     refused: str | None = None,
     fault: str = "",
 ) -> Response:
-    """Show the templates, with what the patient of a treatment has of each, and forms to copy."""
-    templates = templates_in_use()
-    forms = attempt(lambda: all_consents(care, patient_id=about.patient.id)) if about else None
+    """Show the templates, with what the patient has of each, and forms to copy."""
+    templates, forms = templates_in_use(), subject.forms if subject else None
     page = SourcesPage(
         templates=templates,
         found=found,
         text=text,
-        episode=typed,
+        whose=whose,
         unlawful=lawful.template_faults(templates),
         refused=refused,
-        about=about,
+        about=subject.about if subject else None,
         states=states_of(templates, forms) if isinstance(forms, Listed) else None,
         fault=fault,
     )

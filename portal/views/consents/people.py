@@ -23,7 +23,10 @@ from portal.services.consents.forms import (
     SignerRole,
 )
 from portal.services.episodes import Episode
+from portal.services.errors import NotFound
+from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
+from portal.services.people import happened_at
 from portal.services.relationships import RelationshipType
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
@@ -69,7 +72,7 @@ class Row(msgspec.Struct, frozen=True):
 class About(msgspec.Struct, frozen=True):
     """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
-    Without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
+    Of a form's people without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
     """
 
     patient_id: str
@@ -81,6 +84,16 @@ class About(msgspec.Struct, frozen=True):
     partner: str | None = None
     partner_name: str = ""
     has_donor: bool = False
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient."""
+        return PatientRef(self.patient_id, self.patient_name, self.episode_id)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What names them in an address: the treatment, or the patient without one."""
+        return {"episode": self.episode_id} if self.episode_id else {"patient": self.patient_id}
 
 
 def about_episode(episode: Episode) -> About:
@@ -108,6 +121,30 @@ def about_form(form: ConsentForm) -> About:
     return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
 
 
+def about_patient(patient_id: str, forms: Iterable[ConsentForm]) -> About:
+    """A patient for whom no treatment is known, as their forms say; the partner is the one of the newest that hasn't ended.
+
+    Raises NotFound if there is no form, as nothing else says the name.
+    """
+    own = sorted((form for form in forms if form.patient_id == patient_id), key=happened_at, reverse=True)
+    if not own:
+        raise NotFound
+    signers = [signer for form in own for signer in form.required_signers if signer.person_id]
+    of_couple = next((form for form in own if form.partner_id and not form.is_ended), None)
+    partner = next(
+        (one for one in (of_couple.required_signers if of_couple else ()) if one.role is SignerRole.PARTNER),
+        None,
+    )
+    return About(
+        patient_id=patient_id,
+        patient_name=next((form.patient_name for form in own if form.patient_name), ""),
+        partner_id=of_couple.partner_id if of_couple and partner else None,
+        patient=next((one.person_id for one in signers if one.role is SignerRole.PATIENT), patient_id),
+        partner=partner.person_id if partner else None,
+        partner_name=partner.name if partner else "",
+    )
+
+
 def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tuple[Row, ...]:
     """The signature rows for a form of this kind and an episode's people; `signers` give roles and order.
 
@@ -123,6 +160,8 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
                 rows.append(Row(role, order, about.partner, is_fixed=kind in COUPLE_KINDS | ONE_PERSON_KINDS))
             case SignerRole.PARTNER:
                 pass  # there is no partner
+            case SignerRole.GAMETE_PROVIDER if about.partner is None:
+                rows.append(Row(role, order, about.patient))
             case SignerRole.INTENDED_PARENT if kind == ConsentKind.DONATION:
                 pass  # a donation doesn't name its recipient
             case _:
@@ -153,8 +192,8 @@ def candidates(
     """The possible signers: the patient's side from the episode, or from the copied form (`named`), and staff."""
     forms = tuple(forms)
     found: dict[str, Candidate] = {}
+    shares_ids = _shares_ids(forms)
     if episode:
-        shares_ids = _shares_ids(forms)
         for patient in (episode.patient, episode.partner):
             if patient:
                 id_ = _signs_as(patient)
@@ -165,9 +204,13 @@ def candidates(
                 id_ = other.related_patient_id
                 found.setdefault(id_, Candidate(id_, other.related_name, is_staff=False))
     else:
+        records = {id_ for one in forms for id_ in (one.patient_id, one.partner_id)}
         for signer in named:
             if signer.person_id and signer.role not in CLINIC_ROLES:
-                found[signer.person_id] = Candidate(signer.person_id, signer.name, is_staff=False)
+                has_account = shares_ids or signer.person_id not in records
+                found[signer.person_id] = Candidate(
+                    signer.person_id, signer.name, is_staff=False, has_account=has_account
+                )
     team = [member.name for member in episode.care_team] if episode else []
     staff = {person.sub: person.name}
     for form in forms:

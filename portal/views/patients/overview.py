@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.parse import record_id
@@ -30,14 +30,17 @@ bp = Blueprint("overview", __name__)
 
 
 class OverviewPage(Page, template="patients/show.html", about="overview"):
-    """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place."""
+    """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place.
+
+    `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name.
+    """
 
     overview: PatientOverview
     week: Week
     views: list[EpisodeView]
     forms: Groups | CareError
     talks: Listed[Row] | CareError
-    may_create: bool
+    sends_forms: str
     may_write: bool
 
 
@@ -68,10 +71,18 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             talks=talks
             if isinstance(talks, CareError)
             else talks.through(lambda found: [row_of(talk, person) for talk in found]),
-            may_create=may_create(person),
+            sends_forms=_sends_forms(overview) if may_create(person) else "",
             may_write=may_write(person),
         )
     )
+
+
+def _sends_forms(overview: PatientOverview) -> str:
+    newest = next(iter(overview.episodes), None)
+    if newest:
+        return url_for("consents.create.choose", episode=newest.id)
+    is_named = not isinstance(overview.forms, CareError) and overview.forms
+    return url_for("consents.create.choose", patient=overview.patient_id) if is_named else ""
 
 
 def _hint(patient_id: str) -> Hint:
