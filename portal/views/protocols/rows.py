@@ -108,16 +108,25 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             return f"{self.dose} {self.unit}".strip()
         return f"{dose_number(float(number))} {self.unit} ({in_words(number)})"
 
+    @property
+    def days(self) -> str:
+        """Its days in words."""
+        if self.end_day and self.end_day == self.start_day:
+            return _("day %(day)s", day=self.start_day)
+        if self.end_day:
+            return _("days %(start)s to %(end)s", start=self.start_day, end=self.end_day)
+        return _("from day %(start)s", start=self.start_day) if self.start_day else ""
+
+    @property
+    def brief(self) -> str:
+        """How much, when: what tells the row in a list of them."""
+        return in_a_row(part for part in (f"{self.dose} {self.unit}".strip(), self.time, self.days) if part)
+
     def words(self) -> str:
         """The row as one line."""
-        days = (
-            _("days %(start)s to %(end)s", start=self.start_day, end=self.end_day)
-            if self.end_day
-            else _("from day %(start)s", start=self.start_day)
-        )
         trigger = _("trigger") if self.is_trigger else ""
         often = _("every %(num)s days", num=self.every_days) if self.every_days not in ("", "1") else ""
-        parts = (self.drug_class, trigger, self.amount, self.route, self.time, often, days)
+        parts = (self.drug_class, trigger, self.amount, self.route, self.time, often, self.days)
         rest = (self.stop_rule, self.instructions)
         return in_a_row(part for part in (self.drug, *parts, *rest) if part)
 
@@ -174,6 +183,11 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
     def check(self) -> Check:
         """The check from this row; call only if there are no errors."""
         return Check(day=int(self.day), kind=self.kind, note=self.note or None)
+
+    @property
+    def brief(self) -> str:
+        """When: what tells the row in a list of them."""
+        return in_a_row(part for part in (self.day and _("day %(day)s", day=self.day), self.note) if part)
 
     def words(self) -> str:
         """The row as one line."""
