@@ -35,7 +35,7 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
     @property
     def line(self) -> str:
         """The kind, and the record's own name if the heading is a person's."""
-        return in_a_row([part for part in (self.words, self.about) if part != self.title], " · ")
+        return in_a_row([part for part in (self.words, self.about) if part and part != self.title], " · ")
 
     @property
     def words(self) -> str:
