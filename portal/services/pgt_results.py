@@ -144,7 +144,7 @@ class WithheldResult(PgtResult, frozen=True, kw_only=True):
 class PgtBrief(Record, frozen=True, kw_only=True):
     """A genetic test in an episode's list."""
 
-    shown_on: ClassVar = ("episodes",)
+    shown_on: ClassVar = ("episodes", "pgt_results")
 
     id: Id
     embryo_code: Annotated[str, "embryo code"] = ""

@@ -14,11 +14,12 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
-from portal.services.episodes import get_episode
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
-from portal.services.pgt_results import PgtCall, PgtResult, PgtType, get_pgt_result
+from portal.services.pgt_results import PgtBrief, PgtCall, PgtResult, PgtType, get_pgt_result
+from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.views.written_afterwards import Written, read_talks, written_afterwards
@@ -54,27 +55,39 @@ def show(care: Care, person: Person, result_id: str) -> Response:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
     before = seen_results.previous_calls(person, [result]).get(result.id)
-    view = ResultView(result, _patient_of(care, result) if person.is_staff else None, before)
+    episode = _episode_of(care, result) if person.is_staff else None
+    view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released = local(result.released_at).date() if result.released_at else None
     written = written_afterwards(known(talks) or (), result.episode_id, released)
     return render(ResultPage(result=result, view=view, written=written))
 
 
-def _patient_of(care: Care, result: PgtResult) -> Patient | None:
-    """Whose embryo was tested, for staff; None if the episode can't be read."""
+def _episode_of(care: Care, result: PgtResult) -> Episode | None:
+    """The treatment of the embryo that was tested; None if it can't be read."""
     id_ = result.episode_id
-    episode = known(attempt(lambda: get_episode(care, id_))) if id_ else None
-    return episode.patient if episode else None
+    return known(attempt(lambda: get_episode(care, id_))) if id_ else None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A result in words; `patient` is whose embryo it is, given to staff, `before` the call that the person saw first."""
+    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first."""
 
     result: PgtResult
-    patient: Patient | None = None
+    episode: Episode | None = None
     before: seen_results.SeenCall | None = None
+
+    @property
+    def patient(self) -> Patient | None:
+        """Whose embryo was tested, if that is known."""
+        return self.episode.patient if self.episode else None
+
+    @property
+    def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:
+        """All embryos of the treatment with their tests, if there are others than this."""
+        embryos = self.episode.embryos if self.episode and has_module("storage") else ()
+        tests = {test.embryo_code: test for test in self.episode.pgt_results} if self.episode else {}
+        return [(embryo, tests.get(embryo.embryo_code)) for embryo in embryos] if len(embryos) > 1 else []
 
     @property
     def code(self) -> str:

@@ -277,7 +277,7 @@ STAFF: dict[str, str] = {
     "/protocols/new/preview": (
         "Check; Medication; Physician: name; Protocol: description name; patient: firstName lastName"
     ),
-    "/pgt-results/<record:result_id>": "patient: firstName lastName mrn",
+    "/pgt-results/<record:result_id>": "EmbryoStorage: embryoCode grade; patient: firstName lastName mrn",
     "/relationships/<record:relationship_id>/remove": (
         "ConsentForm: title; EmbryoStorage: embryoCode; Relationship; patient: firstName lastName mrn"
     ),
