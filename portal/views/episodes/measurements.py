@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from portal.i18n.gettext import ngettext
+from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.episodes import (
     MonitoringDay,
@@ -15,6 +15,7 @@ from portal.services.episodes import (
 from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, number, short_date, today
+from portal.web.not_given import not_given
 
 _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
@@ -68,6 +69,22 @@ class Measurements:
         )
         said = "" if last.verified else self.caution
         return " ".join(filter(None, (counted, describe([last], number), said)))
+
+    @property
+    def by_size(self) -> str:
+        """The last scan's follicles by size in a sentence, for staff; empty if the sizes of an ovary never come, or without a scan."""
+        last = next((day for day in reversed(self.days) if day.sizes), None)
+        members = ("MonitoringDay.follicles", "Follicles.left", "Follicles.right")
+        if last is None or any(not_given(member) for member in members):
+            return ""
+        counted = _(
+            "%(day)s: %(middle)s follicles of 14 to 16 mm, %(large)s of 17 mm or more; the largest has %(size)s mm.",
+            day=write_day(last.date),
+            middle=last.cohorts[2],
+            large=last.cohorts[3],
+            size=number(max(last.sizes)),
+        )
+        return counted if last.verified else in_a_row((counted, _("Not checked yet")), " · ")
 
     @property
     def note(self) -> str:
