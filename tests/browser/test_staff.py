@@ -85,14 +85,21 @@ def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(nora: Page,
     expect(nora.locator(".table a[href^='mailto:']").first).to_be_visible()
 
 
-def test_archiving_a_conversation_is_undone_in_one_click(nora: Page, stack: PortalThread) -> None:
+def test_archiving_a_conversation_is_undone_by_one_click_or_key(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, f"/conversations/{sample_id('conversation', 'amelia-scan')}")
-    nora.get_by_role("link", name="Archive conversation").or_(
-        nora.get_by_role("button", name="Archive conversation")
-    ).first.click()
-    nora.get_by_role("dialog").get_by_role("button", name=re.compile("^Archive")).click()
-    nora.get_by_role("button", name="Undo").click()
-    expect(nora.locator("#toasts")).to_contain_text("back in your inbox")
+    for opened, taken_back in (
+        (
+            nora.get_by_role("link", name="Archive conversation").click,
+            nora.get_by_role("button", name="Undo").click,
+        ),
+        (lambda: nora.keyboard.press("a"), lambda: nora.keyboard.press("u")),
+    ):
+        opened()
+        nora.get_by_role("dialog").get_by_role("button", name=re.compile("^Archive")).click()
+        expect(nora.get_by_role("button", name="Undo")).to_be_visible()
+        taken_back()
+        expect(nora.locator("#toasts")).to_contain_text("back in your inbox")
+        go(nora, stack, f"/conversations/{sample_id('conversation', 'amelia-scan')}")
 
 
 def test_an_embryologist_finds_a_place_by_two_words_and_what_ends_in_one_click(

@@ -1,11 +1,13 @@
 // Keys: "?" lists those of this page, "/" goes to the box, "g" and then a section's letter goes there, j and k walk the rows, n
-// and p a queue, e edits, c makes and s signs what the row or page offers for it. Without it: the help on keys isn't shown.
+// and p a queue, e edits, c makes, s signs and a archives what the row or page offers for it, u takes back what was just done.
+// Without it: the help on keys isn't shown.
 import { $, each } from "../dom.js";
 
 const acts = {
   e: ":is(a, summary):has([href$='#edit'])",
   c: "a:has([href$='#add'])",
   s: ":is(#sign, a[href^='/consents/'][href*='/sign'])",
+  a: "a[data-dialog^='archive']",
 };
 const pages = { n: "next", p: "prev" };
 const list = $("[data-shortcuts]");
@@ -59,6 +61,7 @@ document.addEventListener("keydown", (event) => {
   else if (last === "g") links[event.key]?.click();
   else if (event.key === "j" || event.key === "k") walk(event.key === "j" ? 1 : -1);
   else if (pages[event.key]) $(`#main [rel=${pages[event.key]}]`)?.click();
+  else if (event.key === "u") $("#toasts form button")?.click();
   else if (acts[event.key]) event.preventDefault(), use(acts[event.key]);
   last = event.key;
 });
