@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from flask import Blueprint, Response, abort, current_app, g, make_response, request
+from werkzeug.exceptions import BadRequest, HTTPException, NotFound, TooManyRequests
 
 from portal import metrics
 from portal.web.csrf import is_same_origin
@@ -42,3 +43,12 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def _refused(error: HTTPException) -> Response:
+    """Nothing but the status: a page would read the session, and the audit line of too many reports would say whose."""
+    return make_response("", error.code)
+
+
+for refusal in (BadRequest, NotFound, TooManyRequests):
+    bp.register_error_handler(refusal, _refused)

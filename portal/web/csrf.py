@@ -6,7 +6,7 @@ of the compressed page reveals nothing about it (BREACH). It also contains an HM
 the others, so that text typed into a form of an expired session, or without any, is only given back to its author
 (`portal.web.unsent`).
 
-Flask-WTF calls `protect` before every request. Views that other servers call are marked with `exempt`.
+Flask-WTF calls `protect` before every request. Views that other servers call, or that change nothing, are marked with `exempt`.
 """
 
 from __future__ import annotations

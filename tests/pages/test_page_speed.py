@@ -88,6 +88,19 @@ def test_another_site_can_t_report(visitor: SignIn) -> None:
     assert answer.status == 404
 
 
+@pytest.mark.usefixtures("asked_for")
+def test_of_too_many_reports_nothing_says_whose_they_were(
+    visitor: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[str] = []
+    monkeypatch.setattr("portal.web.audit.note_refusal", lambda *event: noted.append(str(event)))
+    monkeypatch.setattr("portal.web.extensions.limiter.limiter.hit", lambda *_item, **_cost: False)
+    answer = visitor("amelia").request(
+        "POST", "/page-speed", data=HOME, status=None, headers={"Sec-Fetch-Site": "same-origin"}
+    )
+    assert (answer.status, answer.text, noted) == (429, "", [])
+
+
 def test_a_clinic_that_doesn_t_ask_for_it_gets_nothing(visitor: SignIn, fake_api: FakeApi) -> None:
     amelia = visitor("amelia")
     assert not amelia.get("/").select("script[data-page]")
