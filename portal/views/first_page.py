@@ -70,7 +70,7 @@ def duties_of(
         found.append(Duty(_("How the clinic’s system answers"), url_for("clinic_system.show")))
     if person.roles & {"coordinator", "admin"}:
         found.append(_forms(work, _("Long overdue: close or chase"), WorkList.OLDER))
-    return tuple(notification for notification in found if _is_offered(notification))
+    return tuple(duty for duty in found if _is_offered(duty))
 
 
 def storage_duty(person: Person, count: Count | None) -> Duty | None:

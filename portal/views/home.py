@@ -105,7 +105,7 @@ class Treatment:
 
     def tonight_of(self, view: EpisodeView) -> Tonight | None:
         """The doses around now of this episode."""
-        return next((dose for dose in self.tonight if dose.episode_id == view.episode.id), None)
+        return next((tonight for tonight in self.tonight if tonight.episode_id == view.episode.id), None)
 
 
 class NeedsPage(Page, template="home/needs.html"):

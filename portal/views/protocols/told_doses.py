@@ -94,7 +94,7 @@ def read_told_doses(
     ]
     is_whole = page.received >= page.total and page.is_counted and not page.unreadable
     return ToldDoses(
-        found, len(recent), is_whole=is_whole and all(_is_complete(message, since) for message in mine)
+        found, len(recent), is_whole=is_whole and all(_is_complete(talk, since) for talk in mine)
     )
 
 
