@@ -38,7 +38,10 @@ def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
 def written_afterwards(
     talks: Iterable[Conversation], episode_id: str | None, on: date | None
 ) -> Written | None:
-    """Return the clinic's first message about the treatment in the week that begins on that day; None without one."""
+    """Return the clinic's first message about the treatment in the week that begins on that day; None without one.
+
+    None that may be forged: it isn't known to be the clinic's.
+    """
     if episode_id is None or on is None:
         return None
     found = [
@@ -49,6 +52,7 @@ def written_afterwards(
         if message.side == MessageSide.OUTBOUND
         and message.sent_at
         and not message.is_archived
+        and message.sender_verified is not False
         and on <= local(message.sent_at).date() <= on + _DAYS
     ]
     first = min(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
 from portal.services.episodes import READ_EPISODE
@@ -108,16 +109,18 @@ def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
 
     clinic, patient = MessageSide.OUTBOUND, MessageSide.INBOUND
     others = [talk("k-before", 16, clinic), talk("k-hers", 18, patient), talk("k-other", 18, clinic, "e-2")]
+    forged = structs.replace(talk("k-forged", 18, clinic).messages[0], sender_verified=False)
+    others.append(structs.replace(talk("k-forged", 18, clinic), messages=(forged,)))
     fake_api.gives(READ_PGT_RESULT, MOSAIC)
     fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-later", 20, clinic), talk("k-first", 19, clinic)])
     page = show(visitor("grace"))
-    assert "The clinic wrote to you afterwards: About k-first Dr North · Thu 19 Mar" in page.words
+    assert "The clinic also wrote to you: About k-first Dr North · Thu 19 Mar" in page.words
     assert page.link("About k-first") == "/conversations/k-first"
     fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-late", 25, clinic)])
-    assert "afterwards" not in show(visitor("grace")).words
+    assert "also wrote" not in show(visitor("grace")).words
     fake_api.refuses(LIST_CONVERSATIONS, 500)
     assert "Low mosaic, 32%" in show(visitor("grace")).words
-    assert "afterwards" not in show(visitor("elif", "embryologist")).words
+    assert "also wrote" not in show(visitor("elif", "embryologist")).words
 
 
 def test_texts_that_may_tell_the_sex_are_withheld_and_mentioned(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -62,7 +62,7 @@ def test_a_clause_is_followed_by_its_check_question_which_sends_and_decides_noth
     )
     for check in checks:
         answers = check.select("li details")
-        assert len(answers) >= 2 and sum("that’s right" in answer.get_text() for answer in answers) == 1
+        assert len(answers) >= 2 and sum("That’s right" in answer.get_text() for answer in answers) == 1
         assert len({answer["name"] for answer in answers}) == 1, "one answer is open at a time"
         assert not check.select("form, input, button, a")
     assert not amelia.get(consent("amelia-genetic")).select(".clause-check"), (
