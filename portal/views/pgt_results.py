@@ -218,10 +218,14 @@ def _call_words(call: PgtCall, percent: float | None) -> str:
     return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))
 
 
+_SHARE = re.compile(r"(?<=^mosaic (?:gain|loss))\s*\([\d.,]+\s*%\)$")
+"""How many of the cells: said of any other change, it would be one of some of the cells only."""
+
+
 @bp.app_template_filter("change_in_words")
 def change_in_words(change: str) -> Markup | str:
     """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own."""
-    kind = re.sub(r"\s*\(.*\)$", "", change.strip().casefold())
+    kind = _SHARE.sub("", change.strip().casefold())
     plain = {
         "trisomy": _("three copies instead of two"),
         "monosomy": _("one copy instead of two"),

@@ -123,6 +123,23 @@ def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
     assert "also wrote" not in show(visitor("elif", "embryologist")).words
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("mosaic loss (32,5 %)", "less of it than usual, in some of the cells (mosaic loss (32,5 %))"),
+        ("Trisomy (32 %)", "Trisomy (32 %)"),
+        ("Loss (segmental)", "Loss (segmental)"),
+    ],
+)
+def test_plain_words_say_no_more_than_the_laboratory_s(
+    visitor: SignIn, fake_api: FakeApi, change: str, told: str
+) -> None:
+    found = (Abnormality(chromosome="7", change=change),)
+    result = structs.replace(MOSAIC, abnormalities=found)
+    fake_api.gives(READ_PGT_RESULT, result)
+    assert show(visitor("grace"), result).facts[0] == ("Chromosome 7", told)
+
+
 def test_texts_that_may_tell_the_sex_are_withheld_and_mentioned(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.gives(READ_PGT_RESULT, WITH_SEX)
     told = {}
