@@ -61,7 +61,7 @@ document.addEventListener("keydown", (event) => {
   else if (last === "g") links[event.key]?.click();
   else if (event.key === "j" || event.key === "k") walk(event.key === "j" ? 1 : -1);
   else if (pages[event.key]) $(`#main [rel=${pages[event.key]}]`)?.click();
-  else if (event.key === "u") $("#toasts form button")?.click();
+  else if (event.key === "u") [...document.querySelectorAll("#toasts form button")].at(-1)?.click();
   else if (acts[event.key]) event.preventDefault(), use(acts[event.key]);
   last = event.key;
 });
