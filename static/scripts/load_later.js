@@ -2,13 +2,21 @@
 // and what a home screen needs. Without it (or when the line breaks): links and forms load whole pages.
 const vendored = new URL("vendor/htmx.js", document.currentScript.src);
 const signs = ["pointermove", "pointerdown", "keydown", "focusin", "scroll", "portal:look"];
-const load = async () => {
-  for (const sign of signs) document.removeEventListener(sign, load, true);
+// htmx begins a turn later. It hasn't heard the look that loaded it, nor what was typed or pressed to reach the box of Find.
+const repeat = (sign) => {
+  if (sign?.type === "portal:look") document.dispatchEvent(new Event(sign.type));
+  const at = document.activeElement;
+  const isTyped = at?.matches("input, textarea") && at.value !== at.defaultValue;
+  if (isTyped || at?.matches("#find")) at.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const load = async (sign) => {
+  for (const name of signs) document.removeEventListener(name, load, true);
   await import(vendored).catch(() => {});
   document.head.append(Object.assign(document.createElement("link"), { rel: "manifest", href: "/portal.webmanifest" }));
+  setTimeout(repeat, 0, sign);
 };
 new PerformanceObserver((_, observer) => {
   observer.disconnect();
   if (document.querySelector("[hx-trigger^=load]:not(#bell)")) return load();
-  for (const sign of signs) document.addEventListener(sign, load, { capture: true, passive: true });
+  for (const name of signs) document.addEventListener(name, load, { capture: true, passive: true });
 }).observe({ type: "paint", buffered: true });
