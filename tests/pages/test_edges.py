@@ -27,7 +27,7 @@ from portal.views.consents.draft import NewForm
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
 from portal.views.consents.people import About
-from portal.views.episodes.ending import ending_of
+from portal.views.episodes.ending import ending_of, frozen_in
 from portal.views.episodes.view import EpisodeView
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
@@ -165,6 +165,15 @@ def test_a_relationship_ends_on_its_last_day(day: date, days: int, is_ended: boo
 def test_for_how_long_a_pregnancy_is_spoken_of(day: date, days: int, is_told: bool) -> None:
     ended = episode(outcome=Outcome.PREGNANCY, end_date=day - timedelta(days=days))
     assert ("pregnant" in ending_of(ended, today())[1]) is is_told
+
+
+@pytest.mark.parametrize(
+    ("days", "words"), [(-1, ""), (0, "1 embryo was frozen."), (5, "1 embryo was frozen.")]
+)
+def test_an_embryo_was_frozen_in_the_treatment_that_had_begun(day: date, days: int, words: str) -> None:
+    frozen = datetime.combine(day + timedelta(days=days), time(12), UTC)
+    embryo = sample(EmbryoStorage, cryopreserved_at=frozen)
+    assert frozen_in(episode(start_date=day, embryos=(embryo,))) == words
 
 
 @pytest.mark.parametrize(("days", "needs"), [(0, True), (14, True), (15, False)])

@@ -7,6 +7,7 @@ from datetime import date
 from portal.i18n.gettext import _, ngettext
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode, EpisodeStage, Outcome
+from portal.web.filters import local
 from portal.web.modules import has_module
 
 ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
@@ -52,8 +53,12 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
 
 
 def frozen_in(episode: Episode) -> str:
-    """How many embryos were frozen in an episode; empty if none, or if the clinic doesn't show their storage."""
-    count = sum(embryo.cryopreserved_at is not None for embryo in episode.embryos)
+    """How many embryos were frozen in an episode; empty if none, or if the clinic doesn't show their storage.
+
+    Those frozen before it began are there to be transferred.
+    """
+    days = [local(embryo.cryopreserved_at).date() for embryo in episode.embryos if embryo.cryopreserved_at]
+    count = sum(episode.start_date is None or day >= episode.start_date for day in days)
     if not count or _is_mistake(episode) or not has_module("storage"):
         return ""
     return ngettext("%(num)s embryo was frozen.", "%(num)s embryos were frozen.", count)
