@@ -89,25 +89,25 @@ class Templates:
 def load(folder: Path | None, country: str | None = None) -> Templates:
     """Read the bundled templates, those of the country's pack, and those in a clinic's `folder`, which may not exist.
 
-    Read once until a file is written.
+    Each is read once until it is written anew; one that couldn't be read, each time.
     """
-    return _read(tuple(_files(folder, country)), country)
-
-
-def _files(folder: Path | None, country: str | None) -> Iterator[tuple[Path, float]]:
-    for place in (_BUNDLED, folder_of(country) if country else None, folder):
-        for file in sorted(place.glob("*.toml")) if place else ():
-            if file.name != "law.toml":
-                yield file, file.stat().st_mtime if file.exists() else 0.0
-
-
-@lru_cache(maxsize=64)
-def _read(files: tuple[tuple[Path, float], ...], country: str | None) -> Templates:
     found: dict[str, Template] = {}
     broken: list[str] = []
-    for file, _written in files:
+    for file in _files(folder, country):
         try:
-            found[file.stem] = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)
+            found[file.stem] = _read(file, file.stat().st_mtime_ns)
         except (OSError, ValueError):
             broken.append(file.name)
     return Templates(found, tuple(broken), law_of(country))
+
+
+def _files(folder: Path | None, country: str | None) -> Iterator[Path]:
+    for place in (_BUNDLED, folder_of(country) if country else None, folder):
+        for file in sorted(place.glob("*.toml")) if place else ():
+            if file.name != "law.toml":
+                yield file
+
+
+@lru_cache(maxsize=1024)
+def _read(file: Path, _written: int) -> Template:
+    return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)

@@ -292,6 +292,20 @@ def test_every_rule_of_the_care_service_has_its_own_message(rule: Rule) -> None:
     assert refusal_message(rule.value) != refusal_message("NoSuchRule"), "write one in portal/web/refusals.py"
 
 
+def test_a_template_that_could_not_be_read_is_read_again(tmp_path: Any, monkeypatch: Any) -> None:
+    text = 'title = "Own"\nkind = "Research"\nversion = "1"\nsigners = ["Patient"]\n[[clauses]]\nheading = "H"\ntext = "T"\n'
+    (tmp_path / "own.toml").write_text(text)
+
+    def refused(*_path: object, **_how: object) -> str:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.read_text", refused)
+        assert "own.toml" in load(tmp_path).broken
+    found = load(tmp_path)
+    assert "own" in found.by_name and not found.broken
+
+
 def test_bundled_consent_templates_are_valid_and_a_broken_file_is_reported(tmp_path: Any) -> None:
     (tmp_path / "own.toml").write_text(
         'title = "Own"\nkind = "Research"\nversion = "1"\nsigners = ["Patient"]\n[[clauses]]\nheading = "H"\ntext = "T"\n'
