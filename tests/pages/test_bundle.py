@@ -68,6 +68,12 @@ def forms_on(page: Page) -> dict[str, str]:
     }
 
 
+def test_forms_to_copy_are_read_again_for_the_same_patient(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.refuses(LIST_CONSENTS, 500)
+    (again,) = nora.get(SOURCES).select("#copies a")
+    assert again["href"] == SOURCES.replace("?", "?q=&")
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [
