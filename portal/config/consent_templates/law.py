@@ -71,7 +71,6 @@ class Law(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 @cache
-@cache
 def law_of(country: str | None) -> Law:
     """The rules of a country (ISO 3166-1); empty for one that has no pack here."""
     file = folder_of(country) / "law.toml" if country else None
