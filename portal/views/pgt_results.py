@@ -85,10 +85,10 @@ class ResultView:
     @property
     def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:
         """All embryos of the treatment, each with its first test as on the treatment's page, if there are others than this."""
-        embryos = self.episode.embryos if self.episode and has_module("storage") else ()
-        tests = {test.embryo_code: test for test in reversed(self.episode.pgt_results)} if self.episode else {}
-        tests.pop("", None)
-        return [(embryo, tests.get(embryo.embryo_code)) for embryo in embryos] if len(embryos) > 1 else []
+        if self.episode is None or len(self.episode.embryos) < 2 or not has_module("storage"):
+            return []
+        tests = {test.embryo_code: test for test in reversed(self.episode.pgt_results) if test.embryo_code}
+        return [(embryo, tests.get(embryo.embryo_code)) for embryo in self.episode.embryos]
 
     @property
     def code(self) -> str:
