@@ -284,7 +284,7 @@ def read_none(words: frozenset[str | int], convert: Convert | None) -> Convert |
         if value.__class__ is str and cast("str", value)[:1] not in begin:
             pass  # none of them: most are told by their first letter
         elif isinstance(value, float):
-            if value in words:  # -1.0 is -1
+            if value.is_integer() and int(value) in words:  # -1.0 is -1
                 return None
         elif isinstance(value, str | int) and not isinstance(value, bool):
             code = folded_code(value)
