@@ -113,7 +113,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         """Its days in words."""
         if self.end_day and self.end_day == self.start_day:
             return _("day %(day)s", day=self.start_day)
-        if self.end_day:
+        if self.start_day and self.end_day:
             return _("days %(start)s to %(end)s", start=self.start_day, end=self.end_day)
         return _("from day %(start)s", start=self.start_day) if self.start_day else ""
 
