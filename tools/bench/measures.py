@@ -70,7 +70,7 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
         _ratio("CPU of a page ÷ bare Flask", 0.44, costs["page"], costs["bare_flask"], page),
         _ratio("CPU of a page ÷ typical Flask", 0.33, costs["page"], costs["typical_flask"], page),
         _ratio("CPU of a page ÷ FastAPI with aiohttp", 0.62, costs["page"], costs["fastapi"], page),
-        _ratio("CPU of a page ÷ the same, one worker", 0.62, costs["page"], costs["alone"], page),
+        _ratio("CPU of a page ÷ FastAPI with aiohttp, one worker", 0.62, costs["page"], costs["alone"], page),
         _ratio("CPU of a page ÷ Django with httpx", 0.62, costs["page"], costs["django"], page),
         *([_ratio("CPU of a page ÷ Go with html/template", None, costs["page"], costs["go"], page)] if go else []),
         _ratio(

@@ -44,7 +44,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
     largest = max(_bytes(one) for one in following)
     return [
         _row("First visit, all bytes and requests", 36, _bytes(first), f", {len(first)} requests", len(first) <= 6),
-        _row("The same, once someone begins to use the page", 42, _bytes([*first, *used])),
+        _row("First visit once someone begins to use the page, all bytes", 42, _bytes([*first, *used])),
         _row("Next page, the largest of five", 6.5, largest),
         _row("Part of a page", 4, _bytes(part)),
     ]  # fmt: skip
