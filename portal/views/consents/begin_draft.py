@@ -50,7 +50,7 @@ def from_template(
     signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
     days = template.expires_after_days
     forms = tuple(forms)
-    people = candidates(person, episode, _couple(about), forms)
+    people = candidates(person, episode, _couple(about), forms, (about.patient_id, about.partner_id))
     return NewForm(
         title=template.title,
         kind=str(kind),
@@ -119,7 +119,7 @@ def from_form(
         body=form.body or (),
         statements=form.statements or (),
         rows=rows,
-        candidates=candidates(person, episode, named, (form, *forms)),
+        candidates=candidates(person, episode, named, (form, *forms), (about.patient_id, about.partner_id)),
         embryos=embryos,
         embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
         disposition=str(form.disposition or "") if is_same else "",

@@ -187,9 +187,16 @@ def rows_as_before(form: ConsentForm) -> tuple[Row, ...]:
 
 
 def candidates(
-    person: Person, episode: Episode | None, named: Sequence[Signer], forms: Iterable[ConsentForm]
+    person: Person,
+    episode: Episode | None,
+    named: Sequence[Signer],
+    forms: Iterable[ConsentForm],
+    records: Iterable[str | None] = (),
 ) -> tuple[Candidate, ...]:
-    """The possible signers: the patient's side from the episode, or from the copied form (`named`), and staff."""
+    """The possible signers: the patient's side from the episode, or from the copied form (`named`), and staff.
+
+    Who is named by the id of a record, one of `records` or of the forms', has no account, where that can be told.
+    """
     forms = tuple(forms)
     found: dict[str, Candidate] = {}
     shares_ids = _shares_ids(forms)
@@ -204,10 +211,13 @@ def candidates(
                 id_ = other.related_patient_id
                 found.setdefault(id_, Candidate(id_, other.related_name, is_staff=False))
     else:
-        records = {id_ for one in forms for id_ in (one.patient_id, one.partner_id)}
+        known = {*records, *(id_ for form in forms for id_ in (form.patient_id, form.partner_id))}
+        is_told = (
+            bool(forms) and not shares_ids and not any("Patient.userId" in form.untold for form in forms)
+        )
         for signer in named:
             if signer.person_id and signer.role not in CLINIC_ROLES:
-                has_account = shares_ids or signer.person_id not in records
+                has_account = not is_told or signer.person_id not in known
                 found[signer.person_id] = Candidate(
                     signer.person_id, signer.name, is_staff=False, has_account=has_account
                 )

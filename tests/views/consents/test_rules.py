@@ -27,7 +27,7 @@ from portal.services.rules.signing import is_awaited, listed_role, missing_party
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
-from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
+from portal.views.consents.people import About, Candidate, Row, candidates, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.views.episodes.lookup import episode_id_of
@@ -285,6 +285,24 @@ def test_without_a_partner_no_partner_signature_is_required() -> None:
     signers = [Signer(role=SignerRole.PATIENT, order=1), Signer(role=SignerRole.PARTNER, order=2)]
     alone = About("p", "Amelia", patient="a")
     assert [row.role for row in rows_for(ConsentKind.STORAGE, signers, alone)] == [SignerRole.PATIENT]
+
+
+@pytest.mark.parametrize(
+    ("signer", "records", "form", "has_account"),
+    [
+        ("amelia", ("p-1",), {}, True),
+        ("p-1", ("p-1",), {}, False),
+        ("p-1", (), {"patient_id": "p-1"}, False),
+        ("p-1", (), {"patient_id": "p-1", "untold": frozenset({"Patient.userId"})}, True),
+    ],
+    ids=["an account", "a record", "a form's", "never told"],
+)
+def test_who_is_named_by_a_record_has_no_account_where_that_is_told(
+    signer: str, records: tuple[str, ...], form: dict[str, Any], has_account: bool
+) -> None:
+    named = [Signer(role=SignerRole.PATIENT, person_id=signer, name="Amelia", order=1)]
+    (found, _staff) = candidates(person("nora"), None, named, [consent(**form)], records)
+    assert (found.person_id, found.has_account) == (signer, has_account)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])
