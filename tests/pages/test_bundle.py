@@ -143,6 +143,12 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
     assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
 
 
+def test_a_treatment_may_be_named_by_its_link(nora: Visitor) -> None:
+    page = nora.get("/consents/new?episode=http://riverside.localhost/episodes/e-1")
+    page = page.form("/consents/new/bundle").submit(template=GENETIC)
+    assert page.heading == "Forms to send"
+
+
 def test_each_is_sent_once_however_often_the_button_is_pressed(nora: Visitor, fake_api: FakeApi) -> None:
     form = begin(nora, GENETIC).form("/consents/new/bundle/send")
     form.submit()

@@ -116,8 +116,9 @@ def sources_page(care: Care, *, refused: str | None = None) -> Response:
             None if wants("copies") else subject_at(care, episode_id_of(typed) if typed else None, patient_id)
         ),
     )
-    whose = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
-    return show_sources(found, known(subject), whose, text=text, refused=refused)
+    read = known(subject)
+    asked = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
+    return show_sources(found, read, read.about.query if read else asked, text=text, refused=refused)
 
 
 def show_sources(
