@@ -97,7 +97,9 @@ def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> 
     assert "SUMMARY:Appointment" in colin.get(calendar).text
     spanish = colin.get(receipt.url, headers={"Accept-Language": "es"})
     assert spanish.select('[data-copy*="your appointment is on"]'), "the clinic's language, not the reader's"
-    other = colin.get(str(spanish.select('.chips a[href*="language=es"]')[0]["href"]))
+    (link,) = spanish.select('.chips a[href*="language=es"]')
+    assert link.select('[lang="es"]'), "its name is Spanish"
+    other = colin.get(str(link["href"]))
     assert other.select('[data-copy*="tu cita es el"]')
     assert "SUMMARY:Cita" in colin.get(str(other.select('a[href*="appointment.ics"]')[0]["href"])).text
     assert chosen not in windows(colin.get(week(TOMASZ)))
