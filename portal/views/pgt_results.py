@@ -41,7 +41,7 @@ class ResultPage(Page, template="pgt_results/show.html", about="result"):
 
     result: PgtResult
     view: ResultView
-    written: Written | None
+    written: Written | CareError | None
 
 
 @bp.get("/<record:result_id>")
@@ -59,7 +59,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released = local(result.released_at).date() if result.released_at else None
-    written = written_afterwards(known(talks) or (), result.episode_id, released)
+    written = written_afterwards(talks, result.episode_id, released)
     return render(ResultPage(result=result, view=view, written=written))
 
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
-from portal.services.gather import attempt, known
+from portal.services.errors import CareError
 from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.filters import local
@@ -27,23 +27,24 @@ class Written:
 
 
 def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
-    """Read a patient's newest conversations, none of which is shown yet; none for staff, or if they can't be read."""
+    """Read a patient's newest conversations, none of which is shown yet; none for staff. Raises CareError."""
     if person.is_staff:
         return ()
     audit.shown("conversation.list", "conversation", ())
-    page = known(attempt(lambda: list_conversations(care, limit=_CONVERSATIONS)))
-    return page.items if page else ()
+    return list_conversations(care, limit=_CONVERSATIONS).items
 
 
 def written_afterwards(
-    talks: Iterable[Conversation], episode_id: str | None, on: date | None
-) -> Written | None:
+    talks: Iterable[Conversation] | CareError, episode_id: str | None, on: date | None
+) -> Written | CareError | None:
     """Return the clinic's first message about the treatment in the week that begins on that day; None without one.
 
     None that may be forged: it isn't known to be the clinic's.
     """
     if episode_id is None or on is None:
         return None
+    if isinstance(talks, CareError):
+        return talks
     found = [
         Written(talk, message)
         for talk in talks

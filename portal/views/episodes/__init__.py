@@ -11,7 +11,7 @@ from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
-from portal.services.gather import gather, known
+from portal.services.gather import gather
 from portal.state.session_records import Person
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
@@ -116,7 +116,7 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     episode, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
     if isinstance(episode, CareError):
         raise episode
-    return show_monitoring(episode, person, known(talks) or ())
+    return show_monitoring(episode, person, talks)
 
 
 @bp.get("/<record:episode_id>/consents")

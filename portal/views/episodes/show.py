@@ -92,7 +92,7 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
 
     name = "monitoring"
     module = Module.CHARTS
-    written: Written | None
+    written: Written | CareError | None
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
@@ -150,7 +150,7 @@ def show_tab(
     )
 
 
-def show_monitoring(episode: Episode, person: Person, talks: Iterable[Conversation]) -> Response:
+def show_monitoring(episode: Episode, person: Person, talks: Iterable[Conversation] | CareError) -> Response:
     """Show the scans and blood tests, with what the clinic wrote after the last of them."""
     view = EpisodeView(episode, person)
     tabs = _tabs(view, MonitoringPage.name)
