@@ -143,6 +143,11 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
     assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
 
 
+def test_a_form_of_another_patient_is_not_said_to_be_hers(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [STAFF, replace(pgt(ConsentStatus.SIGNED), id="c-9", patient_id="p-9")])
+    assert "never sent" in forms_on(nora.get(SOURCES))[PGT]
+
+
 def test_a_treatment_may_be_named_by_its_link(nora: Visitor) -> None:
     page = nora.get("/consents/new?episode=http://riverside.localhost/episodes/e-1")
     page = page.form("/consents/new/bundle").submit(template=GENETIC)

@@ -98,12 +98,16 @@ def subject_at(care: Care, episode_id: str | None, patient_id: str | None) -> Su
     """
     if episode_id:
         episode = get_episode(care, episode_id)
-        forms = attempt(lambda: all_consents(care, patient_id=episode.patient.id))
-        return Subject(about_episode(episode), episode, forms)
+        return Subject(about_episode(episode), episode, attempt(lambda: _forms_of(care, episode.patient.id)))
     if patient_id:
-        found = all_consents(care, patient_id=patient_id)
+        found = _forms_of(care, patient_id)
         return Subject(about_patient(patient_id, found), None, found)
     return None
+
+
+def _forms_of(care: Care, patient_id: str) -> Listed[ConsentForm]:
+    """The patient's forms, none of another from an API that gives them too."""
+    return all_consents(care, patient_id=patient_id).where(lambda form: form.patient_id in (None, patient_id))
 
 
 def sources_page(care: Care, *, refused: str | None = None) -> Response:
