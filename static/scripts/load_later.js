@@ -2,12 +2,13 @@
 // and what a home screen needs. Without it (or when the line breaks): links and forms load whole pages.
 const vendored = new URL("vendor/htmx.js", document.currentScript.src);
 const signs = ["pointermove", "pointerdown", "keydown", "focusin", "scroll", "portal:look"];
-// htmx begins a turn later. It hasn't heard the look that loaded it, nor what was typed or pressed to reach the box of Find.
+// htmx begins a turn later. It hasn't heard the look that loaded it, nor what was typed into a search, or pressed to reach Find's.
+// Nothing else is repeated: what is typed into a form may have been sent meanwhile.
 const repeat = (sign) => {
   if (sign?.type === "portal:look") document.dispatchEvent(new Event(sign.type));
   const at = document.activeElement;
-  const isTyped = at?.matches("input, textarea") && at.value !== at.defaultValue;
-  if (isTyped || at?.matches("#find")) at.dispatchEvent(new Event("input", { bubbles: true }));
+  const isSought = at?.matches("[type=search]") && (at.id === "find" || at.value !== at.defaultValue);
+  if (isSought) at.dispatchEvent(new Event("input", { bubbles: true }));
 };
 const load = async (sign) => {
   for (const name of signs) document.removeEventListener(name, load, true);
