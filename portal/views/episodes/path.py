@@ -55,10 +55,10 @@ def _meanings() -> dict[EpisodeStage, str]:
             "Eggs and sperm are brought together in the laboratory. The next day shows which eggs were fertilised."
         ),
         EpisodeStage.CULTURE: _(
-            "The embryos grow in the laboratory for up to a week. It is usual that not all of them go on."
+            "The embryos grow in the laboratory for up to a week. Usually not all of them keep growing."
         ),
         EpisodeStage.LUTEAL_SUPPORT: _(
-            "Medicines help the lining of the womb. Go on taking them until the clinic tells you to stop."
+            "Medicines help the lining of the womb. Keep taking them until the clinic tells you to stop."
         ),
         EpisodeStage.PREGNANCY_TEST: _("A blood test, usually about two weeks later."),
         EpisodeStage.EARLY_SCAN: _("If the test is positive: a first scan, two or three weeks after it."),
