@@ -156,9 +156,10 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
                 made.items[record.__name__] = name
             _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
             made.record = made.record or enclosed_in(rows)
-            answer = (
-                [_at(cast("dict[str, object]", row), made.record) for row in rows] if made.record else rows
-            )
+            answer = rows
+            if made.record:
+                whole_rows = [cast("dict[str, object]", row) for row in rows if isinstance(row, dict)]
+                answer = [_at(row, made.record) for row in whole_rows]
             break
         inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
         if inner is None and not is_page and not _is_it(outer, record):

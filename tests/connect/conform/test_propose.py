@@ -269,6 +269,8 @@ def test_records_in_a_bundle_are_found_beside_its_links() -> None:
     found = proposed(visit(LIST_CONSENTS, {"total": 3, "link": links, "entry": entry}))
     assert found.undecided == []
     assert tomllib.loads(found.toml())["lists"] == {"items": "entry", "record": "resource", "total": "total"}
+    with_gap = proposed(visit(LIST_CONSENTS, {"total": 3, "link": links, "entry": [*entry, None]}))
+    assert with_gap.record == "resource"
 
 
 def test_an_envelope_of_lists_is_that_of_single_records_and_names_may_begin_with_their_type() -> None:
