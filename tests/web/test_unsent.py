@@ -109,6 +109,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
         "protocols.seen.mark",
         "protocols.edit.days",  # a drawing of what the form holds, which is kept under its own address
+        "page_speed.report",  # what a browser measured
         *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),
         *("storage.second_person.send", "storage.second_person.stop"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
