@@ -76,7 +76,7 @@ def test_the_style_guide_shows_every_component() -> None:
     shown = set(re.findall(r"ui\.(\w+)\(", (ROOT / "templates" / "style_guide.html").read_text()))
     # Components with a page of their own, those of the page frame, and helpers of other components.
     frame = {"bell", "brand", "sections", "main_navigation"}
-    made_with = {"carried", "href_with", "page_of", "word", "meanings", "meaning_of"}
+    made_with = {"check", "carried", "href_with", "page_of", "word", "meanings", "meaning_of"}
     parts = {"field_target", "field_hint", "field_error", "field_described_by", "field_control"}
     assert components - shown == {"confirm"} | frame | made_with | parts
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
-from babel import Locale
 from flask import Flask, g
 
 from portal.web.filters import breakable, clock_time, day, unbroken
@@ -56,13 +55,13 @@ def test_times_of_day_have_two_digit_hours(language: str) -> None:
 )
 def test_a_day_half_a_year_away_has_its_year(on: date, written: str) -> None:
     with Flask("filters").test_request_context():
-        g.calendar = date(2026, 12, 31), Locale("en", "GB")
+        g.current_date, g.language = date(2026, 12, 31), "en"
         assert day(on) == written
 
 
 @pytest.mark.parametrize("today", [date(2026, 12, 31), date(2027, 2, 28), date(2028, 2, 29)])
 def test_no_two_days_are_written_alike_even_without_the_weekday(today: date) -> None:
     with Flask("filters").test_request_context():
-        g.calendar = today, Locale("en", "GB")
+        g.current_date, g.language = today, "en"
         around = [day(today + timedelta(days=days)).partition(" ")[2] for days in range(-800, 801)]
     assert len(set(around)) == len(around)

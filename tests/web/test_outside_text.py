@@ -177,6 +177,7 @@ OTHERS = {
     "connect/dialects/reading.py": "splits the address of a next page by urllib, once",
     "services/adapter.py": "finds a member of two possible values by a pattern that repeats only spaces",
     "signin/dpop.py": "matches a whole nonce, and an error's name by a pattern that repeats only spaces",
+    "views/pgt_results.py": "takes a number off at the end of two known words, by a pattern without choices",
     "views/known_search.py": "matches a whole value of 2,000 characters at most, or each character",
     "store/redis_client.py": "reads the operator's address of the store",
     "services/decoding.py": "reads msgspec's messages, which quote nothing that was sent",
