@@ -1,4 +1,4 @@
-"""The first part of a page, sent while the clinic's system keeps it waiting: the bars and a word, a quarter of a second on.
+"""The first part of a page, sent while the clinic's system keeps it waiting: the bars and a word, a fifth of a second on.
 
 First part and page are one response, and the page follows as any other, doctype and all: an HTML parser leaves out the second
 doctype, gives the attributes of the second `html` and `body` to the first ones, and takes the first `title` that it meets,
@@ -27,7 +27,7 @@ from portal.web.routing import current_address
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-SECONDS = 0.25
+SECONDS = 0.2
 """How long the clinic's system is waited for before the first part is sent."""
 
 _KEY = "portal.first_part"

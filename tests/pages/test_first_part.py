@@ -1,4 +1,4 @@
-"""A page that waits for the clinic's system: its first part comes after a quarter of a second, the page in the same response."""
+"""A page that waits for the clinic's system: its first part comes after a fifth of a second, the page in the same response."""
 
 from __future__ import annotations
 
