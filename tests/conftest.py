@@ -38,7 +38,6 @@ def _rank(name: str) -> int:
 
 _LONGEST = (
     "test_every_page.py",
-    "test_page_source.py",
     "test_fault_matrix.py",
     "test_session_races.py",
     "test_canaries.py",

@@ -18,7 +18,7 @@ from portal.services.listed import Listed
 from portal.services.paging import CAP, read_page
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
-from portal.services.uses import NOT_SENT
+from portal.services.uses import NOT_SENT, STAFF
 
 
 class MessageSide(Choice):
@@ -53,7 +53,7 @@ class PossibleSender(Record, frozen=True, kw_only=True):
     shown_on: ClassVar = ("conversations",)
 
     id: Annotated[Id | None, "the patient's record"] = None
-    name: Annotated[str, "who may have written"] = ""
+    name: Annotated[str, "who may have written", STAFF] = ""
 
 
 class ReplyAddress(Record, frozen=True, kw_only=True):

@@ -461,7 +461,7 @@ STATES: tuple[Callable[[Stage], None], ...] = (
 
 
 ALIKE = ("daniel", "maya", "omar")
-"""Whose pages differ from another's by names alone; every one of theirs is opened by `tests/web/test_page_source.py`."""
+"""Whose pages differ from another's by names alone; every one of theirs is opened by `tests/pages/test_page_source.py`."""
 
 
 def collect(portal: PortalThread, album: Album, language_of: Callable[[str], str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -206,8 +206,11 @@ class Shown:
 class Opener:
     """Opens pages in states, each as if nobody had seen anything before."""
 
-    def __init__(self, portal: InProcess, api: FakeApi) -> None:
-        self._portal, self._api = portal, api
+    def __init__(
+        self, portal: InProcess, api: FakeApi, also: Callable[[str, Any], Any] = lambda _, answer: answer
+    ) -> None:
+        self._portal, self._api, self._also = portal, api, also
+        """`also` is what becomes of each answer besides, by its path."""
 
     def open(self, case: Case, state: State = State()) -> Shown:
         """Open a page; send a form of it, and follow where that leads."""
@@ -223,7 +226,7 @@ class Opener:
             for one in state.changes:
                 answer = _with(answer, one.place, one.value) if one.endpoint == endpoint else answer
             told.setdefault(endpoint, answer)
-            return answer
+            return self._also(path, answer)
 
         api.change = change
         ago = LATER if state.late else 0.0

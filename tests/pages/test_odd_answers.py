@@ -384,7 +384,7 @@ def test_two_strangenesses_state_nothing_that_neither_does(
         answer = read(undisturbed, fake_api, case, change)
         assert answer.status_code != 500, names
         words = " ".join(told(source_of(answer)).split())
-        return {text for text, pattern in statements().items() if pattern.search(words)}
+        return statements_in(words)
 
     chance = random.Random(f"{case.who} {case.path} {case.note}")
     before = said()
@@ -412,7 +412,7 @@ def stated(
     answer = read(portal, fake_api, case, lambda path, answer: kept(path, answer, keeps))
     assert answer.status_code < 500 or (answer.status_code == 502 and changed), f"{case.path}: {changed}"
     words = " ".join(told(source_of(answer)).split())
-    return {text for text, pattern in statements().items() if pattern.search(words)}, came
+    return statements_in(words), came
 
 
 def fresh(portal: InProcess) -> None:
@@ -422,9 +422,14 @@ def fresh(portal: InProcess) -> None:
     the.answers.members = Members(the.vault, portal.clock)
 
 
+def statements_in(words: str) -> set[str]:
+    """The messages that state absence or completeness in these words; those that say what isn't known aside."""
+    return {text for text, (part, whole) in _statements().items() if part in words and whole.search(words)}
+
+
 @cache
-def statements() -> Mapping[str, re.Pattern[str]]:
-    """The messages that state absence or completeness, and how each looks on a page; those that say what isn't known aside."""
+def _statements() -> Mapping[str, tuple[str, re.Pattern[str]]]:
+    """By message, its longest part without a placeholder, and how it looks on a page."""
     with (TRANSLATIONS / "es/LC_MESSAGES/messages.po").open("rb") as file:
         messages: Iterable[Any] = pofile.read_po(file)
         texts: list[str] = [
@@ -433,12 +438,12 @@ def statements() -> Mapping[str, re.Pattern[str]]:
             for text in (message.id if isinstance(message.id, tuple) else (message.id,))
             if STATES.search(text) and not ADMITS.search(text)
         ]
-    return {
-        text: re.compile(
-            r"(?<![\w’])" + re.sub(r"%\\\(\w+\\\)[sd]", ".{1,80}?", re.escape(" ".join(text.split())))
-        )
-        for text in texts
-    }
+    found: dict[str, tuple[str, re.Pattern[str]]] = {}
+    for text in texts:
+        parts = re.split(r"%\(\w+\)[sd]", " ".join(text.split()))
+        pattern = ".{1,80}?".join(map(re.escape, parts))
+        found[text] = (max(parts, key=len), re.compile(rf"(?<![\w’]){pattern}"))
+    return found
 
 
 Keeps = Callable[[str, bool, Any], Any]

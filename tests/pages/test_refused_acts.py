@@ -29,7 +29,7 @@ from tests.support.visitor import Page
 from tests.support.whole import _BY_CHANCE, difference, shown, sum_of, whole
 
 portal = facts.portal
-STATUSES = ("lost", "400", "401", "403", "404", "409", "422", "429", "500", "501")
+STATUSES = ("lost", "400", "401", "403", "404", "409", "422", "429", "500", "501", "302", "412", "garbled")
 STEP_UP = 'Bearer error="insufficient_user_authentication", max_age="300"'
 """RFC 9470."""
 
@@ -92,6 +92,8 @@ def _all_ways(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
         match status:
             case "lost":
                 now = tried(lambda: fake_api.loses(act.row))
+            case "garbled":
+                now = tried(lambda: fake_api.garbles(act.row))
             case "401":
                 now = tried(lambda: fake_api.demands(act.row, STEP_UP), follows=False)
             case _:

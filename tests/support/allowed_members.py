@@ -32,16 +32,16 @@ PATIENTS: dict[str, str] = {
     "/care-team": "CareTeamMember; Physician",
     "/consents": "ConsentForm: language title version; Signer",
     "/consents/<record:consent_id>": (
-        "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
+        "Clause; ConsentForm: language patientName revokeReason revokedByName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash language patientName seal title version; Signature: acr amr contentHash "
+        "ConsentForm: contentHash language patientName revokedByName seal title version; Signature: acr amr contentHash "
         "language name screenLanguage; Signer"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause; ConsentForm: contentHash language patientName title version; EmbryoStorage: embryoCode; "
-        "Signature: acr amr contentHash language name screenLanguage; Signer; Statement"
+        "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; PasskeyProof"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: language title",
     "/consents/<record:consent_id>/sign": (
@@ -79,6 +79,7 @@ PATIENTS: dict[str, str] = {
         "Appointment; CareTeamMember; ConsentBrief; ConsentForm: language title version; Episode: type; "
         "Signer; me: firstName lastName; other: firstName lastName"
     ),
+    "/episodes/<record:episode_id>/doses": "Medication: drug instructions route unit; other: preferredName",
     "/episodes/<record:episode_id>/documents": (
         "Appointment; CareTeamMember; Directory: name; Episode: type; File; me: firstName lastName; "
         "other: firstName lastName"
@@ -142,16 +143,16 @@ STAFF: dict[str, str] = {
     ),
     "/consents": "ConsentForm: patientName title; ReplyAddress; Signer",
     "/consents/<record:consent_id>": (
-        "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
-        "Statement; patient: mrn"
+        "Clause; ConsentForm: language patientName revokeReason revokedByName title version; "
+        "EmbryoStorage: embryoCode; Signer; Statement; patient: mrn"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash language patientName seal title version; Signature: acr amr contentHash "
-        "language name screenLanguage; Signer"
+        "ConsentForm: contentHash language patientName revokedByName seal title version; Signature: acr amr "
+        "contentHash language name screenLanguage; Signer"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause; ConsentForm: contentHash language patientName title version; EmbryoStorage: embryoCode; "
-        "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; patient: mrn"
+        "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; patient: mrn; PasskeyProof"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: language title; Signer",
     "/consents/<record:consent_id>/sign": (
@@ -174,7 +175,7 @@ STAFF: dict[str, str] = {
     ),
     "/conversations": "Conversation; Message: body; Participant: name",
     "/conversations/<record:conversation_id>": (
-        "Attachment; Conversation; Message; Participant: name; ReplyAddress"
+        "Attachment; Conversation; Message; Participant: name; ReplyAddress; PossibleSender"
     ),
     "/conversations/<record:conversation_id>/archive": "Conversation",
     "/directories": "Directory: name; Episode: number; patient: firstName lastName",
@@ -253,6 +254,7 @@ STAFF: dict[str, str] = {
         "Conversation; Notification: data.email data.firstName data.interest data.lastName "
         "data.phoneNumber data.source; Physician"
     ),
+    "/prospects/<record:prospect_id>/book/receipt": "Physician: locationName name",
     "/prospects/<record:prospect_id>/merge": (
         "Conversation; Message: senderName; Notification: body data.email data.firstName data.interest "
         "data.lastName data.phoneNumber data.source title data.mergeEmail data.mergeFirstName "
@@ -268,6 +270,7 @@ STAFF: dict[str, str] = {
         "lastName mrn"
     ),
     "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
+    "/protocols/<record:protocol_id>/status": "Check; Medication; Protocol: concurrencyStamp description name",
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Check; Medication; Physician: name; Protocol: description name; patient: dateOfBirth firstName "
         "lastName mrn"
@@ -277,7 +280,7 @@ STAFF: dict[str, str] = {
     "/protocols/new/preview": (
         "Check; Medication; Physician: name; Protocol: description name; patient: firstName lastName"
     ),
-    "/pgt-results/<record:result_id>": "EmbryoStorage: embryoCode grade; patient: firstName lastName mrn",
+    "/pgt-results/<record:result_id>": "EmbryoStorage: embryoCode grade; patient: firstName lastName mrn; Abnormality; PgtResult",
     "/relationships/<record:relationship_id>/remove": (
         "ConsentForm: title; EmbryoStorage: embryoCode; Relationship; patient: firstName lastName mrn"
     ),

@@ -14,6 +14,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -137,6 +138,10 @@ class FakeApi:
         """Carry out this endpoint's calls, as far as anyone knows, but never answer."""
         self._replies[row, None] = TransportError("timed out", sent=True)
 
+    def garbles(self, row: AnyEndpoint) -> None:
+        """Carry out this endpoint's calls, and answer what nobody can read."""
+        self._replies[row, None] = _Reply(200, b'{"items": [}')
+
     def forget(self) -> None:
         """Answer with samples again, and know of no call."""
         self.calls.clear()
@@ -182,7 +187,8 @@ class FakeApi:
             changed = self.change(parts.path, json.loads(reply.body))
             reply = _Reply(reply.status, json.dumps(changed).encode())
         if reply.body and reply.media_type == "application/json":
-            self.told.append(json.loads(reply.body))
+            with suppress(json.JSONDecodeError):
+                self.told.append(json.loads(reply.body))
         return reply
 
 

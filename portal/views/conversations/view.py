@@ -143,7 +143,7 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
         bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
         archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
-        may_be=[sender.name for sender in conversation.possible_senders if sender.name],
+        may_be=[sender.name for sender in conversation.possible_senders if sender.name and person.is_staff],
         patient_ref=conversation.patient_ref,
     )
 
