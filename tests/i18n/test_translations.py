@@ -45,6 +45,16 @@ def test_every_translation_keeps_its_placeholders(language: str) -> None:
                 assert used == allowed, f"{language}: {string!r} leaves out {allowed - used}"
 
 
+def test_arabic_counts_from_11_to_99_have_the_accusative() -> None:
+    """Babel numbers the forms its own way: 4 is that of 100 to 102, 5 that of 11 to 99."""
+    counted = [message.string for message in catalog("ar") if isinstance(message.string, tuple)]
+    assert not [
+        forms
+        for forms in counted
+        if forms[4].count("\N{ARABIC FATHATAN}") > forms[5].count("\N{ARABIC FATHATAN}")
+    ]
+
+
 def test_every_language_has_a_name() -> None:
     assert set(locale_selector.NAMES) == set(tenants.LANGUAGES)
 
