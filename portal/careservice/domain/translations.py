@@ -7,39 +7,42 @@ LANGUAGES = ("en", "es", "ar")
 NOTICES: dict[str, dict[str, tuple[str, str]]] = {
     "ConsentRequested": {
         "en": ("A form is ready for you", "Please read it in the portal and decide whether to sign."),
-        "es": ("Tiene un formulario disponible", "Léalo en el portal y decida si desea firmarlo."),
-        "ar": ("لديك نموذج جاهز", "يرجى قراءته في البوابة وتحديد ما إذا كنت ترغب في التوقيع."),
+        "es": ("Tienes un formulario disponible", "Léelo en el portal y decide si quieres firmarlo."),
+        "ar": ("لديك نموذج جاهز", "يُرجى قراءته في البوابة، والقرار لك في توقيعه أو عدمه."),
     },
     "ConsentCompleted": {
         "en": ("A form is complete", "Everybody has signed. You can read and print it in the portal."),
-        "es": ("Un formulario está completo", "Todas las personas han firmado. Puede leerlo e imprimirlo."),
+        "es": (
+            "Un formulario está completo",
+            "Han firmado todas las personas. Puedes leerlo e imprimirlo en el portal.",
+        ),
         "ar": ("اكتمل أحد النماذج", "وقّع الجميع. يمكنك قراءته وطباعته في البوابة."),
     },
     "ConsentRevoked": {
         "en": ("A form has changed", "A form that names you was withdrawn. Please read it in the portal."),
         "es": (
             "Un formulario ha cambiado",
-            "Se ha retirado un formulario que le nombra. Léalo en el portal.",
+            "Se ha retirado un consentimiento en el que figuras. Léelo en el portal.",
         ),
-        "ar": ("تغيّر أحد النماذج", "تم سحب نموذج يذكر اسمك. يرجى قراءته في البوابة."),
+        "ar": ("تغيّر أحد النماذج", "سُحبت موافقة يرد فيها اسمك. يُرجى قراءتها في البوابة."),
     },
     "SharingEnded": {
         "en": ("Sharing has ended", "In a treatment under way. Please review what rests on the partner."),
         "es": (
             "Se ha dejado de compartir",
-            "En un tratamiento en curso. Revise lo que depende de la pareja.",
+            "En un tratamiento en curso. Revisa lo que depende de la pareja.",
         ),
-        "ar": ("انتهت المشاركة", "في علاج جارٍ. يرجى مراجعة ما يعتمد على الشريك."),
+        "ar": ("انتهت المشاركة", "في علاج جارٍ. يُرجى مراجعة ما يعتمد على الشريك."),
     },
     "MessageFromOutside": {
         "en": ("A patient has written", "A message is waiting for an answer."),
-        "es": ("Alguien ha escrito", "Un mensaje espera respuesta."),
-        "ar": ("وصلت رسالة جديدة", "هناك رسالة بانتظار الرد."),
+        "es": ("Ha escrito una paciente", "Un mensaje espera respuesta."),
+        "ar": ("كتب أحد المرضى", "هناك رسالة بانتظار الرد."),
     },
     "MessageFromSomebody": {
         "en": ("Somebody has written", "The sender isn't known for sure. Please find out who it is."),
-        "es": ("Alguien ha escrito", "No se sabe con seguridad quién lo envía. Averigüe de quién es."),
-        "ar": ("وصلت رسالة", "المرسل غير معروف على وجه اليقين. يرجى التحقق من هويته."),
+        "es": ("Alguien ha escrito", "No se sabe con seguridad quién lo envía. Averigua de quién es."),
+        "ar": ("وصلت رسالة", "المرسل غير معروف على وجه اليقين. يُرجى التحقق من هويته."),
     },
     "ConfirmPhoneNumber": {
         "en": (
@@ -48,14 +51,14 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
             "that texts from it are yours. If you didn't change your number, tell the clinic.",
         ),
         "es": (
-            "Confirme un dato de contacto",
-            "Envíe {code} por SMS al {to} desde su nuevo número en un plazo de 24 horas. Hasta entonces, la clínica no "
-            "puede saber si los SMS de ese número son suyos. Si no ha cambiado su número, avise a la clínica.",
+            "Confirma un dato de contacto",
+            "Envía {code} por SMS al {to} desde tu nuevo número en un plazo de 24 horas. Hasta entonces, la clínica no "
+            "puede saber si los SMS de ese número son tuyos. Si no has cambiado tu número, avisa a la clínica.",
         ),
         "ar": (
-            "يرجى تأكيد إحدى بيانات الاتصال",
-            "أرسل {code} في رسالة نصية إلى {to} من رقمك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة التأكد من أن "
-            "الرسائل الواردة منه رسائلك. إذا لم تغيّر رقمك فأخبر العيادة.",
+            "يُرجى تأكيد إحدى بيانات الاتصال",
+            "يُرجى إرسال {code} في رسالة نصية إلى {to} من رقمك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة التأكد "
+            "من أن الرسائل الواردة منه رسائلك. إذا لم يكن تغيير الرقم منك، يُرجى إبلاغ العيادة.",
         ),
     },
     "ConfirmEmail": {
@@ -65,24 +68,24 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
             "sure that e-mails from it are yours. If you didn't change your address, tell the clinic.",
         ),
         "es": (
-            "Confirme un dato de contacto",
-            "Envíe un correo con {code} a {to} desde su nueva dirección en un plazo de 24 horas. Hasta entonces, la "
-            "clínica no puede saber si los correos de esa dirección son suyos. Si no ha cambiado su dirección, avise a la "
+            "Confirma un dato de contacto",
+            "Envía un correo con {code} a {to} desde tu nueva dirección en un plazo de 24 horas. Hasta entonces, la "
+            "clínica no puede saber si los correos de esa dirección son tuyos. Si no has cambiado tu dirección, avisa a la "
             "clínica.",
         ),
         "ar": (
-            "يرجى تأكيد إحدى بيانات الاتصال",
-            "أرسل رسالة إلكترونية فيها {code} إلى {to} من عنوانك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة "
-            "التأكد من أن الرسائل الواردة منه رسائلك. إذا لم تغيّر عنوانك فأخبر العيادة.",
+            "يُرجى تأكيد إحدى بيانات الاتصال",
+            "يُرجى إرسال رسالة إلكترونية فيها {code} إلى {to} من عنوانك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة "
+            "التأكد من أن الرسائل الواردة منه رسائلك. إذا لم يكن تغيير العنوان منك، يُرجى إبلاغ العيادة.",
         ),
     },
     "ContactConfirmed": {
         "en": ("A contact detail is confirmed", "What you send from it now appears in your messages."),
         "es": (
             "Se ha confirmado un dato de contacto",
-            "Lo que envíe desde él aparece ahora en sus mensajes.",
+            "Lo que envíes desde él aparece ahora en tus mensajes.",
         ),
-        "ar": ("تم تأكيد إحدى بيانات الاتصال", "ما ترسله منها يظهر الآن في رسائلك."),
+        "ar": ("تم تأكيد إحدى بيانات الاتصال", "ما يُرسل منها يظهر الآن في رسائلك."),
     },
     "ContactShared": {
         "en": (
@@ -90,12 +93,12 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
             "The records of {names} have the same e-mail address or telephone number.",
         ),
         "es": (
-            "Revise los datos de contacto de una persona",
-            "Los expedientes de {names} tienen el mismo correo o número de teléfono.",
+            "Revisa los datos de contacto de una paciente",
+            "Las fichas de {names} tienen el mismo correo o número de teléfono.",
         ),
         "ar": (
-            "يرجى مراجعة بيانات الاتصال لأحد المرضى",
-            "تحتوي سجلات هؤلاء على عنوان البريد الإلكتروني أو رقم الهاتف نفسه: {names}.",
+            "يُرجى مراجعة بيانات الاتصال لأحد المرضى",
+            "في سجلات هؤلاء عنوان البريد الإلكتروني نفسه أو رقم الهاتف نفسه: {names}.",
         ),
     },
     "EnquiryReceived": {
@@ -106,15 +109,15 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
     "PaymentReceived": {
         "en": ("A payment was received", "Thank you. The portal shows what it was for."),
         "es": ("Se ha recibido un pago", "Gracias. El portal muestra a qué corresponde."),
-        "ar": ("تم استلام دفعة", "شكراً لك. تعرض البوابة تفاصيلها."),
+        "ar": ("تم استلام دفعة", "شكرًا لك. تعرض البوابة تفاصيلها."),
     },
     "PaymentFailed": {
         "en": ("A payment did not go through", "Nothing was taken. Please try again or ask the clinic."),
         "es": (
             "Un pago no se ha realizado",
-            "No se ha cobrado nada. Inténtelo de nuevo o pregunte en la clínica.",
+            "No se ha cobrado nada. Inténtalo de nuevo o pregunta en la clínica.",
         ),
-        "ar": ("لم تتم عملية دفع", "لم يُخصم أي مبلغ. حاول مجدداً أو اسأل العيادة."),
+        "ar": ("لم تتم عملية دفع", "لم يُخصم أي مبلغ. يُرجى المحاولة مرة أخرى أو سؤال العيادة."),
     },
     "ProspectReceived": {
         "en": ("An appointment was booked", "A window was booked for an enquiry."),
@@ -167,27 +170,27 @@ ERRORS: dict[str, dict[str, str]] = {
     },
     "AlreadySigned": {
         "en": "You have already signed this.",
-        "es": "Ya lo ha firmado.",
-        "ar": "لقد وقّعت على هذا من قبل.",
+        "es": "Ya lo has firmado.",
+        "ar": "لقد وقّعت هذا من قبل.",
     },
     "OutOfOrder": {
         "en": "Somebody else has to sign first.",
         "es": "Antes debe firmar otra persona.",
-        "ar": "يجب أن يوقّع شخص آخر أولاً.",
+        "ar": "يجب أن يوقّع شخص آخر أولًا.",
     },
     "NotASigner": {
         "en": "You are not named as a signer of this form.",
-        "es": "Usted no figura como firmante de este formulario.",
+        "es": "No figuras como firmante de este formulario.",
         "ar": "لست من الموقّعين على هذا النموذج.",
     },
     "ContentChanged": {
         "en": "The form is not the version that you read.",
-        "es": "El formulario no es la versión que usted leyó.",
+        "es": "El formulario no es la versión que leíste.",
         "ar": "النموذج ليس النسخة التي قرأتها.",
     },
     "PatientMustSign": {
         "en": "The patient has to be among the signers.",
-        "es": "La persona paciente debe estar entre los firmantes.",
+        "es": "La paciente debe estar entre los firmantes.",
         "ar": "يجب أن يكون المريض من بين الموقّعين.",
     },
     "PartnerMustSign": {
@@ -207,7 +210,7 @@ ERRORS: dict[str, dict[str, str]] = {
     },
     "RoleNotYours": {
         "en": "You can't sign in this role.",
-        "es": "No puede firmar con este papel.",
+        "es": "No puedes firmar con este papel.",
         "ar": "لا يمكنك التوقيع بهذه الصفة.",
     },
     "FormAlreadyOpen": {
@@ -247,8 +250,8 @@ ERRORS: dict[str, dict[str, str]] = {
     },
     "OnHold": {
         "en": "The embryo is on hold.",
-        "es": "El embrión está retenido.",
-        "ar": "الجنين موقوف.",
+        "es": "El embrión está bloqueado.",
+        "ar": "الجنين معلّق.",
     },
     "SecondPersonMissing": {
         "en": "A second person's signature is missing.",
@@ -257,8 +260,8 @@ ERRORS: dict[str, dict[str, str]] = {
     },
     "FormRevoked": {
         "en": "This form was withdrawn.",
-        "es": "Este formulario fue retirado.",
-        "ar": "تم سحب هذا النموذج.",
+        "es": "Este consentimiento se ha retirado.",
+        "ar": "سُحبت هذه الموافقة.",
     },
     "FormExpired": {
         "en": "This form has expired.",

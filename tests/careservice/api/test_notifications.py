@@ -86,7 +86,7 @@ def test_settings_are_stored_per_person_and_guarded_by_a_stamp(api: Api) -> None
     created(
         api, kind="Disclosure", requiredSigners=[signer("Patient", "amelia"), signer("Clinician", "victor")]
     )
-    assert api.get("victor", NOTIFICATIONS)["items"][0]["title"] == "Tiene un formulario disponible"
+    assert api.get("victor", NOTIFICATIONS)["items"][0]["title"] == "Tienes un formulario disponible"
 
 
 @pytest.mark.parametrize("kind", ["AccountSecurity", "ConsentRevoked", "NoSuchKind", "ProspectReceived"])
