@@ -15,7 +15,8 @@ from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_opened
-from portal.web import audit, labels
+from portal.web import audit
+from portal.web.choice_names import choice_name
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Fields, member
@@ -84,12 +85,12 @@ def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
 
 
 def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]) -> Fields[Case]:
-    moves = [(str(status), labels.care_status_name(status)) for status in (case.status, *case.next_statuses)]
+    moves = [(str(status), choice_name(status)) for status in (case.status, *case.next_statuses)]
     status = choice(
         _("Status"),
         moves,
         radios=True,
-        known={str(status): labels.care_status_name(status) for status in CareStatus},
+        known={str(status): choice_name(status) for status in CareStatus},
         wrong=_("Its present state doesn’t allow this step."),
     )
     offered = _with(

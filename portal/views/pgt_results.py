@@ -24,6 +24,7 @@ from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.views.written_afterwards import Written, read_talks, written_afterwards
 from portal.web import audit, labels, seen_results
+from portal.web.choice_names import choice_name
 from portal.web.drawings.cut_offs import cut_off_chart
 from portal.web.filters import local, long_date, number
 from portal.web.guard import signed_in
@@ -191,9 +192,9 @@ class ResultView:
             result.mosaic_percent if result.is_mosaic else None,
             current=bands.get(result.call) if result.call else None,
             names=(
-                labels.pgt_call_name(PgtCall.EUPLOID),
+                choice_name(PgtCall.EUPLOID),
                 _("Mosaic"),
-                labels.pgt_call_name(PgtCall.ANEUPLOID),
+                choice_name(PgtCall.ANEUPLOID),
             ),
             said=" ".join([*self.cut_offs, self.call]),
             number=number,
@@ -215,7 +216,7 @@ class ResultView:
 
 
 def _call_words(call: PgtCall, percent: float | None) -> str:
-    words = labels.pgt_call_name(call)
+    words = choice_name(call)
     return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))
 
 

@@ -13,25 +13,15 @@ from markupsafe import Markup
 
 from portal.i18n.gettext import _, for_each_language
 from portal.services.cases import CareStatus
-from portal.services.conversations import Channel
-from portal.services.decoding import Choice
-from portal.services.episodes import EpisodeStage, Outcome
 from portal.services.patients import Patient
-from portal.services.pgt_results import PgtCall, PgtStatus
 from portal.services.protocols import ProtocolType
-from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.web.choice_names import choice_name, spaced
 from portal.web.explanations import is_staff
 from portal.web.not_given import not_given
 from portal.web.said import foreign, said
 
 _SOON = 2
-
-
-def spaced(text: str) -> str:
-    """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
-    return words[:1].upper() + words[1:].lower() if words else ""
 
 
 def tone_of_days(days: int) -> str:
@@ -85,31 +75,6 @@ def _route_names() -> dict[str, str]:
     }
 
 
-def stage_name(stage: EpisodeStage) -> str:
-    """Return the part of a treatment in words."""
-    return _stage_names().get(stage) or _other(stage)
-
-
-@for_each_language
-def _stage_names() -> dict[EpisodeStage, str]:
-    return {
-        EpisodeStage.PLANNED: _("Planned"),
-        EpisodeStage.BASELINE: _("First check"),
-        EpisodeStage.STIMULATION: _("Stimulation"),
-        EpisodeStage.TRIGGER: _("Trigger"),
-        EpisodeStage.RETRIEVAL: _("Egg collection"),
-        EpisodeStage.FERTILISATION: _("Fertilisation"),
-        EpisodeStage.CULTURE: _("Embryo culture"),
-        EpisodeStage.BIOPSY: _("Biopsy"),
-        EpisodeStage.FREEZE: _("Freezing"),
-        EpisodeStage.TRANSFER: _("Transfer"),
-        EpisodeStage.LUTEAL_SUPPORT: _("After the transfer"),
-        EpisodeStage.PREGNANCY_TEST: _("Pregnancy test"),
-        EpisodeStage.EARLY_SCAN: _("Early scan"),
-        EpisodeStage.ENDED: _("Ended"),
-    }
-
-
 def visit_name(kind: str) -> str:
     """Return what an appointment is for; what isn't known here as the clinic wrote it."""
     return _visit_names().get(re.sub(r"[\W_]", "", kind).casefold()) or kind
@@ -139,24 +104,6 @@ def _visit_names() -> dict[str, str]:
     }
 
 
-def care_status_name(status: CareStatus) -> str:
-    """Return where a case or an episode stands."""
-    return _care_status_names().get(status) or _other(status)
-
-
-@for_each_language
-def _care_status_names() -> dict[CareStatus, str]:
-    return {
-        CareStatus.PLANNED: _("Planned"),
-        CareStatus.WAITLIST: _("On the waiting list"),
-        CareStatus.ACTIVE: _("Under way"),
-        CareStatus.ON_HOLD: _("Paused"),
-        CareStatus.FINISHED: _("Finished"),
-        CareStatus.CANCELLED: _("Stopped"),
-        CareStatus.ENTERED_IN_ERROR: _("Entered by mistake"),
-    }
-
-
 def care_status_tone(status: CareStatus) -> str:
     """Return the tone of its tag."""
     return {CareStatus.ACTIVE: "accent", CareStatus.ON_HOLD: "attention"}.get(status, "neutral")
@@ -168,7 +115,7 @@ def treatment_name(type_: str, *, plain: bool = True) -> str:
     if kind is None:
         return _("Treatment")
     names = _treatment_names()
-    return names[kind][0 if plain else 1] if kind in names else _other(kind)
+    return names[kind][0 if plain else 1] if kind in names else spaced(kind)
 
 
 @for_each_language
@@ -186,23 +133,6 @@ def _treatment_names() -> dict[ProtocolType, tuple[str, str]]:
         ProtocolType.IUI: (_("Insemination"), _("IUI")),
         ProtocolType.EGG_FREEZING: (_("Egg freezing"), _("Egg freezing")),
         ProtocolType.DONOR_CYCLE: (_("Donor cycle"), _("Donor cycle")),
-    }
-
-
-def outcome_name(outcome: Outcome) -> str:
-    """Return how an episode ended, gently."""
-    return _outcome_names().get(outcome) or _other(outcome)
-
-
-@for_each_language
-def _outcome_names() -> dict[Outcome, str]:
-    return {
-        Outcome.PREGNANCY: _("Pregnancy"),
-        Outcome.NO_PREGNANCY: _("Not pregnant"),
-        Outcome.NO_TRANSFER: _("No transfer took place"),
-        Outcome.CANCELLED: _("Stopped early"),
-        Outcome.COMPLETED: _("Finished"),
-        Outcome.ENTERED_IN_ERROR: _("Entered by mistake"),
     }
 
 
@@ -226,20 +156,7 @@ def embryo_status_name(embryo: EmbryoStorage) -> str:
     """Return where an embryo is."""
     if embryo.status == EmbryoStatus.THAWED:
         return _warmed(embryo)
-    return _embryo_status_names().get(embryo.status) or _other(embryo.status)
-
-
-@for_each_language
-def _embryo_status_names() -> dict[EmbryoStatus, str]:
-    return {
-        EmbryoStatus.STORED: _("Stored"),
-        EmbryoStatus.RESERVED: _("Reserved for a transfer"),
-        EmbryoStatus.ON_HOLD: _("On hold"),
-        EmbryoStatus.TRANSFERRED: _("Transferred"),
-        EmbryoStatus.DISCARDED: _("No longer stored"),
-        EmbryoStatus.DONATED: _("Donated"),
-        EmbryoStatus.SHIPPED_OUT: _("Moved to another clinic"),
-    }
+    return choice_name(embryo.status)
 
 
 def embryo_status_term(embryo: EmbryoStorage, status: EmbryoStatus | None = None) -> str:
@@ -247,7 +164,7 @@ def embryo_status_term(embryo: EmbryoStorage, status: EmbryoStatus | None = None
     status = status or embryo.status
     if status == EmbryoStatus.THAWED:
         return _warmed(embryo)
-    return _embryo_status_terms().get(status) or _other(status)
+    return _embryo_status_terms().get(status) or spaced(status)
 
 
 def _warmed(embryo: EmbryoStorage) -> str:
@@ -281,19 +198,7 @@ def disposition_name(disposition: Disposition) -> str:
     """Return what is to be done with an embryo."""
     if disposition == Disposition.UNDECIDED and not_given("EmbryoStorage.disposition"):
         return _("Not given by the clinic’s system")
-    return _disposition_names().get(disposition) or _other(disposition)
-
-
-@for_each_language
-def _disposition_names() -> dict[Disposition, str]:
-    return {
-        Disposition.UNDECIDED: _("Not decided yet"),
-        Disposition.CONTINUE_STORAGE: _("Keep in storage"),
-        Disposition.DISCARD: _("End storage"),
-        Disposition.DONATE_RESEARCH: _("Donate to research"),
-        Disposition.DONATE_PATIENT: _("Donate to other patients"),
-        Disposition.TRANSPORT: _("Move to another clinic"),
-    }
+    return choice_name(disposition)
 
 
 def hold_reason(reason: str) -> str:
@@ -307,80 +212,6 @@ def _hold_reasons() -> dict[str, str]:
         "Consent withdrawn": _("Consent withdrawn"),
         "Consent ended": _("Consent ended"),
         "Decision taken back": _("Decision taken back"),
-    }
-
-
-def relationship_name(type_: RelationshipType) -> str:
-    """Return what another person is to a patient."""
-    return _relationship_names().get(type_) or _other(type_)
-
-
-@for_each_language
-def _relationship_names() -> dict[RelationshipType, str]:
-    return {
-        RelationshipType.PARTNER: _("Partner"),
-        RelationshipType.SPOUSE: _("Spouse"),
-        RelationshipType.EGG_DONOR: _("Egg donor"),
-        RelationshipType.SPERM_DONOR: _("Sperm donor"),
-        RelationshipType.EMBRYO_DONOR: _("Embryo donor"),
-        RelationshipType.GESTATIONAL_CARRIER: _("Surrogate"),
-        RelationshipType.INTENDED_PARENT: _("Intended parent"),
-        RelationshipType.EMERGENCY_CONTACT: _("Emergency contact"),
-        RelationshipType.PROXY: _("Proxy"),
-    }
-
-
-def channel_name(channel: Channel) -> str:
-    """Return by what way words travel."""
-    return _channel_names().get(channel) or _other(channel)
-
-
-@for_each_language
-def _channel_names() -> dict[Channel, str]:
-    return {
-        Channel.PORTAL: _("This portal"),
-        Channel.EMAIL: _("E-mail"),
-        Channel.SMS: _("Text message"),
-        Channel.PHONE: _("Telephone"),
-    }
-
-
-def pgt_status_name(status: PgtStatus) -> str:
-    """Return how far a genetic test has come."""
-    return _pgt_status_names().get(status) or _other(status)
-
-
-@for_each_language
-def _pgt_status_names() -> dict[PgtStatus, str]:
-    return {
-        PgtStatus.ORDERED: _("Test ordered"),
-        PgtStatus.IN_LAB: _("At the laboratory"),
-        PgtStatus.REPORTED: _("Reported, in review"),
-        PgtStatus.RELEASED: _("Released"),
-        PgtStatus.AMENDED: _("Amended"),
-    }
-
-
-def pgt_call_name(call: PgtCall) -> str:
-    """Return what the laboratory made of a genetic test."""
-    return _pgt_call_names().get(call) or _other(call)
-
-
-@for_each_language
-def _pgt_call_names() -> dict[PgtCall, str]:
-    return {
-        PgtCall.EUPLOID: _("Euploid"),
-        PgtCall.LOW_MOSAIC: _("Low mosaic"),
-        PgtCall.HIGH_MOSAIC: _("High mosaic"),
-        PgtCall.ANEUPLOID: _("Aneuploid"),
-        PgtCall.SEGMENTAL: _("Segmental"),
-        PgtCall.NO_RESULT: _("No result"),
-        PgtCall.INCONCLUSIVE: _("Inconclusive"),
-        PgtCall.UNAFFECTED: _("Unaffected"),
-        PgtCall.CARRIER: _("Carrier"),
-        PgtCall.AFFECTED: _("Affected"),
-        PgtCall.BALANCED: _("Balanced"),
-        PgtCall.UNBALANCED: _("Unbalanced"),
     }
 
 
@@ -408,16 +239,10 @@ def grade_in_words(grade: str, system: str = "") -> str | None:
     )
 
 
-def _other(value: Choice) -> str:
-    return spaced(str(value))
-
-
 FILTERS: dict[str, Callable[..., str | None]] = {
-    "stage": stage_name,
-    "care_status": care_status_name,
+    "in_words": choice_name,
     "care_tone": care_status_tone,
     "treatment": treatment_name,
-    "outcome": outcome_name,
     "embryo_status": embryo_status_name,
     "embryo_status_term": embryo_status_term,
     "with_record": with_record,
@@ -425,11 +250,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "hold_reason": hold_reason,
     "embryo_tone": embryo_status_tone,
     "disposition": disposition_name,
-    "relationship": relationship_name,
-    "pgt_status": pgt_status_name,
-    "pgt_call": pgt_call_name,
     "grade_in_words": grade_in_words,
-    "channel": channel_name,
     "role": role_name,
     "role_purpose": role_purpose,
     "route": route_name,

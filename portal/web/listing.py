@@ -4,14 +4,14 @@
 
     query = LISTING.read(request.args)
     found = list_consents(care, skip=query.skip, limit=query.size, sorting=query.sorting, …)
-    table = Table(query, found, status_word)
+    table = Table(query, found)
 
 Invalid parameters fall back to their defaults, so that no address of a list is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
@@ -21,6 +21,7 @@ from flask import url_for
 from portal import parse
 from portal.i18n.gettext import _
 from portal.services.decoding import Choice, PagedResult
+from portal.web.choice_names import choice_name
 
 StatusT = TypeVar("StatusT", bound=Choice)
 ItemT = TypeVar("ItemT")
@@ -120,7 +121,6 @@ class Table(Generic[StatusT, ItemT]):
 
     query: ListQuery[StatusT]
     found: PagedResult[ItemT]
-    status_word: Callable[[StatusT], str]
 
     @property
     def pages(self) -> int:
@@ -133,7 +133,7 @@ class Table(Generic[StatusT, ItemT]):
         query = self.query
         return [
             Chip(
-                _("All") if status is None else self.status_word(status),
+                _("All") if status is None else choice_name(status),
                 replace(query, status=status, page=1).address,
                 current=status == query.status,
             )

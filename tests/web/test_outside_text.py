@@ -32,7 +32,17 @@ from portal.views.conversations import view
 from portal.views.episodes import lookup
 from portal.views.protocols import told_doses
 from portal.views.storage import places, selection
-from portal.web import calendar_file, file_names, filters, forms, glossary, labels, plain_text, record_links
+from portal.web import (
+    calendar_file,
+    choice_names,
+    file_names,
+    filters,
+    forms,
+    glossary,
+    labels,
+    plain_text,
+    record_links,
+)
 
 ROOT = Path(portal.__file__).parent
 CLINIC = SimpleNamespace(hosts=frozenset({"clinic.example"}), country="GB")
@@ -83,7 +93,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "e-mail address": forms._EMAIL.fullmatch,
     "telephone number": forms._PHONE.fullmatch,
-    "spaced": labels.spaced,
+    "spaced": choice_names.spaced,
     "visit_name": labels.visit_name,
     "grade_in_words": labels.grade_in_words,
     "sentences of a message": told_doses._SENTENCE.split,
@@ -123,6 +133,7 @@ MODULES = (
         filters,
         forms,
         labels,
+        choice_names,
         calendar_file,
         glossary,
     ),

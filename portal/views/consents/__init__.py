@@ -131,7 +131,7 @@ def list_(care: Care, person: Person) -> Response:
         text=query.text or None,
         status=query.status,
     )
-    table = Table(query, found, labels.status_word)
+    table = Table(query, found)
     page = TablePage(table=table, rows=[*listed_rows(found.items, person)], may_create=may_create(person))
     return render(page, fragment="results")
 

@@ -14,10 +14,11 @@ from portal.services.consents.forms import (
 )
 from portal.services.rules.signing import missing_party
 from portal.views.consents.draft import NewForm
-from portal.views.consents.labels import names_of, role_word, text_gap_words
+from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.people import (
     LEFT_OUT,
 )
+from portal.web.choice_names import choice_name
 from portal.web.filters import today
 from portal.web.refusals import refusal_message
 
@@ -74,7 +75,7 @@ def _signer_faults(new_form: NewForm) -> list[tuple[str, str]]:
             found.append(
                 (
                     f"signer-{index}",
-                    _("Choose who signs as %(role)s, or leave it out", role=role_word(row.role)),
+                    _("Choose who signs as %(role)s, or leave it out", role=choice_name(row.role)),
                 )
             )
         elif row.person_id not in {candidate.person_id for candidate in new_form.candidates_for(row)}:

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TypeVar
 from unicodedata import bidirectional
 
 from flask import Blueprint
 
-from portal.i18n.gettext import _, for_each_language
+from portal.i18n.gettext import _
 from portal.services.consents.forms import (
     ConsentForm,
-    ConsentKind,
     ConsentStatus,
     Signer,
-    SignerRole,
     SigningMethod,
     TextGap,
 )
-from portal.services.decoding import Choice
+from portal.web.choice_names import choice_name, spaced
 from portal.web.explanations import is_staff
 from portal.web.filters import in_a_row
-from portal.web.labels import spaced
 from portal.web.opened_forms import first_opened
-
-ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
 
 def register(bp: Blueprint) -> None:
     """Register the labels as template filters."""
-    bp.add_app_template_filter(status_word, "consent_status")
     bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
-    bp.add_app_template_filter(role_word, "signer_role")
-    bp.add_app_template_filter(kind_word, "consent_kind")
     bp.add_app_template_filter(short_name, "consent_short")
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(names_of, "names")
@@ -45,29 +35,11 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(first_opened, "first_opened")
 
 
-def status_word(status: ConsentStatus) -> str:
-    """`Partly signed`; an unknown status is split into words."""
-    return _word(_status_words(), status)
-
-
 def state_word(form: ConsentForm) -> str:
     """The form's status; `Declined` if a signer declined, `Cancelled` if the clinic ended it unsigned."""
     if form.is_cancelled:
         return _("Cancelled")
-    return _("Declined") if form.declined_by else status_word(form.status)
-
-
-@for_each_language
-def _status_words() -> dict[ConsentStatus, str]:
-    return {
-        ConsentStatus.DRAFT: _("Draft"),
-        ConsentStatus.PENDING: _("Unsigned"),
-        ConsentStatus.PARTIALLY_SIGNED: _("Partly signed"),
-        ConsentStatus.SIGNED: _("Signed"),
-        ConsentStatus.REVOKED: _("Withdrawn"),
-        ConsentStatus.EXPIRED: _("Expired"),
-        ConsentStatus.SUPERSEDED: _("Replaced"),
-    }
+    return _("Declined") if form.declined_by else choice_name(form.status)
 
 
 def status_tone(status: ConsentStatus) -> str:
@@ -85,47 +57,6 @@ _STATUS_TONES = {
 }
 
 
-def role_word(role: SignerRole) -> str:
-    """A signer's role, such as `Patient`."""
-    return _word(_role_words(), role)
-
-
-@for_each_language
-def _role_words() -> dict[SignerRole, str]:
-    return {
-        SignerRole.PATIENT: _("Patient"),
-        SignerRole.PARTNER: _("Partner"),
-        SignerRole.GAMETE_PROVIDER: _("Gamete provider"),
-        SignerRole.DONOR: _("Donor"),
-        SignerRole.SURROGATE: _("Surrogate"),
-        SignerRole.INTENDED_PARENT: _("Intended parent"),
-        SignerRole.WITNESS: _("Witness"),
-        SignerRole.INTERPRETER: _("Interpreter"),
-        SignerRole.CLINICIAN: _("Clinician"),
-    }
-
-
-def kind_word(kind: ConsentKind | None) -> str:
-    """A form's kind, such as `Genetic testing`."""
-    return "" if kind is None else _word(_kind_words(), kind)
-
-
-@for_each_language
-def _kind_words() -> dict[ConsentKind, str]:
-    return {
-        ConsentKind.TREATMENT: _("Treatment"),
-        ConsentKind.STORAGE: _("Storage"),
-        ConsentKind.STORAGE_RENEWAL: _("Storage renewal"),
-        ConsentKind.DISPOSITION: _("Disposition"),
-        ConsentKind.GENETIC_TESTING: _("Genetic testing"),
-        ConsentKind.DONATION: _("Donation"),
-        ConsentKind.SURROGACY: _("Surrogacy"),
-        ConsentKind.LEGAL_PARENTHOOD: _("Legal parenthood"),
-        ConsentKind.DISCLOSURE: _("Sharing information"),
-        ConsentKind.RESEARCH: _("Research"),
-    }
-
-
 def method_word(method: SigningMethod | None) -> str:
     """How a signature was given."""
     words = {
@@ -133,7 +64,7 @@ def method_word(method: SigningMethod | None) -> str:
         SigningMethod.DRAWN: _("Drawn on a screen"),
         SigningMethod.PAPER: _("Signed on paper"),
     }
-    return _("Not recorded") if method is None else _word(words, method)
+    return _("Not recorded") if method is None else words.get(method) or spaced(method)
 
 
 def text_gap_words(gap: TextGap) -> str:
@@ -153,7 +84,7 @@ def text_gap_words(gap: TextGap) -> str:
 
 def signer_name(signer: Signer) -> str:
     """A signer's name, or the role if nobody is named yet."""
-    return signer.name or role_word(signer.role)
+    return signer.name or choice_name(signer.role)
 
 
 def names_of(signers: tuple[Signer, ...]) -> str:
@@ -174,16 +105,11 @@ def text_direction(text: str) -> str:
     return "ltr" if strong == "L" else "rtl"
 
 
-def _word(words: Mapping[ChoiceT, str], value: ChoiceT) -> str:
-    return words.get(value) or spaced(str(value))
-
-
 _ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
 
 
 def short_name(form: ConsentForm) -> str:
     """`Genetic testing · PGT-A`: its kind, and the abbreviation at the end of its title."""
-    known = form.kind is not None and form.kind.known
     found = _ABBREVIATION.search(form.title)
-    parts = [kind_word(form.kind) if known else "", found[1] if found else ""]
+    parts = [choice_name(form.kind) if form.kind and form.kind.known else "", found[1] if found else ""]
     return in_a_row([part for part in parts if part], " · ") or form.title

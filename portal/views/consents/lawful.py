@@ -10,7 +10,8 @@ from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ONE_PERSON_KINDS, ConsentKind, SignerRole
 from portal.views.consents.begin_draft import filled_in
 from portal.views.consents.draft import NewForm
-from portal.views.consents.labels import listed, role_word
+from portal.views.consents.labels import listed
+from portal.web.choice_names import choice_name
 
 
 def template_faults(templates: Templates) -> dict[str, str]:
@@ -65,7 +66,7 @@ def _gap(
     rules = _rules_of(templates, kind)
     named = [rule for rule in rules if rule.signer]
     if named and not any(rule.signer in side for rule in named):
-        allowed = listed([role_word(SignerRole(rule.signer or "")) for rule in named])
+        allowed = listed([choice_name(SignerRole(rule.signer or "")) for rule in named])
         return _(
             "By law (%(law)s) a form of this kind is signed as one of: %(roles)s.",
             law=named[0].law,

@@ -14,7 +14,7 @@ from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
 from portal.services.rules.signing import is_account_untold, without_account
 from portal.state.session_records import Person
-from portal.views.consents.labels import kind_word
+from portal.web.choice_names import choice_name
 from portal.web.modules import has_module
 
 
@@ -92,7 +92,7 @@ def kind_choices(forms: Iterable[ConsentForm], chosen: ConsentKind | None) -> li
     found = {form.kind for form in forms} | {chosen}
     if not has_module(Module.RESULTS):
         found -= {ConsentKind.GENETIC_TESTING}
-    return [("", _("All kinds")), *((str(kind), kind_word(kind)) for kind in ConsentKind if kind in found)]
+    return [("", _("All kinds")), *((str(kind), choice_name(kind)) for kind in ConsentKind if kind in found)]
 
 
 def _roles(form: ConsentForm) -> Iterable[SignerRole]:

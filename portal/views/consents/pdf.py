@@ -18,9 +18,10 @@ from portal.services.rules.consent_text import content_hash, signed_text
 from portal.state.session_records import Person
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.ending import recorded_words
-from portal.views.consents.labels import role_word, signer_name, status_word
+from portal.views.consents.labels import signer_name
 from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
+from portal.web.choice_names import choice_name
 from portal.web.filters import long_moment, now
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to
@@ -90,7 +91,7 @@ def stamp(form: ConsentForm) -> str | None:
             _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)
         )
     if form.is_ended:
-        return status_word(form.status)
+        return choice_name(form.status)
     return None if form.is_signed else _("Not signed by everyone yet")
 
 
@@ -128,7 +129,7 @@ def _step(what: str, when: datetime | None) -> list[Event]:
 
 
 def _signed(signature: Signature) -> Event:
-    role = role_word(signature.role)
+    role = choice_name(signature.role)
     if not signature.name:
         return Event(_("Signed by %(name)s", name=role), signature.signed_at)
     return Event(_("Signed by %(name)s", name=signature.name), signature.signed_at, role)

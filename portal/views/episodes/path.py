@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment, EpisodeStage
+from portal.web.choice_names import choice_name
 from portal.web.glossary import by_language
-from portal.web.labels import stage_name, visit_name
+from portal.web.labels import visit_name
 
 _TERMS = {
     EpisodeStage.STIMULATION: "stimulation",
@@ -44,7 +45,7 @@ def step_of(stage: EpisodeStage, visits: Iterable[Appointment]) -> Step:
     visit = next((visit for visit in visits if visit.kind == kind), None)
     term = _TERMS.get(stage)
     meaning = by_language()[language()][term].meaning if term else _meanings().get(stage, "")
-    return Step(stage_name(stage), meaning, visit)
+    return Step(choice_name(stage), meaning, visit)
 
 
 @for_each_language

@@ -20,13 +20,14 @@ from portal.services.errors import CareError
 from portal.services.listed import Listed
 from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
-from portal.views.consents.labels import state_word, status_tone, status_word
+from portal.views.consents.labels import state_word, status_tone
 from portal.views.consents.list import Groups, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
 from portal.views.written_afterwards import Written, written_afterwards
 from portal.web import audit
+from portal.web.choice_names import choice_name
 from portal.web.htmx import render, wants
 from portal.web.modules import is_off
 from portal.web.pages import Page
@@ -209,7 +210,7 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
             ConsentRow(
                 brief.id,
                 brief.title or _("Consent form"),
-                state_word(form) if form else status_word(status) if status else "",
+                state_word(form) if form else choice_name(status) if status else "",
                 status_tone(status) if status else "neutral",
                 bool(form and listed_role(form, person)),
                 form.procedure_date if form else None,

@@ -44,6 +44,7 @@ from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
+from portal.web.choice_names import choice_name
 from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import in_a_row, local, months, now, number, short_date, today
@@ -176,7 +177,7 @@ class EpisodeView:
     @property
     def stages(self) -> list[Stage]:
         """The steps of this treatment for the progress ribbon; none once it has ended."""
-        return [Stage(labels.stage_name(stage), state) for stage, state in self._steps]
+        return [Stage(choice_name(stage), state) for stage, state in self._steps]
 
     @property
     def path_ahead(self) -> list[Step]:

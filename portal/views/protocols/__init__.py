@@ -22,6 +22,7 @@ from portal.views.protocols.view import ProtocolView, read_view
 from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
+from portal.web.choice_names import choice_name
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.listing import Listing, Table
@@ -84,7 +85,7 @@ def list_(care: Care, person: Person) -> Response:
         text=query.text or None,
         status=query.status,
     )
-    table = Table(query, found, labels.status_word)
+    table = Table(query, found)
     return render(ListPage(table=table, may_create=may_write(person)), fragment="results")
 
 
@@ -146,7 +147,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 def _moved(protocol_id: str, to: ProtocolStatus) -> Response:
-    toast(_("The protocol is now: %(status)s.", status=labels.status_word(to)))
+    toast(_("The protocol is now: %(status)s.", status=choice_name(to)))
     return _to_protocol(protocol_id)
 
 

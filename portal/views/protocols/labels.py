@@ -7,7 +7,7 @@ from flask import Blueprint
 from portal.i18n.gettext import _
 from portal.services.protocols import ProtocolStatus
 from portal.state.session_records import Person
-from portal.web.labels import spaced
+from portal.web.choice_names import choice_name
 
 WRITERS = frozenset({"nurse", "physician"})
 """The roles that create and edit protocols (docs/assumptions.md)."""
@@ -19,7 +19,6 @@ ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 def register(bp: Blueprint) -> None:
     """Register the labels as template filters."""
     for name, filter_ in (
-        ("protocol_status", status_word),
         ("protocol_tone", status_tone),
         ("protocol_step", step_word),
     ):
@@ -29,18 +28,6 @@ def register(bp: Blueprint) -> None:
 def may_write(person: Person) -> bool:
     """Whether this person may create and edit protocols."""
     return person.is_staff and not WRITERS.isdisjoint(person.roles)
-
-
-def status_word(status: ProtocolStatus) -> str:
-    """The label of a protocol's status."""
-    names = {
-        ProtocolStatus.DRAFT: _("Draft"),
-        ProtocolStatus.ACTIVE: _("Active"),
-        ProtocolStatus.ON_HOLD: _("On hold"),
-        ProtocolStatus.COMPLETED: _("Completed"),
-        ProtocolStatus.CANCELLED: _("Cancelled"),
-    }
-    return names.get(status) or spaced(str(status))
 
 
 def status_tone(status: ProtocolStatus) -> str:
@@ -63,4 +50,4 @@ def step_word(status: ProtocolStatus, now: ProtocolStatus) -> str:
         ProtocolStatus.COMPLETED: _("Complete"),
         ProtocolStatus.CANCELLED: _("Cancel protocol"),
     }
-    return names.get(status) or status_word(status)
+    return names.get(status) or choice_name(status)

@@ -30,10 +30,10 @@ from portal.services.rules.doses import (
     standing,
 )
 from portal.state.session_records import Person
-from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view, read_whose
 from portal.web import audit, seen_plans
 from portal.web.calendar_file import as_download, serialize
+from portal.web.choice_names import choice_name
 from portal.web.doses import amount, product
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
@@ -94,7 +94,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
             holds_until=_next_check(protocol, today()),
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,
-            stamp=None if protocol.is_active else status_word(protocol.status),
+            stamp=None if protocol.is_active else choice_name(protocol.status),
         ),
         name=_("%(name)s, day by day", name=protocol.name),
         by_hand=url_for("protocols.show", protocol_id=protocol.id),
