@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -48,6 +48,7 @@ _CLASSES = ("other", "1xx", "2xx", "3xx", "4xx", "5xx")
 _NOT_IMPLEMENTED = 501
 """Counted apart: the clinic's API lacks a part, which is no failure."""
 _MOST_EVENTS = 500
+_MOST_MEMBERS = 500
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 _REGISTRY = CollectorRegistry()
@@ -55,6 +56,17 @@ _REGISTRY = CollectorRegistry()
 _counter = partial(Counter, registry=_REGISTRY)
 _histogram = partial(Histogram, buckets=_SECONDS, registry=_REGISTRY)
 _gauge = partial(Gauge, multiprocess_mode="livesum", registry=_REGISTRY)
+
+
+class _Count:
+    """A counter: a call with its labels counts one more, or as many `times`; beyond `most` sets of labels, as `other`."""
+
+    def __init__(self, name: str, about: str, labels: Sequence[str] = (), most: int | None = None) -> None:
+        self.metric, self._most = _counter(name, about, labels), most
+
+    def __call__(self, *labels: str, times: int = 1) -> None:
+        (_at_most(self._most, self.metric, *labels) if labels else self.metric).inc(times)
+
 
 _requests = _histogram(
     "portal_request_seconds",
@@ -98,7 +110,7 @@ _files = _gauge(
 _starts = _counter(
     "portal_worker_starts_total", "Worker processes that started, also in place of one that ended."
 )
-_stops = _counter(
+worker_stopped = _Count(
     "portal_worker_stops_total",
     "Worker processes that ended in order: told to, or after their number of requests.",
 )
@@ -108,7 +120,7 @@ _upstream = _histogram(
     "Calls to the care API and the identity server by group and outcome; seconds until the response was complete.",
     ["group", "outcome"],
 )
-_retries = _counter("portal_upstream_retries_total", "Calls that were retried.", ["group"])
+retried = _Count("portal_upstream_retries_total", "Calls that were retried.", ["group"])
 _open = _gauge(
     "portal_breaker_open",
     "Worker processes whose circuit breaker for this group is open after recent failures.",
@@ -119,11 +131,11 @@ _opened = _counter(
     "How often a worker's circuit breaker for this group opened.",
     ["upstream", "group"],
 )
-_held_back = _counter("portal_breaker_held_back_total", "Calls not sent because of it.", ["group"])
-_references = _counter(
+circuit_open = _Count("portal_breaker_held_back_total", "Calls not sent because of it.", ["group"])
+reference = _Count(
     "portal_reference_data_total", "Reference data by where it came from: hit, miss, stale.", ["outcome"]
 )
-_refreshes = _counter(
+refreshed = _Count(
     "portal_token_refreshes_total",
     "Token refreshes: renewed, postponed or client-refused (the session continues), ended (it doesn't).",
     ["outcome"],
@@ -133,7 +145,7 @@ _sign_ins = _counter(
     "Sign-ins by clinic: done, refused (the person, or what their identity server said), failed (nobody was asked).",
     ["tenant", "outcome"],
 )
-_sign_ins_begun = _counter(
+sign_in_begun = _Count(
     "portal_sign_ins_begun_total", "Browsers sent to the identity server to sign in, by clinic.", ["tenant"]
 )
 _tenant_pages = _counter(
@@ -141,11 +153,12 @@ _tenant_pages = _counter(
     "Responses by clinic, without checks of health: served, or failed (5xx except 501).",
     ["tenant", "outcome"],
 )
-_sessions = _counter("portal_sessions_total", "Sessions started and ended.", ["event"])
-_events = _counter(
+session = _Count("portal_sessions_total", "Sessions started and ended.", ["event"])
+event = _Count(
     "portal_events_total",
     "Events of the audit trail: sign-ins, acts, views, refusals, rate limits, each by outcome.",
     ["event", "outcome"],
+    most=_MOST_EVENTS,
 )
 
 _opened_records = _counter(
@@ -159,37 +172,40 @@ _listed_records = _counter(
     ["role", "kind"],
 )
 
-_audit_lost = _counter(
+audit_lost = _Count(
     "portal_audit_lost_total", "Audit lines that couldn't be written, for example because the disk was full."
 )
 
-_audit_refused = _counter(
+audit_refused = _Count(
     "portal_audit_refused_acts_total", "Acts refused because they couldn't be recorded in the audit trail."
 )
 
-_acts_unknown = _counter(
+act_unknown = _Count(
     "portal_acts_unknown_total",
     "Acts whose end nobody knows: sent to the care API, which didn't say what became of them.",
 )
-_store_emptied = _counter(
+store_emptied = _Count(
     "portal_store_emptied_total",
     "How often the store turned out to be empty though it hadn't been: everybody has to sign in again.",
 )
 
-_unknown_values = _counter(
+unknown_value = _Count(
     "portal_answers_unknown_values_total",
     "Values from the care API that are in none of the portal's enumerations, by endpoint and member.",
     ["endpoint", "member"],
+    most=_MOST_MEMBERS,
 )
-_unreadable_values = _counter(
+unreadable_value = _Count(
     "portal_answers_unreadable_values_total",
     "Values from the care API that couldn't be read and were left out of their records, by endpoint and member.",
     ["endpoint", "member"],
+    most=_MOST_MEMBERS,
 )
-_left_out = _counter(
+left_out = _Count(
     "portal_answers_left_out_total",
     "Records and responses of the care API that couldn't be decoded, by endpoint and offending member.",
     ["endpoint", "member"],
+    most=_MOST_MEMBERS,
 )
 
 _store = _histogram(
@@ -225,23 +241,22 @@ _SIGN_INS: Mapping[str, str] = {
 _FAILED_SIGN_INS = ("unavailable", "loop", "client-refused", "no-auth-time", "not-fresh")
 _sampled: dict[str, tuple[str, Callable[[], float | None]]] = {}
 _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
-    *((_refreshes, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
-    *((_sessions, (event,)) for event in ("begun", "ended")),
-    *((_references, (outcome,)) for outcome in ("hit", "miss", "stale")),
+    *((refreshed.metric, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
+    *((session.metric, (event,)) for event in ("begun", "ended")),
+    *((reference.metric, (outcome,)) for outcome in ("hit", "miss", "stale")),
     *(
-        (_events, ("sign-in", outcome))
+        (event.metric, ("sign-in", outcome))
         for outcome in (
             *_SIGN_INS,
             *_FAILED_SIGN_INS,
             "unknown",
         )
     ),
-    (_events, ("session", "unknown")),
-    *((_events, ("consent.sign", outcome)) for outcome in ("done", "unknown", "not-sent")),
+    (event.metric, ("session", "unknown")),
+    *((event.metric, ("consent.sign", outcome)) for outcome in ("done", "unknown", "not-sent")),
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
     *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),
 )
-_MOST_MEMBERS = 500
 _known: dict[tuple[object, ...], Any] = {}
 
 
@@ -270,11 +285,6 @@ def worker_started() -> None:
     _workers.set(1)
 
 
-def worker_stopped() -> None:
-    """Count a worker process that ends in order."""
-    _stops.inc()
-
-
 def worker(connections: int, waiting: int) -> None:
     """Record this worker's connections, waiting requests, memory and open files."""
     _connections.set(connections)
@@ -294,11 +304,6 @@ def answered(group: str, status: int, seconds: float) -> None:
     upstream(group, _status_class(status), seconds)
 
 
-def retried(group: str) -> None:
-    """Count a retried call."""
-    _series(_retries, group).inc()
-
-
 def opened(upstream: str, group: str) -> None:
     """Record that this process's circuit breaker for a group opened."""
     _open.labels(upstream, group).set(1)
@@ -308,26 +313,6 @@ def opened(upstream: str, group: str) -> None:
 def closed(upstream: str, group: str) -> None:
     """Record that this process's circuit breaker for a group closed."""
     _open.labels(upstream, group).set(0)
-
-
-def circuit_open(group: str) -> None:
-    """Count a call not sent because the circuit breaker is open."""
-    _series(_held_back, group).inc()
-
-
-def reference(outcome: str) -> None:
-    """Count a lookup of reference data: hit, miss or stale."""
-    _series(_references, outcome).inc()
-
-
-def refreshed(outcome: str) -> None:
-    """Count a token refresh: renewed, postponed, client-refused or ended."""
-    _series(_refreshes, outcome).inc()
-
-
-def sign_in_begun(tenant: str) -> None:
-    """Count a browser that was sent to the identity server."""
-    _sign_ins_begun.labels(tenant).inc()
 
 
 def sign_in(tenant: str, outcome: str) -> None:
@@ -340,51 +325,6 @@ def tenant_page(tenant: str, status: int) -> None:
     """Count a response to somebody at a clinic."""
     outcome = "failed" if _status_class(status) == "5xx" else "served"
     _series(_tenant_pages, tenant, outcome).inc()
-
-
-def session(event: str) -> None:
-    """Count a session: begun or ended."""
-    _series(_sessions, event).inc()
-
-
-def event(name: str, outcome: str) -> None:
-    """Count an event of the audit trail. The number of label pairs is capped; further ones count as `other`."""
-    _at_most(_MOST_EVENTS, _events, name, outcome).inc()
-
-
-def audit_lost() -> None:
-    """Count an audit line that couldn't be written."""
-    _audit_lost.inc()
-
-
-def audit_refused() -> None:
-    """Count an act refused because it couldn't be recorded."""
-    _audit_refused.inc()
-
-
-def act_unknown() -> None:
-    """Count an act whose end nobody knows."""
-    _acts_unknown.inc()
-
-
-def store_emptied() -> None:
-    """Count that the store lost everything."""
-    _store_emptied.inc()
-
-
-def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
-    """Count values that are in no enumeration; both labels are the portal's own names."""
-    _at_most(_MOST_MEMBERS, _unknown_values, endpoint, member).inc(times)
-
-
-def unreadable_value(endpoint: str, member: str, times: int = 1) -> None:
-    """Count values that were left out of their records."""
-    _at_most(_MOST_MEMBERS, _unreadable_values, endpoint, member).inc(times)
-
-
-def left_out(endpoint: str, member: str) -> None:
-    """Count a record that couldn't be decoded."""
-    _at_most(_MOST_MEMBERS, _left_out, endpoint, member).inc()
 
 
 def store(operation: str, outcome: str, seconds: float) -> None:
@@ -442,7 +382,7 @@ def exposition() -> bytes:
 def tenants(keys: Collection[str]) -> None:
     """Start the series of these clinics at 0."""
     for key in keys:
-        _sign_ins_begun.labels(key)
+        sign_in_begun.metric.labels(key)
         for outcome in ("done", "refused", "failed"):
             _sign_ins.labels(key, outcome)
         for outcome in ("served", "failed"):
@@ -524,9 +464,13 @@ def _role_of(roles: Collection[str]) -> str:
     return "several" if len(known) > 1 else known[0] if known else "other"
 
 
-def _at_most(most: int, metric: MetricT, *labels: str) -> MetricT:
+def _at_most(most: int | None, metric: MetricT, *labels: str) -> MetricT:
     """The series of these labels, or of `other` where the metric has as many as it may."""
-    if (metric, *labels) not in _known and sum(known[0] is metric for known in tuple(_known)) >= most:
+    if (
+        most is not None
+        and (metric, *labels) not in _known
+        and sum(known[0] is metric for known in tuple(_known)) >= most
+    ):
         labels = ("other",) * len(labels)
     return _series(metric, *labels)
 

@@ -85,7 +85,7 @@ class Figures:
         """Count values that are in no enumeration, by member ("Episode.stage")."""
         here = self._of(clinic, endpoint)
         for member, times in values.items():
-            metrics.unknown_value(endpoint, member, times)
+            metrics.unknown_value(endpoint, member, times=times)
             with self._lock:
                 _count(here.values, member, times)
             self._say_once("unknown value", clinic, endpoint, member)
@@ -94,7 +94,7 @@ class Figures:
         """Count values that can't be read and were left out of their records, by member ("Alert.until")."""
         here = self._of(clinic, endpoint)
         for member, times in values.items():
-            metrics.unreadable_value(endpoint, member, times)
+            metrics.unreadable_value(endpoint, member, times=times)
             with self._lock:
                 _count(here.unreadable, member, times)
             self._say_once("a value can't be read", clinic, endpoint, member)
