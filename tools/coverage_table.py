@@ -41,14 +41,15 @@ _WEBHOOKS_SHOW = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A handler at one address of the portal."""
+    """A handler at one address of the portal; `name` is its own, `view` what defines it in its module."""
 
     method: str
     route: str
     view: Name
+    name: str
 
     def __str__(self) -> str:
-        return f"`{self.method} {self.route}` {self.view[0].removeprefix('portal.views.')}.{self.view[1]}"
+        return f"`{self.method} {self.route}` {self.view[0].removeprefix('portal.views.')}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,10 @@ def pages() -> tuple[Page, ...]:
         view = inspect.unwrap(app.view_functions[rule.endpoint])
         if not view.__module__.startswith("portal.views"):
             continue
-        route = _written(rule.rule)
+        route, (outer, *inner) = _written(rule.rule), view.__qualname__.split(".")
+        name = rule.endpoint.rpartition(".")[2] if inner else outer
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            found.append(Page(method, route, (view.__module__, view.__name__)))
+            found.append(Page(method, route, (view.__module__, outer), name))
     return tuple(sorted(found, key=lambda page: (page.route, page.method)))
 
 

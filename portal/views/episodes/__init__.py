@@ -8,29 +8,33 @@ from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import list_consents
+from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather
+from portal.services.listed import Listed
 from portal.state.session_records import Person
+from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
 from portal.views.episodes.parting import read_forms
 from portal.views.episodes.show import (
     AppointmentsPage,
+    ConsentsPage,
     DocumentsPage,
     EmbryosPage,
     MedicationPage,
+    MonitoringPage,
     OverviewPage,
     TabPage,
     TeamPage,
     TimelinePage,
-    show_consents,
-    show_monitoring,
+    consent_rows,
     show_tab,
 )
 from portal.views.episodes.view import EpisodeView
-from portal.views.written_afterwards import read_talks
+from portal.views.written_afterwards import read_talks, written_afterwards
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -68,7 +72,7 @@ def index(care: Care, person: Person) -> Response:
     ids = reachable(care, person)
     found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
     if person.is_patient and len(ids) == len(found.episodes) == 1:
-        return show_tab(found.episodes[0], person, OverviewPage)
+        return show_tab(EpisodeView(found.episodes[0], person), OverviewPage)
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],
@@ -83,7 +87,8 @@ def index(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Show the state of the treatment: today, what happened before and what comes next."""
     episode = get_episode(care, episode_id)
-    return show_tab(episode, person, OverviewPage, read_forms(care, episode) if person.is_staff else None)
+    forms = read_forms(care, episode) if person.is_staff else None
+    return show_tab(EpisodeView(episode, person, forms), OverviewPage)
 
 
 def _declare(tab: type[TabPage]) -> None:
@@ -91,7 +96,7 @@ def _declare(tab: type[TabPage]) -> None:
 
     @signed_in(Side.PATIENT, Side.STAFF)
     def show(care: Care, person: Person, episode_id: str) -> Response:
-        return show_tab(get_episode(care, episode_id), person, tab)
+        return show_tab(EpisodeView(get_episode(care, episode_id), person), tab)
 
     view = part_of(tab.module)(show) if tab.module else show
     bp.add_url_rule(f"/<record:episode_id>/{tab.name}", tab.name, view)
@@ -116,7 +121,9 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     episode, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
     if isinstance(episode, CareError):
         raise episode
-    return show_monitoring(episode, person, talks)
+    last = max((day.date for day in episode.monitoring), default=None)
+    written = written_afterwards(talks, episode.id, last)
+    return show_tab(EpisodeView(episode, person), MonitoringPage, written=written)
 
 
 @bp.get("/<record:episode_id>/consents")
@@ -129,4 +136,12 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
     )
     if isinstance(episode, CareError):
         raise episode
-    return show_consents(care, episode, person, forms)
+    listed: Listed[ConsentForm] = Listed((), is_whole=False) if isinstance(forms, CareError) else forms.listed
+    known = listed.through(lambda them: with_text_in_doubt(care, them, person))
+    return show_tab(
+        EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items),
+        ConsentsPage,
+        groups=group(known, person) if person.is_patient else None,
+        forms=consent_rows(episode, known.items, person),
+        is_incomplete=isinstance(forms, CareError),
+    )

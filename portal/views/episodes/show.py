@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flask import Response, url_for
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _, for_each_language
-from portal.services import decoding
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.conversations import Conversation
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
-from portal.services.listed import Listed
 from portal.services.rules.signing import listed_role
 from portal.state.session_records import Person
 from portal.views.consents.labels import state_word, status_tone
-from portal.views.consents.list import Groups, group, with_text_in_doubt
+from portal.views.consents.list import Groups
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
-from portal.views.written_afterwards import Written, written_afterwards
+from portal.views.written_afterwards import Written
 from portal.web import audit
 from portal.web.choice_names import choice_name
 from portal.web.htmx import render, wants
@@ -140,61 +136,17 @@ class TeamPage(TabPage, template="episodes/team.html"):
     name = "team"
 
 
-def show_tab(
-    episode: Episode, person: Person, page: type[TabPage], forms: tuple[ConsentForm, ...] | None = None
-) -> Response:
-    """Show a tab that needs only the episode, and its consent forms where sharing has ended."""
-    view = EpisodeView(episode, person, forms)
+def show_tab(view: EpisodeView, page: type[TabPage], **more: Any) -> Response:
+    """Show a tab; `more` is what its page has besides what every tab has."""
     tabs = _tabs(view, page.name)
-    return _answer(
-        page(view=view, episode=episode, tabs=tabs, tab=_in_hand(tabs), is_part=wants("tab")), person
-    )
-
-
-def show_monitoring(episode: Episode, person: Person, talks: Iterable[Conversation] | CareError) -> Response:
-    """Show the scans and blood tests, with what the clinic wrote after the last of them."""
-    view = EpisodeView(episode, person)
-    tabs = _tabs(view, MonitoringPage.name)
-    page = MonitoringPage(
-        view=view,
-        episode=episode,
-        tabs=tabs,
-        tab=_in_hand(tabs),
-        is_part=wants("tab"),
-        written=written_afterwards(
-            talks, episode.id, max((day.date for day in episode.monitoring), default=None)
-        ),
-    )
-    return _answer(page, person)
-
-
-def show_consents(
-    care: Care, episode: Episode, person: Person, forms: decoding.PagedResult[ConsentForm] | CareError
-) -> Response:
-    """Show the episode's consent forms, and whose turn each is as far as `forms` says."""
-    view = EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items)
-    tabs = _tabs(view, ConsentsPage.name)
-    listed: Listed[ConsentForm] = Listed((), is_whole=False) if isinstance(forms, CareError) else forms.listed
-    known = listed.through(lambda them: with_text_in_doubt(care, them, person))
-    page = ConsentsPage(
-        view=view,
-        episode=episode,
-        tabs=tabs,
-        tab=_in_hand(tabs),
-        is_part=wants("tab"),
-        groups=group(known, person) if person.is_patient else None,
-        forms=consent_rows(episode, known.items, person),
-        is_incomplete=isinstance(forms, CareError),
-    )
-    return _answer(page, person)
-
-
-def _answer(page: TabPage, person: Person) -> Response:
-    audit.shown("episode.read", "episode", page.episode.id)
-    if person.is_staff:
-        remember_opened(page.episode.id)
-        name_opened(page.episode.patient.full_name, page.episode.number or page.view.title)
-    return render(page, fragment="tab")
+    tab = next(tab for tab in tabs if tab.current)
+    episode = view.episode
+    audit.shown("episode.read", "episode", episode.id)
+    if view.person.is_staff:
+        remember_opened(episode.id)
+        name_opened(episode.patient.full_name, episode.number or view.title)
+    shown = page(view=view, episode=episode, tabs=tabs, tab=tab, is_part=wants("tab"), **more)
+    return render(shown, fragment="tab")
 
 
 def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person) -> list[ConsentRow]:
@@ -266,7 +218,3 @@ def _tabs(view: EpisodeView, current: str) -> list[Tab]:
         for name, label in _tab_names()
         if not is_off(f"episodes.{name}")
     ]
-
-
-def _in_hand(tabs: Sequence[Tab]) -> Tab:
-    return next(tab for tab in tabs if tab.current)
