@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote, urlencode
 
 import msgspec
@@ -31,6 +31,7 @@ from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavai
 from portal.services.salvage import Lost
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
+from portal.signin.service_client import ServiceBearer
 from portal.state.session_records import Person
 from portal.web import as_patient, audit, csrf, htmx, modules, patient_banner, read_only, unsent
 from portal.web.routing import current_address, endpoint_at, without_sign_in_code
@@ -182,35 +183,41 @@ def admit(access: Access) -> Person:
 
 def care_of(person: Person) -> Care:
     """Return a client of the care API with this person's token, for this request."""
-    the = context()
-    here = session()
+    the, here, tenant = context(), session(), g.tenant
     record = here.record
-    tenant = g.tenant
     bearer = SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock)
     g.care = Care(
-        base_url=tenant.base_url,
-        bearer=bearer,
-        prover=bearer.prover,
-        timeouts=the.settings.timeouts,
-        deadline=g.started + the.settings.timeouts.page,
-        language=language(),
-        correlation_id=g.request_id,
-        references=the.references,
+        **of_request(bearer, person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         suffices=partial(suffices, person),
-        partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
         on_read=_unnoticed if is_background() else has_read,
-        before_act=read_only.before_act,
-        breakers=the.breakers,
-        observer=the.answers.of(tenant.key),
-        adapter=the.adapters.get(tenant.key, PLAIN),
         modules_off=modules.off(),
         accounts={person.record: person.sub} if person.record else {},
     )
     return g.care
+
+
+def of_request(bearer: SessionBearer | ServiceBearer, *partition: str) -> dict[str, Any]:
+    """Return what every client of the care API has during this request, by its fields; `partition` is the reader."""
+    the, tenant = context(), g.tenant
+    return {
+        "base_url": tenant.base_url,
+        "bearer": bearer,
+        "prover": bearer.prover,
+        "timeouts": the.settings.timeouts,
+        "deadline": g.started + the.settings.timeouts.page,
+        "language": language(),
+        "correlation_id": g.request_id,
+        "references": the.references,
+        "partition": partition,
+        "before_act": read_only.before_act,
+        "breakers": the.breakers,
+        "observer": the.answers.of(tenant.key),
+        "adapter": the.adapters.get(tenant.key, PLAIN),
+    }
 
 
 def _renew_token(care: Care) -> None:

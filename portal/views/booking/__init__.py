@@ -16,9 +16,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from portal.config.modules import Module
 from portal.context import Context, context
-from portal.i18n.locale import language
 from portal.services import errors
-from portal.services.adapter import PLAIN
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.rules.free_windows import Window
 from portal.signin.service_client import ServiceBearers, ServiceCare
@@ -34,10 +32,11 @@ from portal.views.booking.visit import (
     visit_of,
 )
 from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
-from portal.web import audit, read_only
+from portal.web import audit
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
+from portal.web.guard import of_request
 from portal.web.htmx import redirect_to, render
 from portal.web.modules import whole
 from portal.web.pages import Page
@@ -259,19 +258,7 @@ def _care() -> ServiceCare:
     the, tenant = context(), g.tenant
     bearer = _booking().bearers.of(tenant, tenant.service_client, the.sign_in.provider(tenant))
     return ServiceCare(
-        base_url=tenant.base_url,
-        bearer=bearer,
-        prover=bearer.prover,
-        timeouts=the.settings.timeouts,
-        deadline=g.started + the.settings.timeouts.page,
-        language=language(),
-        correlation_id=g.request_id,
-        references=the.references,
-        partition=(tenant.auth_url, tenant.key, "service", ""),
-        before_act=read_only.before_act,
-        breakers=the.breakers,
-        observer=the.answers.of(tenant.key),
-        adapter=the.adapters.get(tenant.key, PLAIN),
+        **of_request(bearer, tenant.auth_url, tenant.key, "service", ""),
         clinic=tenant.tenant_id or tenant.key,
     )
 
