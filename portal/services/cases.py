@@ -97,7 +97,7 @@ UPDATE_CASE = Group("CareCase").put(
 )
 
 
-def update_case(care: Care, case_id: str, *, case: Case, before: Case | None = None) -> Case | None:
+def update_case(care: Care, case_id: str, case: Case, before: Case | None = None) -> Case | None:
     """Update the case and return it with a new stamp; None if the API returns no body: read its episode again.
 
     `case` is the record that was read, with the changes; all members of `CaseChange` are written, None clears one;

@@ -103,7 +103,7 @@ UPDATE_PATIENT = Group("Patient").put(
 
 
 def update_patient(
-    care: Care, patient_id: str, *, patient: Patient, before: Patient | None = None
+    care: Care, patient_id: str, patient: Patient, before: Patient | None = None
 ) -> Patient | None:
     """Update the record and return it with a new stamp; None if the API returns no body: read its episode again.
 

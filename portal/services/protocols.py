@@ -246,7 +246,7 @@ def get_protocol(care: Care, protocol_id: str) -> Protocol:
 
 
 def update_protocol(
-    care: Care, protocol_id: str, *, protocol: Protocol, before: Protocol | None = None
+    care: Care, protocol_id: str, protocol: Protocol, before: Protocol | None = None
 ) -> Protocol:
     """Update the protocol and return it with a new stamp; `protocol` is the one that was read, with the changes.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flask import Blueprint, Response, url_for
 
@@ -14,7 +15,7 @@ from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import find_opened
+from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.choice_names import choice_name
 from portal.web.edit_form import Edit, Saved
@@ -45,7 +46,7 @@ class EditPage(Page, template="cases/edit.html", about="episode"):
 @signed_in(Side.STAFF, roles=EDIT_CASE)
 def edit(care: Care, person: Person, case_id: str) -> Response:
     """Show a case as a form."""
-    episode, case = find_opened(care, _of_id(case_id), within="Episode.case")
+    episode, case = find_embedded(care, person, _of_id(case_id), within="Episode.case")
     audit.shown("case.read", "case", case.id)
     return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
 
@@ -55,7 +56,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 @typed_text(*EDIT_FORM, *CaseChange.__struct_fields__)
 def save(care: Care, person: Person, case_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
-    episode, case = find_opened(care, _of_id(case_id), within="Episode.case")
+    episode, case = find_embedded(care, person, _of_id(case_id), within="Episode.case")
     result = save_edit(_editing(care, person, episode, case_id), case)
     if not isinstance(result, Saved):
         return _page(episode, case, result)
@@ -74,8 +75,8 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
         event="case.update",
         kind="case",
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
-        read=lambda: find_opened(care, _of_id(case_id), within="Episode.case")[1],
-        write=lambda read, case: update_case(care, case_id, case=case, before=read),
+        read=lambda: find_embedded(care, person, _of_id(case_id), within="Episode.case")[1],
+        write=partial(update_case, care, case_id),
         check=_check,
     )
 
@@ -114,10 +115,10 @@ def _check(case: Case, form: Form) -> None:
 
 def _physicians(care: Care, episode: Episode) -> Choices:
     """The clinic's physicians, or the care team's if the calendar can't be read or isn't offered."""
-    listed = attempt(lambda: list_physicians(care).value)
+    listed = attempt(partial(list_physicians, care))
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
-    found = {item.id: item.name for item in page.items if item.is_active} if page else team
+    found = {item.id: item.name for item in page.value.items if item.is_active} if page else team
     hint = None if page else _("The clinic’s physicians can’t be listed right now.")
     return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
 

@@ -102,7 +102,7 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
         kind="patient",
         fields=contact_fields,
         read=lambda: find_embedded(care, person, of_mine, within="Episode.patient")[1],
-        write=lambda read, patient: update_patient(care, read.id, patient=patient, before=read),
+        write=lambda patient, read: update_patient(care, read.id, patient, before=read),
         check=lambda patient, form: check_contact(form),
     )
 

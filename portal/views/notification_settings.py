@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -89,8 +90,8 @@ def _editing(care: Care, person: Person) -> Editing[NotificationSettings]:
         event="notification-settings.update",
         kind="notification-settings",
         fields=_fields,
-        read=lambda: get_settings(care),
-        write=lambda _read, settings: update_settings(care, settings),
+        read=partial(get_settings, care),
+        write=lambda settings, _read: update_settings(care, settings),
         check=_check,
     )
 

@@ -41,7 +41,7 @@ class Editing(Generic[R]):
 
     - `fields`: the form for the record as it is now: its legal moves, its own value among the choices.
     - `read`: the record as it is now.
-    - `write`: sends a record made of the one that was read, which it gets too; returns the record as answered, or None
+    - `write`: sends a record; gets the one that was read too, of which it is made; returns the record as answered, or None
       for an empty answer.
     - `check`: adds errors over several fields.
     """
@@ -66,25 +66,22 @@ def check_edit(editing: Editing[R], record: R) -> Change[R] | Saved[R] | Edit:
     return change_of(Sent.of_form(fields, request.form), fields, record, editing.check)
 
 
-def save_edit(editing: Editing[R], record: R) -> Saved[R] | Edit:
+def save_edit(editing: Editing[R], record: R, *, is_again: bool = False) -> Saved[R] | Edit:
     """Save what this request's form holds over `record`, read just now, or return what to show instead.
 
     The same form sent twice has one effect: the second finds the record as wanted. An answer that got lost is looked
     for in the record. Raises CareError for what concerns the whole page.
     """
-    try:
-        return _save(editing, record)
-    except Conflict:
-        return _save(editing, editing.read())
-
-
-def _save(editing: Editing[R], record: R) -> Saved[R] | Edit:
     change = check_edit(editing, record)
     if not isinstance(change, Change):
         audit.note(editing.event, change.outcome, kind=editing.kind, id_=record.id)
         return change
     try:
         return Saved(_write_once(editing, change), is_changed=True)
+    except Conflict:
+        if is_again:
+            raise
+        return save_edit(editing, editing.read(), is_again=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
         return change.refused(error)
 
@@ -95,7 +92,7 @@ def _write_once(editing: Editing[R], change: Change[R]) -> R:
 
     def send(_key: str) -> R | None:
         nonlocal is_answered
-        written = editing.write(change.read, change.record)
+        written = editing.write(change.record, change.read)
         is_answered = True
         return written
 

@@ -47,7 +47,7 @@ class Api:
     def read(self) -> Note:
         return self.note
 
-    def write(self, record: Note, changed: Note) -> Note | None:
+    def write(self, changed: Note, record: Note) -> Note | None:
         if self.meanwhile:
             self.note = self.meanwhile.pop()
         if self.fails:
@@ -243,7 +243,7 @@ def test_an_empty_answer_is_read_again_before_it_counts_as_saved(app: Flask, api
 
 
 def test_an_empty_answer_without_a_change_is_not_reported_as_saved(app: Flask, api: Api) -> None:
-    api.write = lambda record, changed: None  # type: ignore[method-assign]
+    api.write = lambda changed, record: None  # type: ignore[method-assign]
     filled = send(app, api, opened(app, api), title="New")
     assert filled.status == 503
 
@@ -310,10 +310,10 @@ def test_of_two_concurrent_posts_one_writes_and_the_other_waits(app: Flask, api:
     form = opened(app, api)
     is_sent, write = threading.Event(), api.write
 
-    def slowly(record: Note, changed: Note) -> Note | None:
+    def slowly(changed: Note, record: Note) -> Note | None:
         is_sent.set()
         time.sleep(0.3)
-        return write(record, changed)
+        return write(changed, record)
 
     api.write = slowly  # type: ignore[method-assign]
     with ThreadPoolExecutor(2) as pool:

@@ -83,31 +83,21 @@ def find_embedded(
 ) -> tuple[Episode, T]:
     """Return the record that `pick` finds in an episode, and that episode; `within` is the member that holds it.
 
+    It is looked for in the episode that the address names, or else in those that the person can reach: staff by opening them.
+
     Raises NotFound if no episode has it, Unavailable if one that may have it can't be read, BadResponse if the API never gives
     that member.
     """
-    return _first(lambda: reachable(care, person), care, pick, within)
-
-
-def find_opened(care: Care, pick: Callable[[Episode], T | None], *, within: str) -> tuple[Episode, T]:
-    """The same for staff, who reach an episode by opening it."""
-    return _first(remembered, care, pick, within)
+    found = _named(care) if "episode" in request.args else read_episodes(care, reachable(care, person))
+    for episode in found.newest_first:
+        if (record := pick(episode)) is not None:
+            return episode, record
+    raise Unavailable("an episode can't be read") if found.is_incomplete else absent_from(within)
 
 
 def absent_from(member: str) -> CareError:
     """What is raised for a record that this member of the answers doesn't have: only one that came can lack something."""
     return BadResponse(member) if not_given(member) else NotFound()
-
-
-def _first(
-    ids: Callable[[], list[str]], care: Care, pick: Callable[[Episode], T | None], within: str
-) -> tuple[Episode, T]:
-    """Look in the episode that the address names, or else in those of these ids."""
-    found = _named(care) if "episode" in request.args else read_episodes(care, ids())
-    for episode in found.newest_first:
-        if (record := pick(episode)) is not None:
-            return episode, record
-    raise Unavailable("an episode can't be read") if found.is_incomplete else absent_from(within)
 
 
 def _named(care: Care) -> Found:

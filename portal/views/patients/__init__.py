@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from flask import Blueprint, Response, url_for
 from msgspec import structs
@@ -16,7 +17,7 @@ from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient, update_patient
 from portal.state.session_records import Person
-from portal.views.episodes.lookup import find_opened
+from portal.views.episodes.lookup import find_embedded
 from portal.views.patients import overview
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.views.recent import name_opened
@@ -58,7 +59,7 @@ class EditPage(Page, template="patients/edit.html"):
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
 def edit(care: Care, person: Person, patient_id: str) -> Response:
     """Show a patient's record as a form."""
-    episode, patient = find_opened(care, _of_id(patient_id), within="Episode.patient")
+    episode, patient = find_embedded(care, person, _of_id(patient_id), within="Episode.patient")
     audit.shown("patient.read", "patient", patient.id)
     return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))
 
@@ -68,7 +69,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 @typed_text(*EDIT_FORM, *_IDENTITY, *CONTACT, *_CONFIRMED.values())
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
-    episode, patient = find_opened(care, _of_id(patient_id), within="Episode.patient")
+    episode, patient = find_embedded(care, person, _of_id(patient_id), within="Episode.patient")
     result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
@@ -87,8 +88,8 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         event="patient.update",
         kind="patient",
         fields=lambda patient: _fields(patient, person),
-        read=lambda: find_opened(care, _of_id(patient_id), within="Episode.patient")[1],
-        write=lambda read, patient: update_patient(care, patient_id, patient=patient, before=read),
+        read=lambda: find_embedded(care, person, _of_id(patient_id), within="Episode.patient")[1],
+        write=partial(update_patient, care, patient_id),
         check=_check,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
@@ -151,8 +152,8 @@ def _editing(
         event="protocol.update",
         kind="protocol",
         fields=lambda _protocol: plan_fields(physicians),
-        read=lambda: get_protocol(care, protocol_id),
-        write=lambda read, protocol: update_protocol(care, protocol_id, protocol=protocol, before=read),
+        read=partial(get_protocol, care, protocol_id),
+        write=partial(update_protocol, care, protocol_id),
         check=lambda protocol, form: _check(protocol, form, whose),
     )
 

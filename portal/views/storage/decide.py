@@ -150,7 +150,7 @@ def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorag
         kind="embryo",
         fields=lambda embryo: [member("disposition", choice(_("Your wish"), words), value=Disposition)],
         read=lambda: find_embryo(care, person, embryo_id).embryo,
-        write=lambda _read, embryo: choose_disposition(
+        write=lambda embryo, _read: choose_disposition(
             care, embryo_id, disposition=embryo.disposition, stamp=embryo.concurrency_stamp
         ),
     )

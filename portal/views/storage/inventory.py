@@ -133,7 +133,7 @@ def _editing(
         kind="embryo",
         fields=lambda embryo: embryo_fields(embryo, moves),
         read=lambda: find_embryo(care, person, embryo_id).embryo,
-        write=lambda read, embryo: update_embryo_storage(
+        write=lambda embryo, read: update_embryo_storage(
             care, embryo_id, embryo=embryo, is_move=embryo.status != read.status
         ),
         check=lambda embryo, form: _check(embryo, form, confirmed),

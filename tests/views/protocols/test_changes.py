@@ -123,9 +123,9 @@ def test_a_status_change_of_an_unseen_version_is_refused(nora, victor):
 def lost(before, *, is_done):
     """Return an `update_protocol` whose answer is lost."""
 
-    def update(care, protocol_id, **more):
+    def update(*given, **more):
         if is_done:
-            before(care, protocol_id, **more)
+            before(*given, **more)
         raise Unavailable("timed out", outcome_known=False)
 
     return update
@@ -136,9 +136,9 @@ def test_of_many_posts_of_a_change_one_is_sent(nora, monkeypatch):
     review = press(nora.get(f"{path}/edit"), "review", description="Once")
     form, sent = review.form(f"{path}/save"), []
 
-    def counted(care, protocol_id, **more):
-        sent.append(protocol_id)
-        return update_protocol(care, protocol_id, **more)
+    def counted(*given, **more):
+        sent.append(given)
+        return update_protocol(*given, **more)
 
     monkeypatch.setattr(edit, "update_protocol", counted)
     with ThreadPoolExecutor(8) as pool:
