@@ -28,7 +28,7 @@ def without_empty(endpoint: AnyEndpoint, body: object, before: object) -> Member
     return {
         name: value
         for name, value in members_in(body).items()
-        if name in endpoint.always or not _is_empty(value) or was.get(name) != value
+        if name in endpoint.always or value not in (None, "") or was.get(name) != value
     }
 
 
@@ -50,7 +50,3 @@ def rows_in(value: object) -> list[Members] | None:
         return None
     rows = list(cast("Sequence[Members]", value))
     return rows if all(isinstance(row, dict) for row in rows) else None
-
-
-def _is_empty(value: object) -> bool:
-    return value is None or value == ""

@@ -163,7 +163,7 @@ class Team:
             ],
             opens=self._opens,
             closes=self._closes,
-            hours=[_hour_word(hour) for hour in range(25)],
+            hours=[f"{hour % 24:02}" for hour in range(25)],
             title=_("The week of %(name)s", name=member.physician.name),
             description=_("Working hours, and what is taken of them; the same stands in the table below."),
             id_=f"week-{number}",
@@ -175,10 +175,6 @@ def _matches(physician: Physician, query: WeekQuery) -> bool:
     words = f"{physician.name} {physician.title} {physician.specialty}".casefold()
     is_there = not query.location_id or physician.location_id == query.location_id
     return is_there and all(word in words for word in query.text.casefold().split())
-
-
-def _hour_word(hour: int) -> str:
-    return f"{hour % 24:02}"
 
 
 def _short_day(day: date) -> str:

@@ -6,7 +6,7 @@ once. After a lost response, the record is searched for among those that didn't 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -214,7 +214,7 @@ class Drafts(Generic[C]):
         operation = context().operations.find(person.sub, id_, self._purpose)
         if operation is None:
             return None
-        if patient_id := _patient_of(operation.data):
+        if patient_id := operation.data.get("about", operation.data).get("patient_id"):
             audit.has_kept(f"{self.kind}.draft", "patient", patient_id)
         return Draft(self.kind, person, operation, msgspec.convert(operation.data, self.shape))
 
@@ -261,11 +261,6 @@ def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None]:
 
 def _id_of(made: Made | None) -> str:
     return made.id if made else ""
-
-
-def _patient_of(data: Mapping[str, Any]) -> str | None:
-    """The patient's id in an operation's data."""
-    return data.get("about", data).get("patient_id")
 
 
 def _data(content: Content) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     people = [
         (
             hit_of(person, text, remembered.get(person.patient_id or "")),
-            _is_named(person, text) or bool(found.among),
+            (bool(person.name) and rank_of(person.name, text) < NO_MATCH) or bool(found.among),
         )
         for person in openable
         if person.patient_id not in ids_of_exact
@@ -170,10 +170,6 @@ def _from_read(text: str, known: KnownFound, acts: tuple[Hit, ...], says: str, *
         is_from_read=bool(known.first),
         is_near=bool(known.near) and not (known.exact or known.named),
     )
-
-
-def _is_named(person: FoundPerson, text: str) -> bool:
-    return bool(person.name) and rank_of(person.name, text) < NO_MATCH
 
 
 def _record(care: Care, text: str) -> Hits:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.walk import LISTS, call, rules_of
 from portal.connect.dialects.dialect import Dialect
-from portal.services.api import AnyEndpoint
 from portal.services.client import Care
 
 
@@ -21,7 +20,7 @@ def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
     if not bases:
         return care, learned
     for endpoint in LISTS:
-        prefix = _prefix(endpoint)
+        prefix = "/".join(endpoint.template.split("/")[:3])
         if prefix in found or call(care, endpoint).status != 404:
             continue
         tried = [(one, instead) for one in bases for instead in (one + prefix, one)]
@@ -40,10 +39,6 @@ def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
         prefix: instead.removeprefix(base) for prefix, instead in found.items() if instead != base + prefix
     }
     return _there(care, base, learned.addresses), learned
-
-
-def _prefix(endpoint: AnyEndpoint) -> str:
-    return "/".join(endpoint.template.split("/")[:3])
 
 
 def _there(care: Care, base_path: str, addresses: Mapping[str, str]) -> Care:

@@ -22,14 +22,10 @@ def with_own_sign_in(form: ConsentForm, person: Person) -> list[Signature]:
     """The form's signatures; where the API doesn't tell how this person signed in and confirmed, as this portal knows it."""
     return [
         _as_known_here(signature, form, person)
-        if signature.person_id == person.sub and _is_untold(signature)
+        if signature.person_id == person.sub and (signature.acr is None or signature.passkey is None)
         else signature
         for signature in form.signatures
     ]
-
-
-def _is_untold(signature: Signature) -> bool:
-    return signature.acr is None or signature.passkey is None
 
 
 def _as_known_here(signature: Signature, form: ConsentForm, person: Person) -> Signature:
