@@ -141,7 +141,7 @@ class Drafts(Generic[C]):
         def resolved(care: Care, person: Person) -> Response:
             draft = self._find(person)
             if draft is None:
-                return self._begin_again()
+                return self.begin_again()
             draft = replace(draft, operation=settled(person.sub, draft.operation))
             return step(care, draft) if draft.operation.state is State.OPEN else self.answer(draft)
 
@@ -154,7 +154,7 @@ class Drafts(Generic[C]):
         def resolved(care: Care, person: Person) -> Response:
             draft = self._find(person)
             if draft is None:
-                return self._begin_again()
+                return self.begin_again()
             is_sent = draft.operation.state in (State.PENDING, State.UNKNOWN)
             return step(care, draft) if is_sent else self.answer(draft)
 
@@ -218,7 +218,8 @@ class Drafts(Generic[C]):
             audit.has_kept(f"{self.kind}.draft", "patient", patient_id)
         return Draft(self.kind, person, operation, msgspec.convert(operation.data, self.shape))
 
-    def _begin_again(self) -> Response:
+    def begin_again(self) -> Response:
+        """Redirect to the first page, because the draft named in the request isn't there any more."""
         toast(
             _("That page was from another visit, so it was not used. Please begin again."), tone="attention"
         )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.client import Care
-from portal.services.directories import Directory, Documents, move_directory
+from portal.services.directories import Directory, move_directory
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import Conflict, NotFound, Refused
 from portal.state.session_records import Person
+from portal.views.directory_tree import ROOT, Place, closed_words, is_at, tree_of
 from portal.views.episodes.lookup import absent_from
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
@@ -23,20 +22,6 @@ from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("directories", __name__, url_prefix="/directories")
-
-ROOT = "root"
-"""The form's value for the root, where a folder's parent id is None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A folder in the tree as a destination; `closed` says why it can't be one."""
-
-    id: str
-    name: str
-    depth: int
-    files: int
-    closed: str = ""
 
 
 class TreePage(Page, template="directories/index.html", about="episode"):
@@ -64,7 +49,7 @@ def index(care: Care, person: Person) -> Response:
     """Show all folders of an episode (`?episode=`), including empty ones."""
     episode = _episode(care)
     audit.shown("episode.read", "episode", episode.id)
-    return render(TreePage(episode=episode, places=_tree(episode.documents, None)))
+    return render(TreePage(episode=episode, places=tree_of(episode.documents, None)))
 
 
 @bp.get("/<record:directory_id>/move")
@@ -88,12 +73,12 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
     stamp = request.form.get("stamp") or directory.concurrency_stamp
     if to is None:
         return _ask(episode, directory, status=422, is_missing=True)
-    if _is_at(directory, to):
+    if is_at(directory, to):
         return _to_tree(episode)
-    chosen = next((place for place in _tree(episode.documents, directory) if place.id == to), None)
+    chosen = next((place for place in tree_of(episode.documents, directory) if place.id == to), None)
     if chosen is None or chosen.closed:
         audit.note("directory.move", "refused", kind="directory", id_=directory_id)
-        return _ask(episode, directory, status=403, to=to, refusal=_closed_words(chosen))
+        return _ask(episode, directory, status=403, to=to, refusal=closed_words(chosen))
     before = directory.parent_id or ROOT
     try:
         done = act_once(
@@ -101,7 +86,7 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
             lambda _key: move_directory(
                 care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp
             ),
-            shows=lambda moved: moved is not None and _is_at(moved, to),
+            shows=lambda moved: moved is not None and is_at(moved, to),
             look=lambda: _directory_at(care, directory_id, to),
             event="directory.move",
             kind="directory",
@@ -123,7 +108,7 @@ def _refused(care: Care, directory_id: str, to: str, error: Conflict | Refused) 
     """Check the current state after a conflict: another submission may have moved it to the same place."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
-    if _is_at(directory, to):
+    if is_at(directory, to):
         toast(_("“%(name)s” was moved.", name=directory.name))
         return _to_tree(episode)
     if isinstance(error, Refused):
@@ -134,7 +119,7 @@ def _refused(care: Care, directory_id: str, to: str, error: Conflict | Refused) 
 def _directory_at(care: Care, directory_id: str, place: str) -> Directory | None:
     """After a lost response, return the folder if it is at the destination now."""
     directory = _directory(_episode(care), directory_id)
-    return directory if _is_at(directory, place) else None
+    return directory if is_at(directory, place) else None
 
 
 def _moved(episode: Episode, directory: Directory, before: str, stamp: str | None) -> Response:
@@ -161,7 +146,7 @@ def _ask(
     page = MovePage(
         episode=episode,
         directory=directory,
-        places=_tree(episode.documents, directory),
+        places=tree_of(episode.documents, directory),
         to=to,
         note=note,
         refusal=refusal,
@@ -183,48 +168,3 @@ def _directory(episode: Episode, directory_id: str) -> Directory:
     if found is None:
         raise absent_from("Documents.directories")
     return found
-
-
-def _tree(documents: Documents, moving: Directory | None) -> list[Place]:
-    """Every destination from the root down, with the reason if it isn't allowed for `moving`."""
-    inside = documents.within(moving.id) if moving else frozenset[str]()
-    found: list[Place] = []
-
-    def closed(id_: str, parent_id: str | None) -> str:
-        if moving is None:
-            return ""
-        if id_ == moving.id:
-            return _("This folder")
-        if id_ in inside:
-            return _("Inside this folder")
-        if _is_at(moving, id_):
-            return _("It is here now")
-        names = {d.name.casefold() for d in documents.directories_in(parent_id) if d.id != moving.id}
-        return _("Has a folder of that name") if moving.name.casefold() in names else ""
-
-    def walk(parent_id: str | None, depth: int) -> None:
-        for directory in documents.directories_in(parent_id):
-            found.append(
-                Place(
-                    directory.id,
-                    directory.name or _("Folder"),
-                    depth,
-                    len(documents.files_in(directory.id)),
-                    closed(directory.id, directory.id),
-                )
-            )
-            walk(directory.id, depth + 1)
-
-    found.append(Place(ROOT, _("Top level"), 0, len(documents.files_in(None)), closed(ROOT, None)))
-    walk(None, 1)
-    return found
-
-
-def _is_at(directory: Directory, place: str) -> bool:
-    return (directory.parent_id or ROOT) == place
-
-
-def _closed_words(place: Place | None) -> str:
-    if place is None:
-        return _("That folder isn’t there any more. Choose another.")
-    return _("It can’t go there: %(why)s.", why=place.closed)

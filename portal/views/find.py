@@ -61,7 +61,7 @@ class FindPage(Page, template="find/show.html"):
 @signed_in(Side.STAFF)
 def show(care: Care, person: Person) -> Response:
     """Show the search form and recently opened records."""
-    return render(FindPage(sought=_unsought(person)))
+    return render(FindPage(sought=_seek(care, person, "")))
 
 
 @bp.post("")
@@ -106,14 +106,10 @@ def results(care: Care, person: Person) -> Response:
     return render(FindPage(sought=_seek(care, person, text)))
 
 
-def _unsought(person: Person) -> Hits:
-    recent = [recent_hit(opened) for opened in show_recent()]
-    return Hits("", tuple(recent), actions=tuple(map(action_hit, usual_actions(person))))
-
-
 def _seek(care: Care, person: Person, text: str) -> Hits:
     if not text:
-        return _unsought(person)
+        recent = tuple(map(recent_hit, show_recent()))
+        return Hits("", recent, actions=tuple(map(action_hit, usual_actions(person))))
     if _is_link(text) or _ID.fullmatch(text):
         return _record(care, text)
     if len(text) < _SHORTEST:

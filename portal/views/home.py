@@ -5,57 +5,31 @@ Its regions are read concurrently and fail independently; each can be reloaded s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
-
-from flask import Blueprint, Response, g
+from flask import Blueprint, Response
 
 from portal.config.tenants import Side
-from portal.services import decoding
 from portal.services.client import Care
-from portal.services.consents import list_consents
-from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import Conversation, list_conversations
-from portal.services.errors import CareError
-from portal.services.found_episodes import Found, mentioned, read_episodes
-from portal.services.gather import attempt, gather
-from portal.services.listed import Listed
-from portal.services.notifications import Notification, is_pressing, notable, unread_among
+from portal.services.notifications import is_pressing
 from portal.state.session_records import Person
-from portal.views import help
-from portal.views.consents.list import Item, group, with_text_in_doubt
-from portal.views.episodes.lookup import remember, remembered
-from portal.views.episodes.tonight import Tonight
-from portal.views.episodes.view import EpisodeView
-from portal.views.news_since import Since, news_since
-from portal.views.staff_home import STAFF_REGIONS, WorklistPage, ids_of, read_news, staff_home
-from portal.views.storage.near_dates import NearDate, storage_dates
-from portal.web import audit, bell, preferred_name
-from portal.web.filters import today
+from portal.views.patient_home import PATIENT_REGIONS, NeedsPage, patient_home
+from portal.views.staff_home import STAFF_REGIONS, WorklistPage, staff_home
+from portal.web import audit, bell
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
-from portal.web.pages import Page
-from portal.web.plan_changes import PlanNotice
-
-T = TypeVar("T")
 
 bp = Blueprint("home", __name__)
 bp.add_app_template_filter(is_pressing, "is_pressing")
-
-_MOST_EPISODES = 2
-"""How many episodes home reads: the ongoing one, and one with embryos in storage."""
 
 
 @bp.get("/")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
     """Show what needs this person's attention, most urgent first."""
-    regions = STAFF_REGIONS if person.is_staff else _PATIENT_REGIONS
+    regions = STAFF_REGIONS if person.is_staff else PATIENT_REGIONS
     if wants(*regions):
         name = target() or ""
         return _answer(regions[name](care, person), fragment=name)
-    page = staff_home(care, person) if person.is_staff else _needs(care, person)
+    page = staff_home(care, person) if person.is_staff else patient_home(care, person)
     return _answer(page, unread=bell.count(person))
 
 
@@ -66,198 +40,3 @@ def _answer(
     for kind, ids in page.shown().items():
         audit.shown(f"{kind}.list", kind, ids)
     return render(page, fragment=fragment, bell=unread)
-
-
-# ── patients ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Treatment:
-    """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
-
-    `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.
-    """
-
-    views: tuple[EpisodeView, ...]
-    storage: tuple[NearDate, ...]
-    is_incomplete: bool
-    has_embryos: bool
-    is_none_left: bool
-    plan_notice: PlanNotice | None = None
-    tonight: tuple[Tonight, ...] = ()
-
-    @property
-    def episode_ids(self) -> list[str]:
-        """The episodes shown, at least in part."""
-        return [*(view.episode.id for view in self.views), *(near.episode_id for near in self.storage)]
-
-    @property
-    def is_pressing(self) -> bool:
-        """Whether something comes before all else: doses, a plan that may change, a withdrawn consent, a warning, a visit."""
-        return bool(
-            self.tonight
-            or self.plan_notice
-            or any(
-                view.episode.withdrawn or view.upcoming or any(alert.is_pressing for alert in view.alerts)
-                for view in self.views
-            )
-        )
-
-    def tonight_of(self, view: EpisodeView) -> Tonight | None:
-        """The doses around now of this episode."""
-        return next((tonight for tonight in self.tonight if tonight.episode_id == view.episode.id), None)
-
-
-class NeedsPage(Page, template="home/needs.html"):
-    """A patient's home, by region; a region that couldn't be read is its error.
-
-    `is_part` if htmx requested one region; the others are then None.
-    """
-
-    consents: Listed[Item] | CareError | None = None
-    messages: Listed[Conversation] | CareError | None = None
-    treatment: Treatment | CareError | None = None
-    news: Listed[Notification] | CareError | None = None
-    is_done: bool = False
-    is_part: bool = True
-    is_new: bool = False
-    since: Since | None = None
-    most: int = 3
-    """How many messages and notifications it shows."""
-
-    def shown(self) -> dict[str, list[str]]:
-        """Return the ids of the records shown on the page, by kind."""
-        waiting = [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else []
-        return {
-            "consent": [*waiting, *(self.since.form_ids if self.since else ())],
-            "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
-            "conversation": ids_of(self.messages, self.most),
-            "notification": ids_of(self.news, self.most),
-        }
-
-
-def _needs(care: Care, person: Person) -> NeedsPage:
-    ids = remembered()
-    forms, talks, news, found = gather(
-        lambda: _forms(care),
-        lambda: _talks(care),
-        lambda: read_news(care),
-        lambda: read_episodes(care, ids[:_MOST_EPISODES]),
-    )
-    if isinstance(found, Found):
-        found = _with_mentioned(care, ids, found, lambda: mentioned(forms, talks, news))
-    consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
-    messages = talks if isinstance(talks, CareError) else _unread(talks)
-    treatment = found if isinstance(found, CareError) else _treatment(found, person)
-    if isinstance(found, Found) and (record := found.record_of(person.sub)):
-        preferred_name.learn(record)
-    if not isinstance(news, CareError):
-        bell.learn(person, unread_among(care, news))
-    return NeedsPage(
-        consents=consents,
-        messages=messages,
-        treatment=treatment,
-        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment),
-        is_done="seen" not in g
-        and not isinstance(consents, CareError)
-        and consents.is_none
-        and not isinstance(messages, CareError)
-        and messages.is_none,
-        is_part=False,
-        is_new=help.is_new(),
-        since=news_since(
-            person,
-            treatment.views if isinstance(treatment, Treatment) else (),
-            () if isinstance(forms, CareError) else forms.items,
-        ),
-    )
-
-
-def _with_mentioned(
-    care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
-) -> Found | CareError:
-    """The episodes read so far and those newly mentioned in records; stores their ids."""
-    named = attempt(mentioned_now)
-    if isinstance(named, CareError):
-        return found if found.episodes else named
-    new = [id_ for id_ in named if id_ not in ids]
-    if new:
-        more = read_episodes(care, new[:6])
-        found = found.with_more(more)
-    remember(found, [*ids, *new])
-    return found
-
-
-def _forms(care: Care) -> decoding.PagedResult[ConsentForm]:
-    return list_consents(care, limit=100)
-
-
-def _talks(care: Care) -> decoding.PagedResult[Conversation]:
-    return list_conversations(care, limit=50)
-
-
-def _to_sign(care: Care, forms: decoding.PagedResult[ConsentForm], person: Person) -> Listed[Item]:
-    whole = forms.listed.through(lambda listed: with_text_in_doubt(care, listed, person))
-    return group(whole, person).mine
-
-
-def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
-    unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
-    return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True))
-
-
-def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
-    """The notifications but reminders of storage dates that stand on the page."""
-    near = (
-        set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
-    )
-    return news.where(
-        lambda notification: (
-            notification.type != "StorageReminder"
-            or is_pressing(notification)
-            or notification.entity_id not in near
-        )
-    )
-
-
-def _last_message(talk: Conversation) -> float:
-    return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
-
-
-def _treatment(found: Found, person: Person) -> Treatment:
-    views = [EpisodeView(episode, person) for episode in found.newest_first]
-    live = [view for view in views if not view.episode.is_ended]
-    near = [date_ for episode in found.episodes for date_ in storage_dates(episode, today())]
-    shown = live or views[:1]
-    return Treatment(
-        tuple(shown),
-        tuple(sorted(near, key=lambda date_: date_.on)),
-        found.is_incomplete,
-        any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
-        found.is_none_left,
-        shown[0].plan_notice if shown else None,
-        tuple(tonight for view in shown if (tonight := view.tonight)),
-    )
-
-
-def _treatment_alone(care: Care, person: Person) -> Treatment:
-    ids = remembered()
-    if not ids:
-        forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: read_news(care))
-        ids = mentioned(forms, talks, news)
-    found = read_episodes(care, ids[:_MOST_EPISODES])
-    remember(found, ids)
-    return _treatment(found, person)
-
-
-_PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
-    "consents": lambda care, person: NeedsPage(
-        consents=attempt(lambda: _to_sign(care, _forms(care), person))
-    ),
-    "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
-    "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=attempt(lambda: notable(read_news(care)))),
-}
-
-
-# ── staff ───────────────────────────────────────────────────────────────────────────────────────────────

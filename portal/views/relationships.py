@@ -4,49 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import Blueprint, Response, g, url_for
+from flask import Blueprint, Response, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.consents import all_consents
-from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused, Unavailable
-from portal.services.gather import attempt, known
 from portal.services.relationships import Relationship, delete_relationship
 from portal.services.responses import read_back
 from portal.state.operations import Operation
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import may_create
 from portal.views.episodes.lookup import find_embedded
+from portal.views.relationship_effects import ask
 from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.labels import with_record
 from portal.web.pages import Page
 from portal.web.permissions import may
 from portal.web.refusals import kept_elsewhere, refusal_message
 
 bp = Blueprint("relationships", __name__, url_prefix="/relationships")
-
-
-class RemovePage(Page, template="relationships/remove.html", about="episode"):
-    """The consequences of removing someone, and the form; `note` says why nothing was removed.
-
-    `forms` name both people and stay unchanged, None if they can't be read; `stored` are the couple's embryos.
-    """
-
-    episode: Episode
-    relationship: Relationship
-    forms: list[ConsentForm] | None
-    stored: list[str]
-    may_create: bool
-    operation: Operation
-    note: str
 
 
 class GonePage(Page, template="relationships/gone.html"):
@@ -67,7 +48,7 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
     except NotFound:
         return _gone(person, relationship_id)
     audit.shown("relationship.read", "relationship", relationship.id)
-    return _ask(care, episode, relationship, _operation(person, episode, relationship))
+    return ask(care, episode, relationship, _operation(person, episode, relationship))
 
 
 @bp.post("/<record:relationship_id>/remove")
@@ -84,7 +65,7 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
         return _removed(person, operation, is_first=False) if operation else _gone(person, relationship_id)
     if operation is None:
         fresh = _operation(person, episode, relationship)
-        return _ask(care, episode, relationship, fresh, status=409, note=_stale())
+        return ask(care, episode, relationship, fresh, status=409, note=_stale())
     try:
         done = act_once(
             Attempt(person.sub, operation),
@@ -96,13 +77,13 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
             is_repeatable=True,
         )
     except NotOffered:
-        return _ask(care, episode, relationship, operation, status=501, note=kept_elsewhere())
+        return ask(care, episode, relationship, operation, status=501, note=kept_elsewhere())
     except Refused as error:
-        return _ask(care, episode, relationship, operation, status=403, note=refusal_message(error.code))
+        return ask(care, episode, relationship, operation, status=403, note=refusal_message(error.code))
     except Unconfirmed as error:
         if not error.is_readable:
             raise
-        return _ask(care, episode, relationship, operation, status=503, note=_unconfirmed())
+        return ask(care, episode, relationship, operation, status=503, note=_unconfirmed())
     return _removed(person, operation, is_first=done.result is True)
 
 
@@ -150,65 +131,6 @@ def _gone(person: Person, relationship_id: str) -> Response:
 
 def _back(person: Person) -> str:
     return url_for("me.show" if person.is_patient else "episodes.index")
-
-
-def _ask(
-    care: Care,
-    episode: Episode,
-    relationship: Relationship,
-    operation: Operation,
-    *,
-    status: int = 200,
-    note: str = "",
-) -> Response:
-    page = RemovePage(
-        episode=episode,
-        relationship=relationship,
-        forms=_forms_of_both(care, episode, relationship),
-        stored=_embryos_of_both(episode, relationship),
-        may_create=may_create(g.person),
-        operation=operation,
-        note=note,
-    )
-    return render(page, status=status)
-
-
-def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> list[ConsentForm] | None:
-    """The active forms that name both people; None if they can't be read."""
-    other = relationship.related_patient_id
-    if other is None:
-        return []
-    owner = relationship.patient_id or episode.patient.id
-    forms = attempt(lambda: all_consents(care, patient_id=owner))
-    found = known(forms)
-    if found is None:
-        return None
-    persons = {other, *_accounts(episode, other)}
-    return [
-        form
-        for form in found
-        if (form.is_open or form.is_signed)
-        and (form.partner_id == other or any(form.is_signer(person_id) for person_id in persons))
-    ]
-
-
-def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
-    """The codes of the couple's stored embryos, as far as this episode shows."""
-    if episode.partner is None or relationship.related_patient_id not in (
-        episode.partner.id,
-        episode.patient.id,
-    ):
-        return []
-    return [
-        with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos if embryo.is_in_storage
-    ]
-
-
-def _accounts(episode: Episode, patient_id: str) -> set[str]:
-    people = (
-        patient for patient in (episode.patient, episode.partner) if patient and patient.id == patient_id
-    )
-    return {person.user_id for person in people if person.user_id}
 
 
 def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relationship | None]:

@@ -49,7 +49,7 @@ def test_a_test_that_the_country_does_not_allow_is_not_described(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, country: str, is_told: bool
 ) -> None:
     from portal.services.pgt_results import PgtResult, PgtStatus, PgtType
-    from portal.views import pgt_results as view
+    from portal.views import pgt_view as view
 
     result = PgtResult(id="r", embryo_code="GO-1", status=PgtStatus.RELEASED, test_type=PgtType.PGT_P)
     with portal.app.test_request_context():

@@ -10,7 +10,7 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.services.errors import CareError, Conflict, Invalid, Refused, Unavailable
-from portal.views import relationships
+from portal.views import relationship_effects, relationships
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 
@@ -240,7 +240,7 @@ def test_unreadable_forms_do_not_prevent_a_removal(
     def unreadable(care: object, **_query: object) -> None:
         raise Unavailable("reset")
 
-    monkeypatch.setattr(relationships, "all_consents", unreadable)
+    monkeypatch.setattr(relationship_effects, "all_consents", unreadable)
     page = portal.sign_in("grace").get(address(JOSEPH, GRACES))
     assert "can’t be read right now" in page.words
     page.form("/relationships/").submit()

@@ -167,7 +167,7 @@ _OPERATORS = tuple(
 _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
     "connect/dialects/conversions.py",
-    *("services/rules/free_windows.py", "views/notification_settings.py", "signin/client_authentication.py"),
+    *("services/rules/free_windows.py", "views/notification_fields.py", "signin/client_authentication.py"),
     *("views/passkeys.py", "web/said.py"),
     *(
         "views/protocols/form.py",
@@ -188,7 +188,7 @@ OTHERS = {
     "connect/dialects/reading.py": "splits the address of a next page by urllib, once",
     "services/adapter.py": "finds a member of two possible values by a pattern that repeats only spaces",
     "signin/dpop.py": "matches a whole nonce, and an error's name by a pattern that repeats only spaces",
-    "views/pgt_results.py": "takes a number off at the end of two known words, by a pattern without choices",
+    "views/pgt_meanings.py": "takes a number off at the end of two known words, by a pattern without choices",
     "views/known_search.py": "matches a whole value of 2,000 characters at most, or each character",
     "store/redis_client.py": "reads the operator's address of the store",
     "services/decoding.py": "reads msgspec's messages, which quote nothing that was sent",

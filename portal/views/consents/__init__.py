@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.errors import CareError
 from portal.services.gather import gather
-from portal.services.listed import Listed
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
-from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
 from portal.views.consents import (
     bundle,
@@ -32,16 +27,16 @@ from portal.views.consents import (
     sign_in_method,
     verification,
 )
-from portal.views.consents.contacts import NO_CONTACTS, read_contacts
 from portal.views.consents.eligibility import Eligibility, eligibility_of, may_create
 from portal.views.consents.form_sources import check_question
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
-from portal.views.consents.narrowing import Narrowing, kind_choices, waits_choices
-from portal.views.consents.queue import Place, asked_list, place_in_list, with_queue
+from portal.views.consents.narrowing import Narrowing
+from portal.views.consents.queue import Place, place_in_list, with_queue
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
-from portal.views.consents.worklist import PAGE, Work, WorkRow, listed_rows, read_work
+from portal.views.consents.work_page import show_work
+from portal.views.consents.worklist import WorkRow, listed_rows, read_work
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
@@ -72,20 +67,6 @@ class TablePage(Page, template="consents/table.html"):
     table: Table[ConsentStatus, ConsentForm]
     rows: list[WorkRow]
     may_create: bool
-
-
-class WorkPage(Page, template="consents/worklist.html"):
-    """One page of a work list, with the counts of all lists; `forms` are the list's, `rows` the page's."""
-
-    work: Work
-    which: WorkList
-    forms: Listed[ConsentForm]
-    rows: tuple[WorkRow, ...]
-    number: int
-    pages: int
-    may_create: bool
-    waits_choices: list[tuple[str, str]]
-    kind_choices: list[tuple[str, str]]
 
 
 class ReceiptPage(Page, template="consents/receipt.html", about="form"):
@@ -120,8 +101,9 @@ def list_(care: Care, person: Person) -> Response:
                 )
             )
         )
-    if not _asks_for_all(request.args):
-        return _show_work(care, read_work(care, person, Narrowing.read(request.args)))
+    asked = request.args
+    if asked.get("list") != "all" and ("list" in asked or not {"q", "status", "sort"} & asked.keys()):
+        return show_work(care, read_work(care, person, Narrowing.read(request.args)))
     query = LISTING.read(request.args)
     found = list_consents(
         care,
@@ -133,34 +115,6 @@ def list_(care: Care, person: Person) -> Response:
     )
     table = Table(query, found)
     page = TablePage(table=table, rows=[*listed_rows(found.items, person)], may_create=may_create(person))
-    return render(page, fragment="results")
-
-
-def _asks_for_all(args: Mapping[str, str]) -> bool:
-    """Whether the query asks for the table of all forms: by name, or by one of its filters without a list."""
-    return args.get("list") == "all" or ("list" not in args and bool({"q", "status", "sort"} & args.keys()))
-
-
-def _show_work(care: Care, work: Work) -> Response:
-    """Show a page of the requested list, or of the default one."""
-    which = asked_list() or work.usual()
-    forms = work.forms_of(which)
-    pages = max(1, -(-len(forms.items) // PAGE))
-    number = min(page_number(request.args.get("page")), pages)
-    first, end = (number - 1) * PAGE, number * PAGE
-    reach = read_contacts(care, forms.items[first:end]) if work.narrowing.is_about_people else NO_CONTACTS
-    page = WorkPage(
-        work=work,
-        which=which,
-        forms=forms,
-        rows=work.rows_of(which, first, end, reach),
-        number=number,
-        pages=pages,
-        may_create=may_create(work.person),
-        waits_choices=waits_choices(),
-        kind_choices=kind_choices(work.forms, work.narrowing.kind),
-    )
-    audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
     return render(page, fragment="results")
 
 

@@ -167,10 +167,7 @@ def _send(care: Care, draft: Draft[NewForm]) -> str:
 def _show(care: Care, person: Person, ids: Sequence[str], failures: dict[str, str]) -> Response:
     forms = _read(care, person, ids, failures)
     if not forms:
-        toast(
-            _("That page was from another visit, so it was not used. Please begin again."), tone="attention"
-        )
-        return redirect_to(url_for("consents.create.choose"))
+        return drafts.begin_again()
     ready = sum(form.is_ready for form in forms)
     page = BundlePage(about=forms[0].new_form, forms=forms, ready=ready)
     return render(page, status=422 if failures else 200)
@@ -196,8 +193,7 @@ def _bundled(draft: Draft[NewForm], forms: Listed[ConsentForm], failure: str) ->
     if operation.state is not State.OPEN:
         words = _("The clinic’s system didn’t confirm it. Look whether it is there before you send it again.")
         return BundledForm(draft, "", words)
-    faults = faults_of(draft.content)
-    if faults:
+    if faults := faults_of(draft.content):
         return BundledForm(draft, "", faults[0][1])
     if alike_of(forms, draft.content):
         return BundledForm(draft, "", _("A form like this is there already. Open “Change” to replace it."))

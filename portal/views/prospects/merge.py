@@ -7,15 +7,24 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
-from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.errors import NotFound, Refused
-from portal.services.prospects import Prospect, merge_prospects
+from portal.services.prospects import merge_prospects
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.prospects.comparison import ask_for_other, choices_of, chosen_in, compare_page, merge_fields
 from portal.views.prospects.known import FIELDS
+from portal.views.prospects.merged import (
+    ConfirmPage,
+    Merged,
+    MergedPage,
+    outcome_of,
+    receipt_text,
+    refused,
+    said_of,
+    unconfirmed,
+)
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -24,76 +33,13 @@ from portal.web.act_once import (
     act_once,
     begin,
     give_up,
-    is_unconfirmed,
     sent_operation,
 )
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
 from portal.web.permissions import EDIT_PROSPECT
-from portal.web.refusals import refusal_message
 
 bp = Blueprint("merge", __name__)
-
-
-class Said(msgspec.Struct, frozen=True):
-    """One side of the comparison, kept for the following pages: its name, and its values by field."""
-
-    name: str = ""
-    values: dict[str, str] = {}
-
-
-class Merged(msgspec.Struct, frozen=True):
-    """The content of a receipt; `name` is the surviving record's, if the API returned it, `values` are those known of it."""
-
-    merge_id: str
-    choices: dict[str, str]
-    values: dict[str, str] = {}
-    name: str = ""
-    status: str = ""
-    merged_name: str = ""
-
-
-class ConfirmPage(Page, template="prospects/merge_confirm.html"):
-    """The confirmation: for each field, whose value is kept, and the value if known."""
-
-    prospect_id: str
-    merge_id: str
-    operation: Operation
-    kept: Said
-    merged: Said
-    fields: list[tuple[str, str]]
-    choices: dict[str, str]
-    outcome: dict[str, str]
-
-
-class MergedPage(Page, template="prospects/merged.html"):
-    """The receipt."""
-
-    prospect_id: str
-    merged: Merged
-    fields: dict[str, str]
-
-
-class RefusedPage(Page, template="prospects/merge_refused.html"):
-    """Says that they were not merged, and why."""
-
-    prospect_id: str
-    merge_id: str
-    kept: Said
-    merged: Said
-    reason: str
-
-
-class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
-    """The outcome is unknown."""
-
-    prospect_id: str
-    merge_id: str
-    kept: Said
-    merged: Said
-    operation: Operation
-    may_restart: bool
 
 
 @bp.get("/<record:prospect_id>/merge")
@@ -106,7 +52,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
     # A merge with an unknown outcome isn't reopened automatically, because no record shows whether it happened.
     operation, _was_lost = begin(person.sub, _purpose(prospect_id, merge_id), reopens=False)
     if operation.state is not State.OPEN:
-        return _unconfirmed(prospect_id, merge_id, operation)
+        return unconfirmed(prospect_id, merge_id, operation)
     return compare_page(care, person, prospect_id, merge_id, operation)
 
 
@@ -139,11 +85,11 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
         prospect_id=prospect_id,
         merge_id=merge_id,
         operation=operation,
-        kept=_said(operation, "kept"),
-        merged=_said(operation, "merged"),
+        kept=said_of(operation, "kept"),
+        merged=said_of(operation, "merged"),
         fields=merge_fields(),
         choices=choices_of(operation),
-        outcome=_outcome(operation),
+        outcome=outcome_of(operation),
     )
     return render(page)
 
@@ -167,18 +113,18 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
                 field_choices={name: ids[whose] for name, whose in choices.items()},
                 operation=key,
             ),
-            receipt=lambda survivor: _receipt(merge_id, operation, survivor),
+            receipt=lambda survivor: receipt_text(merge_id, operation, survivor),
             event="prospect.merge",
             kind="prospect",
             id_=prospect_id,
         )
     except (Refused, NotFound) as error:
-        return _refused(prospect_id, merge_id, operation, error)
+        return refused(prospect_id, merge_id, operation, error)
     except Reopened:
         return _to_comparison(prospect_id, merge_id)
     except Unconfirmed as error:
         sent = sent_operation(person.sub, _purpose(prospect_id, merge_id)) or operation
-        return _unconfirmed(prospect_id, merge_id, sent, status=error.status)
+        return unconfirmed(prospect_id, merge_id, sent, status=error.status)
     return _to_receipt(prospect_id, merge_id, operation)
 
 
@@ -193,60 +139,6 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     merged = msgspec.json.decode(operation.outcome, type=Merged)
     audit.shown("prospect.receipt", "prospect", (prospect_id, merge_id))
     return render(MergedPage(prospect_id=prospect_id, merged=merged, fields=dict(merge_fields())))
-
-
-def _refused(prospect_id: str, merge_id: str, operation: Operation, error: Refused | NotFound) -> Response:
-    if isinstance(error, NotFound):
-        reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
-    else:
-        reason, status = refusal_message(error.code), 403
-    page = RefusedPage(
-        prospect_id=prospect_id,
-        merge_id=merge_id,
-        kept=_said(operation, "kept"),
-        merged=_said(operation, "merged"),
-        reason=reason,
-    )
-    return render(page, status=status)
-
-
-def _unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status: int = 200) -> Response:
-    page = UnconfirmedPage(
-        prospect_id=prospect_id,
-        merge_id=merge_id,
-        kept=_said(operation, "kept"),
-        merged=_said(operation, "merged"),
-        operation=operation,
-        may_restart=is_unconfirmed(operation),
-    )
-    return render(page, status=status)
-
-
-def _receipt(merge_id: str, operation: Operation, survivor: Prospect | None) -> str:
-    name = (survivor.full_name if survivor else "") or _said(operation, "kept").name
-    status = str(survivor.status or "") if survivor else ""
-    values = {field: value for field, value in _outcome(operation).items() if value}
-    merged_name = _said(operation, "merged").name
-    merged = Merged(merge_id, choices_of(operation), values, name, status, merged_name)
-    return msgspec.json.encode(merged).decode()
-
-
-def _said(operation: Operation, whose: str) -> Said:
-    """The comparison's side of the record that stays (`kept`) or of the other (`merged`)."""
-    return msgspec.convert(operation.data.get("said", {}).get(whose, {}), Said)
-
-
-def _outcome(operation: Operation) -> dict[str, str]:
-    """The value that each field will have, as far as known."""
-    kept, merged = _said(operation, "kept").values, _said(operation, "merged").values
-    choices = choices_of(operation)
-    found: dict[str, str] = {}
-    for name in FIELDS:
-        either = kept.get(name) or merged.get(name) or ""
-        found[name] = {"kept": kept.get(name, ""), "merged": merged.get(name, "")}.get(
-            choices.get(name, ""), either
-        )
-    return found
 
 
 def _to_comparison(prospect_id: str, merge_id: str) -> Response:

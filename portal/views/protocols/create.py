@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import msgspec
 from flask import Blueprint, Response, request, url_for
 
@@ -13,28 +10,25 @@ from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.episodes import Appointment, get_episode
-from portal.services.patient_ref import PatientRef
 from portal.services.protocols import (
     Protocol,
     ProtocolDraft,
     ProtocolStatus,
     create_protocol,
     get_protocol,
-    list_protocols,
 )
 from portal.state.operations import Operation
 from portal.state.session_records import Person
-from portal.views.creation import Draft, Drafts, Making, Search
-from portal.views.episodes.lookup import episode_id_of
+from portal.views.creation import Draft, Making
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import WRITERS
+from portal.views.protocols.new_protocol import NewProtocol, Treatment, drafts, search_in, treatment_of
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.stops import Stop, collection_of, stops, triggers_told, unanswered
-from portal.web import audit, unsent
+from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
+from portal.web import unsent
 from portal.web.act_once import Unconfirmed
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -45,37 +39,7 @@ from portal.web.refusals import refusal_message
 bp = Blueprint("create", __name__)
 
 _ROLES = set(WRITERS)
-_SAME_NAME = 100
 _LONGEST_EPISODE = 300
-
-
-class NewProtocol(msgspec.Struct, frozen=True):
-    """The draft: the plan, whose it is, and existing protocols with that name."""
-
-    plan: Plan = Plan()
-    patient_id: str | None = None
-    patient_name: str = ""
-    episode_id: str | None = None
-    collection: Appointment | None = None
-    known_ids: tuple[str, ...] = ()
-
-    @property
-    def patient_ref(self) -> PatientRef | None:
-        """Whose plan it will be; None for a template of the clinic."""
-        return PatientRef(self.patient_id, self.patient_name, self.episode_id) if self.patient_id else None
-
-    def draft(self) -> ProtocolDraft:
-        """The protocol to send."""
-        return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
-
-
-_drafts = Drafts(
-    "protocol",
-    NewProtocol,
-    pages="protocols.create",
-    first="begin",
-    address=lambda id_: url_for("protocols.show", protocol_id=id_),
-)
 
 
 class PreviewPage(Page, template="protocols/preview.html", about="new_protocol", is_pinned=True):
@@ -99,16 +63,6 @@ class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
     is_readable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Treatment:
-    """The people of an episode."""
-
-    patient_id: str | None = None
-    patient_name: str = ""
-    episode_id: str | None = None
-    collection: Appointment | None = None
-
-
 @bp.get("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
 def begin(care: Care, person: Person) -> Response:
@@ -119,22 +73,22 @@ def begin(care: Care, person: Person) -> Response:
     plan = Plan.of(get_protocol(care, copy)).copied if copy else Plan()
     episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
     plan = _given_back(msgspec.structs.replace(plan, episode=episode))
-    draft = _drafts.begin(person, NewProtocol(plan))
+    draft = drafts.begin(person, NewProtocol(plan))
     return form_page(care, plan, None, operation=draft.operation.id)
 
 
 @bp.post("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
 @unsent.typed_text(*FORM, "episode", "status")
-@_drafts.open_step
+@drafts.open_step
 def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Handle the form: add, remove or move a row, or go on to the preview."""
     plan, act, operation = Plan.posted(request.form), request.form.get("do", ""), draft.operation.id
     if act != "review":
         return form_page(care, plan.changed(act), None, operation=operation, act=act)
-    faults, treatment = plan.faults(), _treatment_of(care, plan.episode)
+    faults, treatment = plan.faults(), treatment_of(care, plan.episode)
     if isinstance(treatment, str):
-        faults, treatment = {**faults, "episode": treatment}, _Treatment()
+        faults, treatment = {**faults, "episode": treatment}, Treatment()
     if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
         faults["status"] = _("A new protocol is a draft or active.")
     if plan.status == ProtocolStatus.ACTIVE:
@@ -145,12 +99,12 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
     draft = draft.keep(content)
     if faults:
         return form_page(care, plan, None, operation=operation, faults=faults, status=422)
-    return _drafts.to_preview(draft)
+    return drafts.to_preview(draft)
 
 
 @bp.get("/new/back")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def back(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Edit the draft."""
     return form_page(care, _given_back(draft.content.plan), None, operation=draft.operation.id)
@@ -158,7 +112,7 @@ def back(care: Care, draft: Draft[NewProtocol]) -> Response:
 
 @bp.get("/new/preview")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Show the preview."""
     plan = draft.content.plan
@@ -188,7 +142,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status
 
 @bp.post("/new/create")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.open_step
+@drafts.open_step
 def create(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Create the protocol, once."""
     plan = draft.content.plan
@@ -196,38 +150,26 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
     if asked := unanswered(stops(None, plan, draft.content.collection), request.form):
         return _preview(care, draft, asked, status=422)
-    return _drafts.create(draft, _making(care))
+    return drafts.create(draft, _making(care))
 
 
 @bp.get("/new/look", endpoint="outcome")
 @signed_in(Side.STAFF, roles=_ROLES)
-@_drafts.sent_step
+@drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
     """After a lost response, say whether the protocol exists now."""
-    return _drafts.look_again(draft, _making(care))
+    return drafts.look_again(draft, _making(care))
 
 
 def _making(care: Care) -> Making[NewProtocol, Protocol]:
     return Making(
         send=lambda content, key: create_protocol(care, content.draft(), operation=key),
-        search=_search(care),
+        search=search_in(care),
         created=_("The protocol is created."),
         not_found=_("The protocol isn’t in the clinic’s record. You can create it again."),
         unconfirmed=_unconfirmed,
         refused=lambda draft, error: _refused(care, draft, error),
     )
-
-
-def _search(care: Care) -> Search[NewProtocol, Protocol]:
-    def alike(content: NewProtocol) -> Sequence[Protocol]:
-        found = list_protocols(care, limit=_SAME_NAME, text=content.plan.name).items
-        return [protocol for protocol in found if protocol.name == content.plan.name]
-
-    def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
-        wanted = _content(content.draft())
-        return next((protocol for protocol in protocols if _content(protocol) == wanted), None)
-
-    return Search(alike, recognise)
 
 
 def _refused(care: Care, draft: Draft[NewProtocol], error: errors.CareError) -> Response:
@@ -251,27 +193,3 @@ def _given_back(plan: Plan) -> Plan:
     """The plan with what was typed and not sent: for this treatment or, if none is named, for the one typed with it."""
     given = unsent.restored_form(url_for(".fill"), typed_for=plan.episode or None)
     return Plan.posted(given) if given else plan
-
-
-def _content(protocol: ProtocolDraft) -> object:
-    """The content that identifies a protocol: everything except ids assigned by the API."""
-    plan = Plan.of(protocol)
-    rows = tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
-    return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
-
-
-def _treatment_of(care: Care, typed: str) -> _Treatment | str:
-    """The people of the episode with this id or link; nobody for an empty one; or why it can't be read."""
-    if not typed:
-        return _Treatment()
-    id_ = episode_id_of(typed)
-    if not id_:
-        return _("Paste the treatment’s id, or the address of its page.")
-    try:
-        episode = get_episode(care, id_)
-    except errors.NotFound:
-        audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
-        return _("There is no treatment with this id at your clinic.")
-    except errors.NotOffered:
-        return _("This treatment is kept in another system, so it can’t be planned here.")
-    return _Treatment(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))

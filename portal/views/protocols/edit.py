@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import msgspec
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
@@ -14,15 +13,13 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.state.session_records import Person
-from portal.views.protocols.changes import Change, changes
-from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
-from portal.views.protocols.history import DoseChange, dose_changes, history_faults, with_new_dose
+from portal.views.protocols.history import history_faults, with_new_dose
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
-from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
-from portal.views.protocols.told_doses import ToldDoses, read_told_doses
+from portal.views.protocols.review import show_comparison, show_review
+from portal.views.protocols.stops import stops, unanswered
 from portal.views.protocols.view import Whose, read_whose
 from portal.web import audit, unsent
 from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
@@ -30,7 +27,6 @@ from portal.web.editing import Editing, save_edit
 from portal.web.forms import Values
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
 
 bp = Blueprint("edit", __name__)
 
@@ -42,29 +38,6 @@ _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 
 _AFTER_FORM = ("choose", "back", "save")
 """The endpoints that those pages post to."""
-
-
-class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
-    """The changes to review; `doses` are those of single days, `told` what messages say of them,
-    `stops` the questions to answer, `carried` hidden fields.
-    """
-
-    protocol: Protocol
-    whose: Whose
-    changes: list[Change]
-    doses: list[DoseChange]
-    triggers: list[str]
-    stops: list[Stop]
-    grid: DayGrid | None
-    told: ToldDoses | None
-    carried: list[tuple[str, str]]
-
-
-class ComparePage(Page, template="protocols/compare.html", about="protocol", is_pinned=True):
-    """The conflicting versions of two people."""
-
-    protocol: Protocol
-    comparison: Comparison
 
 
 @bp.get("/<record:protocol_id>/edit")
@@ -139,7 +112,7 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
             toast(_("The protocol is saved.") if result.is_changed else _("Nothing was changed."))
             return redirect_to(url_for("protocols.show", protocol_id=protocol_id))
         case Comparison():
-            return _compare(protocol, result)
+            return show_comparison(protocol, result)
         case Filled():
             return _not_saved(care, protocol, result, physicians, whose)
 
@@ -180,7 +153,7 @@ def _not_saved(
             raise error
     asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
     if asked and faults.keys() <= {stop.name for stop in asked}:
-        return _show_review(care, protocol, plan, whose, physicians, asked, status=422)
+        return show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
     return form_page(
         care, plan, protocol, opened=opened, faults=faults, note=filled.note, status=filled.status
@@ -199,45 +172,12 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     settled = settle(posted, plan_fields(physicians), protocol)
     if isinstance(settled, Comparison):
         audit.note("protocol.update", "conflict", kind="protocol", id_=protocol.id)
-        return _compare(protocol, settled)
+        return show_comparison(protocol, settled)
     now, plan = Plan.of(protocol), Plan.from_values(settled)
     if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
-    return _show_review(care, protocol, plan, whose, physicians, stops(now, plan, whose.collection))
-
-
-def _show_review(
-    care: Care,
-    protocol: Protocol,
-    plan: Plan,
-    whose: Whose,
-    physicians: list[tuple[str, str]],
-    asked: list[Stop],
-    *,
-    status: int = 200,
-) -> Response:
-    now = Plan.of(protocol)
-    page = ReviewPage(
-        protocol=protocol,
-        whose=whose,
-        changes=changes(now, plan, physicians),
-        doses=dose_changes(now, plan),
-        triggers=triggers_told(plan, whose.collection),
-        stops=asked,
-        grid=DayGrid.of(plan, now),
-        told=read_told_doses(care, protocol.patient_id, _name(protocol, whose), before=now, after=plan),
-        carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
-    )
-    return render(page, status=status)
-
-
-def _name(protocol: Protocol, whose: Whose) -> str:
-    return whose.patient.full_name if whose.patient else protocol.patient_name or ""
-
-
-def _compare(protocol: Protocol, comparison: Comparison) -> Response:
-    return render(ComparePage(protocol=protocol, comparison=comparison), status=comparison.status)
+    return show_review(care, protocol, plan, whose, physicians, stops(now, plan, whose.collection))
 
 
 def _ended(protocol: Protocol) -> Response:

@@ -1,0 +1,56 @@
+"""The page of a list of work: one of the clinic's lists of forms, or the default one."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from portal.parse import page_number
+from portal.services.client import Care
+from portal.services.consents.forms import ConsentForm
+from portal.services.listed import Listed
+from portal.services.rules.work_lists import WorkList
+from portal.views.consents.contacts import NO_CONTACTS, read_contacts
+from portal.views.consents.eligibility import may_create
+from portal.views.consents.narrowing import kind_choices, waits_choices
+from portal.views.consents.queue import asked_list
+from portal.views.consents.worklist import PAGE, Work, WorkRow
+from portal.web import audit
+from portal.web.htmx import render
+from portal.web.pages import Page
+
+
+class WorkPage(Page, template="consents/worklist.html"):
+    """One page of a work list, with the counts of all lists; `forms` are the list's, `rows` the page's."""
+
+    work: Work
+    which: WorkList
+    forms: Listed[ConsentForm]
+    rows: tuple[WorkRow, ...]
+    number: int
+    pages: int
+    may_create: bool
+    waits_choices: list[tuple[str, str]]
+    kind_choices: list[tuple[str, str]]
+
+
+def show_work(care: Care, work: Work) -> Response:
+    """Show a page of the requested list, or of the default one."""
+    which = asked_list() or work.usual()
+    forms = work.forms_of(which)
+    pages = max(1, -(-len(forms.items) // PAGE))
+    number = min(page_number(request.args.get("page")), pages)
+    first, end = (number - 1) * PAGE, number * PAGE
+    reach = read_contacts(care, forms.items[first:end]) if work.narrowing.is_about_people else NO_CONTACTS
+    page = WorkPage(
+        work=work,
+        which=which,
+        forms=forms,
+        rows=work.rows_of(which, first, end, reach),
+        number=number,
+        pages=pages,
+        may_create=may_create(work.person),
+        waits_choices=waits_choices(),
+        kind_choices=kind_choices(work.forms, work.narrowing.kind),
+    )
+    audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
+    return render(page, fragment="results")

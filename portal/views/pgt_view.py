@@ -1,0 +1,173 @@
+"""A genetic test in words: the laboratory's call, what it means and doesn't mean, and the laboratory's cut-offs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import g, url_for
+from markupsafe import Markup
+
+from portal.config.consent_templates.law import law_of
+from portal.i18n.gettext import _
+from portal.i18n.locale import is_rtl
+from portal.services.episodes import Episode
+from portal.services.patients import Patient
+from portal.services.pgt_results import PgtBrief, PgtCall, PgtResult, PgtType
+from portal.services.storage import EmbryoStorage
+from portal.views.pgt_meanings import meaning_of
+from portal.web import labels, seen_results
+from portal.web.choice_names import choice_name
+from portal.web.drawings.cut_offs import cut_off_chart
+from portal.web.filters import long_date, number
+from portal.web.modules import has_module
+from portal.web.not_given import not_given
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first."""
+
+    result: PgtResult
+    episode: Episode | None = None
+    before: seen_results.SeenCall | None = None
+
+    @property
+    def patient(self) -> Patient | None:
+        """Whose embryo was tested, if that is known."""
+        return self.episode.patient if self.episode else None
+
+    @property
+    def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:
+        """All embryos of the treatment, each with its first test as on the treatment's page, if there are others than this."""
+        if self.episode is None or len(self.episode.embryos) < 2 or not has_module("storage"):
+            return []
+        tests = {test.embryo_code: test for test in reversed(self.episode.pgt_results) if test.embryo_code}
+        return [(embryo, tests.get(embryo.embryo_code)) for embryo in self.episode.embryos]
+
+    @property
+    def code(self) -> str:
+        """The embryo's code, for staff with the patient's record number."""
+        code = self.result.embryo_code
+        return labels.with_record(code, self.patient) if self.patient else code
+
+    @property
+    def title(self) -> str:
+        """The page's title."""
+        code = self.code
+        return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
+
+    @property
+    def words(self) -> list[str]:
+        """The glossary's words that this result uses."""
+        of_call = {PgtCall.EUPLOID: "euploid", PgtCall.ANEUPLOID: "aneuploid"}.get(
+            self.result.call or PgtCall.LOW_MOSAIC, "mosaic"
+        )
+        of_changes = [
+            kind
+            for kind in ("trisomy", "monosomy")
+            if any(kind in abnormality.change.casefold() for abnormality in self.result.abnormalities)
+        ]
+        return ["pgt-a", of_call, *of_changes, "blastocyst"]
+
+    @property
+    def call(self) -> str:
+        """The laboratory's call, with its percentage of changed cells if it has one."""
+        if self.result.call is None:
+            is_untold = self.result.is_released and not_given("PgtResult.call")
+            return _("Not given by the clinic’s system") if is_untold else _("No result yet")
+        return _call_words(self.result.call, self.result.mosaic_percent)
+
+    @property
+    def change(self) -> str:
+        """What the call was when the person looked before, and what it is since when; empty if it hasn't changed."""
+        if self.before is None:
+            return ""
+        was = _call_words(PgtCall(self.before.call), self.before.percent)
+        if self.result.reported_at is None:
+            return _("When you looked before, it was: %(was)s. Now it is: %(now)s.", was=was, now=self.call)
+        return _(
+            "When you looked before, it was: %(was)s. Since %(day)s it is: %(now)s.",
+            was=was,
+            now=self.call,
+            day=long_date(self.result.reported_at),
+        )
+
+    @property
+    def tone(self) -> str:
+        """The tone of its tag; no call is coloured as bad news."""
+        good = (PgtCall.EUPLOID, PgtCall.UNAFFECTED, PgtCall.BALANCED)
+        return "success" if self.result.call in good else "neutral"
+
+    @property
+    def test(self) -> str:
+        """What was tested for; without words for what the law of the clinic's country doesn't allow."""
+        names = {
+            PgtType.PGT_A: _("PGT-A: the number of chromosomes"),
+            PgtType.PGT_M: _("PGT-M: one inherited condition"),
+            PgtType.PGT_SR: _("PGT-SR: rearranged chromosomes"),
+            PgtType.PGT_P: _("PGT-P: estimated risks from many genes together"),
+        }
+        kind = self.result.test_type
+        if kind is None or not law_of(g.tenant.country).allows_test(kind):
+            return _("Genetic test")
+        return names.get(kind) or str(kind)
+
+    @property
+    def cut_offs(self) -> list[str]:
+        """The laboratory's cut-offs, in sentences."""
+        below, above = self.result.thresholds.euploid_below, self.result.thresholds.aneuploid_above
+        found: list[str] = []
+        if below is not None:
+            found.append(
+                _("Below %(percent)s%% of changed cells it calls an embryo euploid.", percent=number(below))
+            )
+        if below is not None and above is not None:
+            found.append(
+                _("From %(low)s%% to %(high)s%% it calls it mosaic.", low=number(below), high=number(above))
+            )
+        if above is not None:
+            found.append(_("Above %(percent)s%% it calls it aneuploid.", percent=number(above)))
+        return found
+
+    @property
+    def chart(self) -> Markup | None:
+        """The laboratory's bands from 0 to 100 % with this embryo's position; None without cut-offs."""
+        result = self.result
+        bands = {
+            PgtCall.EUPLOID: 0,
+            PgtCall.LOW_MOSAIC: 1,
+            PgtCall.HIGH_MOSAIC: 1,
+            PgtCall.ANEUPLOID: 2,
+        }
+        return cut_off_chart(
+            result.thresholds.euploid_below,
+            result.thresholds.aneuploid_above,
+            result.mosaic_percent if result.is_mosaic else None,
+            current=bands.get(result.call) if result.call else None,
+            names=(
+                choice_name(PgtCall.EUPLOID),
+                _("Mosaic"),
+                choice_name(PgtCall.ANEUPLOID),
+            ),
+            said=" ".join([*self.cut_offs, self.call]),
+            number=number,
+            rtl=is_rtl(),
+        )
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """What the call means and doesn't mean."""
+        return meaning_of(self.result.call)
+
+    @property
+    def embryo_href(self) -> str | None:
+        """The page of the embryo."""
+        result = self.result
+        if not result.embryo_storage_id or not has_module("storage"):
+            return None
+        return url_for("storage.show", embryo_id=result.embryo_storage_id, episode=result.episode_id)
+
+
+def _call_words(call: PgtCall, percent: float | None) -> str:
+    words = choice_name(call)
+    return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))

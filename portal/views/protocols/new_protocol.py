@@ -1,0 +1,104 @@
+"""The draft of a new protocol: for whom, and how it is found again among the clinic's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from flask import request, url_for
+
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.episodes import Appointment, get_episode
+from portal.services.patient_ref import PatientRef
+from portal.services.protocols import (
+    Protocol,
+    ProtocolDraft,
+    list_protocols,
+)
+from portal.views.creation import Drafts, Search
+from portal.views.episodes.lookup import episode_id_of
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.stops import collection_of
+from portal.web import audit
+
+_SAME_NAME = 100
+
+
+class NewProtocol(msgspec.Struct, frozen=True):
+    """The draft: the plan, whose it is, and existing protocols with that name."""
+
+    plan: Plan = Plan()
+    patient_id: str | None = None
+    patient_name: str = ""
+    episode_id: str | None = None
+    collection: Appointment | None = None
+    known_ids: tuple[str, ...] = ()
+
+    @property
+    def patient_ref(self) -> PatientRef | None:
+        """Whose plan it will be; None for a template of the clinic."""
+        return PatientRef(self.patient_id, self.patient_name, self.episode_id) if self.patient_id else None
+
+    def draft(self) -> ProtocolDraft:
+        """The protocol to send."""
+        return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
+
+
+drafts = Drafts(
+    "protocol",
+    NewProtocol,
+    pages="protocols.create",
+    first="begin",
+    address=lambda id_: url_for("protocols.show", protocol_id=id_),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """The people of an episode."""
+
+    patient_id: str | None = None
+    patient_name: str = ""
+    episode_id: str | None = None
+    collection: Appointment | None = None
+
+
+def search_in(care: Care) -> Search[NewProtocol, Protocol]:
+    """Return how a protocol that was sent is found again."""
+
+    def alike(content: NewProtocol) -> Sequence[Protocol]:
+        found = list_protocols(care, limit=_SAME_NAME, text=content.plan.name).items
+        return [protocol for protocol in found if protocol.name == content.plan.name]
+
+    def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
+        wanted = _content(content.draft())
+        return next((protocol for protocol in protocols if _content(protocol) == wanted), None)
+
+    return Search(alike, recognise)
+
+
+def _content(protocol: ProtocolDraft) -> object:
+    """The content that identifies a protocol: everything except ids assigned by the API."""
+    plan = Plan.of(protocol)
+    rows = tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
+    return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
+
+
+def treatment_of(care: Care, typed: str) -> Treatment | str:
+    """The people of the episode with this id or link; nobody for an empty one; or why it can't be read."""
+    if not typed:
+        return Treatment()
+    id_ = episode_id_of(typed)
+    if not id_:
+        return _("Paste the treatment’s id, or the address of its page.")
+    try:
+        episode = get_episode(care, id_)
+    except errors.NotFound:
+        audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
+        return _("There is no treatment with this id at your clinic.")
+    except errors.NotOffered:
+        return _("This treatment is kept in another system, so it can’t be planned here.")
+    return Treatment(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))

@@ -1,0 +1,77 @@
+"""The pages on which a protocol's changes are reviewed before they are saved, and compared with somebody else's."""
+
+from __future__ import annotations
+
+import msgspec
+from flask import Response
+
+from portal.services.client import Care
+from portal.services.protocols import Protocol
+from portal.views.protocols.changes import Change, changes
+from portal.views.protocols.day_grid import DayGrid
+from portal.views.protocols.history import DoseChange, dose_changes
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.stops import Stop, triggers_told
+from portal.views.protocols.told_doses import ToldDoses, read_told_doses
+from portal.views.protocols.view import Whose
+from portal.web.edit_form import Comparison
+from portal.web.htmx import render
+from portal.web.pages import Page
+
+
+class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
+    """The changes to review; `doses` are those of single days, `told` what messages say of them,
+    `stops` the questions to answer, `carried` hidden fields.
+    """
+
+    protocol: Protocol
+    whose: Whose
+    changes: list[Change]
+    doses: list[DoseChange]
+    triggers: list[str]
+    stops: list[Stop]
+    grid: DayGrid | None
+    told: ToldDoses | None
+    carried: list[tuple[str, str]]
+
+
+class ComparePage(Page, template="protocols/compare.html", about="protocol", is_pinned=True):
+    """The conflicting versions of two people."""
+
+    protocol: Protocol
+    comparison: Comparison
+
+
+def show_review(
+    care: Care,
+    protocol: Protocol,
+    plan: Plan,
+    whose: Whose,
+    physicians: list[tuple[str, str]],
+    asked: list[Stop],
+    *,
+    status: int = 200,
+) -> Response:
+    """Show the changes, with the questions to answer."""
+    now = Plan.of(protocol)
+    page = ReviewPage(
+        protocol=protocol,
+        whose=whose,
+        changes=changes(now, plan, physicians),
+        doses=dose_changes(now, plan),
+        triggers=triggers_told(plan, whose.collection),
+        stops=asked,
+        grid=DayGrid.of(plan, now),
+        told=read_told_doses(care, protocol.patient_id, _name(protocol, whose), before=now, after=plan),
+        carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
+    )
+    return render(page, status=status)
+
+
+def _name(protocol: Protocol, whose: Whose) -> str:
+    return whose.patient.full_name if whose.patient else protocol.patient_name or ""
+
+
+def show_comparison(protocol: Protocol, comparison: Comparison) -> Response:
+    """Show both versions, to choose from."""
+    return render(ComparePage(protocol=protocol, comparison=comparison), status=comparison.status)
