@@ -147,7 +147,7 @@ def _record(shape: type) -> Json:
 
 def about(member: Member) -> Json:
     """What the portal does with a member: `use` is required, used, ignored or sent."""
-    sent = {one.body.__name__ for one in ALL if one.body}
+    sent = {endpoint.body.__name__ for endpoint in ALL if endpoint.body}
     read = {shape.__name__ for shape in records().values()} - _only_sent()
     told: Json = {"use": "sent" if member.record in sent and member.record not in read else "ignored"}
     use = member.use
@@ -161,7 +161,7 @@ def about(member: Member) -> Json:
 
 def _only_sent() -> frozenset[str]:
     answered: set[str] = set()
-    waiting = [shape for one in ALL if (shape := record_of(one.answer))]
+    waiting = [shape for endpoint in ALL if (shape := record_of(endpoint.answer))]
     while waiting:
         shape = waiting.pop()
         if shape.__name__ not in answered:

@@ -47,7 +47,7 @@ class ClinicObserver:
         """
         name = _name(endpoint)
         if lost:
-            self.figures.unreadable_values(self.clinic, name, Counter(one.member for one in lost))
+            self.figures.unreadable_values(self.clinic, name, Counter(value.member for value in lost))
         is_due = self.members.is_due(self.clinic, name)
         if not is_due and not has_unknown:
             return
@@ -59,7 +59,9 @@ class ClinicObserver:
         self.figures.unknown_values(self.clinic, name, found.values)
         self.figures.unknown_members(self.clinic, name, found.unknown)
         if is_due:
-            unread = {one.member for one in lost} | ({_ACCOUNT} if _is_the_records_own(given) else set[str]())
+            unread = {value.member for value in lost} | (
+                {_ACCOUNT} if _is_the_records_own(given) else set[str]()
+            )
             self.members.learn(self.clinic, name, _without(found, unread), _kinds(into))
 
     def is_not_given(self, member: str) -> bool:
@@ -98,9 +100,11 @@ _ACCOUNT = "Patient.userId"
 def _is_the_records_own(answer: object) -> bool:
     """Whether somebody's account has the id of their record: then neither it nor its absence tells who has one."""
     whole = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
-    people = [whole, *(whole.get(one) for one in ("patient", "partner"))]
-    known = [cast("dict[str, object]", one) for one in people if isinstance(one, dict)]
-    return any(one.get("userId") is not None and one.get("userId") == one.get("id") for one in known)
+    people = [whole, *(whole.get(name) for name in ("patient", "partner"))]
+    known = [cast("dict[str, object]", person) for person in people if isinstance(person, dict)]
+    return any(
+        person.get("userId") is not None and person.get("userId") == person.get("id") for person in known
+    )
 
 
 def _without(found: Look, unread: set[str]) -> Look:

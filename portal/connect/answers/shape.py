@@ -75,7 +75,7 @@ def _walk(into: type[object]) -> _Walk:
         return lambda _value, _found: None
     kind, is_listed = kind_of(into), (get_origin(into) or into) is PagedResult
     members = members_of(into)
-    names = frozenset(one.encode_name for one in shape.fields)
+    names = frozenset(field.encode_name for field in shape.fields)
     within = [(member.name, _walk(member.nested)) for member in members if member.nested]
     choices = [(member.name, member.choice) for member in members if member.choice]
 

@@ -230,8 +230,8 @@ def _next_in(
 ) -> Iterator[tuple[str, str]]:
     """What an answer may name its next page by, outside of its records: each text or number under "next", with its path."""
     if isinstance(value, list):
-        for one in cast("list[object]", value):
-            link = cast("dict[str, object]", one) if isinstance(one, dict) else {}
+        for item in cast("list[object]", value):
+            link = cast("dict[str, object]", item) if isinstance(item, dict) else {}
             for kind in _KINDS_OF_LINKS & link.keys():
                 if str(link[kind]).casefold() == "next":
                     yield from _next_in(link, (*path, f"{kind}={link[kind]}"), is_next=True)

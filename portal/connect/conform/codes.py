@@ -45,12 +45,12 @@ class Codes:
         choice = member.choice
         if choice is None:
             return
-        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
-            if isinstance(one, str | int) and not isinstance(one, bool) and one != "":
+        for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+            if isinstance(item, str | int) and not isinstance(item, bool) and item != "":
                 self.choices[choice.__name__] = choice
-                code = str(one).removeprefix(UNLISTED)
+                code = str(item).removeprefix(UNLISTED)
                 self.seen.setdefault(choice.__name__, set()).add(
-                    int(code) if code.isdecimal() and code.isascii() and len(code) < 10 else one
+                    int(code) if code.isdecimal() and code.isascii() and len(code) < 10 else item
                 )
 
     def decide(self, rules: Rules) -> None:

@@ -165,7 +165,7 @@ def _decode(visit: Visit, verdict: Verdict) -> object:
 
 
 def _came(looks: Iterable[Look]) -> frozenset[str]:
-    return frozenset(f"{kind}.{name}" for one in looks for kind, names in one.records for name in names)
+    return frozenset(f"{kind}.{name}" for look in looks for kind, names in look.records for name in names)
 
 
 def _keep(examples: dict[str, list[str]], name: str, value: object) -> None:

@@ -121,8 +121,8 @@ def _is_used(record: type[object], member: Member) -> bool:
 def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:
     """What came under each name; under a path ("name.given") what lies in an object of single values."""
     values: dict[str, list[object]] = {}
-    for one in given:
-        for given_name, value in one.items():
+    for record in given:
+        for given_name, value in record.items():
             name = given_name.removeprefix(UNREAD)
             if not name or "." in name or name.startswith("!"):
                 continue  # no dialect file can name it
@@ -222,7 +222,7 @@ def _candidates(
     by_name = [_as_meant(member, u) for u in by_name]
     if not by_name and member.nested:
         is_list = member.is_list
-        by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
+        by_name = [u for u in left if any(_is_record(value, is_list=is_list) for value in values[u])]
     if is_weak(member.name, by_name) and member.name != STAMP:  # one alone would be believed
         by_name = sorted(fitting, key=lambda u: -likeness(member.name, u)) if member.is_required else []
     return by_name[:_MOST_CANDIDATES]
@@ -313,9 +313,9 @@ def _barred(open_: Sequence[Member], values: Mapping[str, list[object]]) -> set[
     holders = [member for member in open_ if member.nested]
     for theirs, given in values.items():
         rows = [
-            one
+            item
             for value in given
-            for one in (cast("list[object]", value) if isinstance(value, list) else [value])
+            for item in (cast("list[object]", value) if isinstance(value, list) else [value])
         ]
         alike = (
             {m.name: _share(rows, m.nested) for m in holders if m.nested and fits(m, given)} if rows else {}
@@ -409,5 +409,5 @@ def _is_telling(member: Member) -> bool:
 
 def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     if isinstance(shape, inspect.UnionType):
-        return any(_holds(one, *kinds) for one in shape.types)
+        return any(_holds(kind, *kinds) for kind in shape.types)
     return isinstance(shape, kinds)

@@ -98,8 +98,8 @@ def _records_of(visits: Iterable[Visit]) -> dict[str, list[Record]]:
 
     def add(value: object, kind: type[object]) -> None:
         if isinstance(value, list):
-            for one in cast("list[object]", value):
-                add(one, kind)
+            for item in cast("list[object]", value):
+                add(item, kind)
         elif isinstance(value, dict):
             record = cast("dict[str, object]", value)
             found.setdefault(kind.__name__, []).append(record)
@@ -128,9 +128,9 @@ def _rows(visit: Visit) -> object:
 def _values(kinds: Mapping[str, list[Record]], name: str) -> list[float]:
     """The numbers that came for a member, those in lists too."""
     kind, _, member = name.partition(".")
-    given = (one.get(member) for one in kinds.get(kind, ()))
+    given = (record.get(member) for record in kinds.get(kind, ()))
     flat = (
-        one for value in given for one in (cast("list[Any]", value) if isinstance(value, list) else [value])
+        item for value in given for item in (cast("list[Any]", value) if isinstance(value, list) else [value])
     )
     return [float(one) for one in flat if isinstance(one, int | float) and not isinstance(one, bool)]
 
@@ -153,7 +153,7 @@ def _numbers(kinds: Mapping[str, list[Record]], _rules: Rules) -> Iterator[Doubt
         for member in members_of(shape) if kind in kinds else ():
             name = f"{kind}.{member.name}"
             given = _values(kinds, name) if member.is_number and member.is_nullable else []
-            if odd := [one for one in given if one in _NO_NUMBERS]:
+            if odd := [number for number in given if number in _NO_NUMBERS]:
                 why = f"{len(odd)} of {len(given)} are {odd[0]:g}"
                 yield Doubt(name, why, "a word for none? values.no_number")
 
@@ -202,8 +202,8 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     clocks = {
         name
         for kind, name in (("Medication", "time"), ("QuietHours", "start"), ("WorkingHours", "start"))
-        for one in kinds.get(kind, ())
-        if re.search(r"[ap]\.?m\b", str(one.get(name, "")), re.IGNORECASE)
+        for record in kinds.get(kind, ())
+        if re.search(r"[ap]\.?m\b", str(record.get(name, "")), re.IGNORECASE)
     }
     for name in sorted(clocks):
         yield Doubt(name, "half days (AM, PM)", "convert: { clock = 12 }")
@@ -254,8 +254,8 @@ def _of_deleted(what: str, theirs: str) -> Doubt:
 
 
 def _contradictions(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
-    for one in kinds.get("ConsentForm", ()):
-        if one.get("revokedAt") and str(one.get("status")).casefold() not in ("revoked", "superseded"):
+    for record in kinds.get("ConsentForm", ()):
+        if record.get("revokedAt") and str(record.get("status")).casefold() not in ("revoked", "superseded"):
             why = "a withdrawn form has another status; pages show it as withdrawn"
             yield Doubt("ConsentForm.status", why, "ask the vendor which of the two holds")
 
@@ -298,7 +298,9 @@ def _left_out(visits: Sequence[Visit]) -> Iterator[Doubt]:
             total = cast("Record", answer).get("totalCount")
             is_whole = is_whole or (isinstance(total, int) and total <= len(ids))
     named = {
-        str(one["id"]) for one in _records_of(visits).get("ConsentBrief", ()) if one.get("id") is not None
+        str(record["id"])
+        for record in _records_of(visits).get("ConsentBrief", ())
+        if record.get("id") is not None
     }
     if is_whole and (missing := named - listed):
         why = f"{len(missing)} forms that treatments name aren't in the list"
@@ -314,8 +316,14 @@ def _signers(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]
     """Signers that are no account of anybody, and the record of somebody."""
     if rules.signers_by is not None:
         return
-    people = {str(one.get("id")): one.get("userId") for one in kinds.get("Patient", ()) if one.get("userId")}
-    signers = {str(one.get("personId")) for kind in ("Signer", "Signature") for one in kinds.get(kind, ())}
+    people = {
+        str(record.get("id")): record.get("userId")
+        for record in kinds.get("Patient", ())
+        if record.get("userId")
+    }
+    signers = {
+        str(record.get("personId")) for kind in ("Signer", "Signature") for record in kinds.get(kind, ())
+    }
     records = {id_ for id_, account in people.items() if str(account) != id_} & signers
     if records - {str(account) for account in people.values()}:
         why = "is a patient's record, and not the account of it"

@@ -261,14 +261,14 @@ class Proposal:
     def _everywhere(self, renamed: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         """Of what is renamed, the members that have one name in every kind of record in which they were found."""
         kinds: dict[str, set[str]] = {}
-        for one in renamed.values():
-            for ours, theirs in one.items():
+        for names in renamed.values():
+            for ours, theirs in names.items():
                 kinds.setdefault(ours, set()).add(theirs)
         return {
             ours: next(iter(theirs))
             for ours, theirs in sorted(kinds.items())
             if len(theirs) == 1
-            and sum(ours in one for one in renamed.values()) > 1
+            and sum(ours in names for names in renamed.values()) > 1
             and all(ours in renamed.get(kind, {}) for kind, one in self.matches.items() if ours in one.names)
         }
 
@@ -428,12 +428,12 @@ def is_needed(kind: str, ours: str) -> bool:
 
 def _member(kind: str, ours: str) -> Member | None:
     shape = records().get(kind)
-    return next((one for one in members_of(shape) if one.name == ours), None) if shape else None
+    return next((member for member in members_of(shape) if member.name == ours), None) if shape else None
 
 
 def _of_acts() -> dict[str, type]:
     """The records that acts send, or bring back, by name."""
-    acts = [one for one in ALL if not one.is_safe]
+    acts = [endpoint for endpoint in ALL if not endpoint.is_safe]
     shapes = (shape for act in acts for shape in (act.body, record_of(act.answer)) if shape)
     return {shape.__name__: shape for shape in shapes}
 
@@ -441,8 +441,8 @@ def _of_acts() -> dict[str, type]:
 def _used(record: str) -> set[str]:
     """The members of a record that acts send, or that the portal uses."""
     shape = records()[record]
-    is_sent = any(one.body is shape for one in ALL)
-    return {one.name for one in members_of(shape) if is_sent or one.is_required or one.use}
+    is_sent = any(endpoint.body is shape for endpoint in ALL)
+    return {member.name for member in members_of(shape) if is_sent or member.is_required or member.use}
 
 
 def _members(record: str) -> set[str]:

@@ -91,10 +91,10 @@ def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
             for one in _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))[1][:1]:
                 there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
                 proven.add(",".join(there))
-    for one in made.matches.values():
-        for name in {*one.undecided.get("id", ())} & proven if len(proven) == 1 else ():
-            del one.undecided["id"]
-            one.names["id"], one.why["id"] = name, "by reading records with it"
+    for matched in made.matches.values():
+        for name in {*matched.undecided.get("id", ())} & proven if len(proven) == 1 else ():
+            del matched.undecided["id"]
+            matched.names["id"], matched.why["id"] = name, "by reading records with it"
 
 
 def _as_elsewhere(made: Proposal) -> None:
@@ -103,25 +103,25 @@ def _as_elsewhere(made: Proposal) -> None:
     for names in (made.rules.everywhere, *made.rules.members.values()):
         for ours, theirs in names.items():
             known.setdefault(ours, set()).add(theirs)
-    for one in made.matches.values():
-        for ours in [*one.undecided, *one.absent]:
-            may_be = {*one.undecided.get(ours, ()), *one.unread.get(ours, ())}
-            if len(known.get(ours, ())) == 1 and known[ours] <= may_be - {*one.names.values()}:
-                (one.names[ours],) = known[ours]
-                one.why[ours] = "as in other records"
-                one.undecided.pop(ours, None)
-                one.absent = [other for other in one.absent if other != ours]
+    for matched in made.matches.values():
+        for ours in [*matched.undecided, *matched.absent]:
+            may_be = {*matched.undecided.get(ours, ()), *matched.unread.get(ours, ())}
+            if len(known.get(ours, ())) == 1 and known[ours] <= may_be - {*matched.names.values()}:
+                (matched.names[ours],) = known[ours]
+                matched.why[ours] = "as in other records"
+                matched.undecided.pop(ours, None)
+                matched.absent = [other for other in matched.absent if other != ours]
 
 
 def _ask_for_treatments(made: Proposal) -> None:
     """Ask what names treatments, if nothing is like it anywhere: no episode is read without."""
     ours = "episodeId"
-    if any(ours in one.names or ours in one.undecided for one in made.matches.values()):
+    if any(ours in matched.names or ours in matched.undecided for matched in made.matches.values()):
         return
-    for one in made.matches.values():
-        if ours in one.absent and one.unread.get(ours) and "id" in one.names:
-            one.absent.remove(ours)
-            one.undecided[ours] = one.unread[ours][:MOST_ASKED]
+    for matched in made.matches.values():
+        if ours in matched.absent and matched.unread.get(ours) and "id" in matched.names:
+            matched.absent.remove(ours)
+            matched.undecided[ours] = matched.unread[ours][:MOST_ASKED]
 
 
 def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
@@ -194,7 +194,7 @@ def _given(record: Mapping[str, object], name: str) -> Any:
 def _plain(value: object) -> object:
     """A response in which members that a dialect left unread have the API's own names."""
     if isinstance(value, list):
-        return [_plain(one) for one in cast("list[object]", value)]
+        return [_plain(item) for item in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
     given = cast("dict[str, object]", value)
@@ -236,7 +236,7 @@ def _decide_counts(made: Proposal) -> None:
     made.unread_counts = [
         path
         for path in made.unread_counts
-        if not any(path == one or path.endswith(f".{one}") for one in usual if one)
+        if not any(path == name or path.endswith(f".{name}") for name in usual if name)
         and folded(path.rpartition(".")[2]) != "totalcount"
     ]
 
@@ -287,10 +287,10 @@ def _with_embedded(
         for member in members_of(record):
             within = member.nested
             there = _given(value, names.get(member.name, member.name)) if within else None
-            for one in cast("list[object]", there) if isinstance(there, list) else [there]:
-                if within and isinstance(one, dict):
+            for item in cast("list[object]", there) if isinstance(there, list) else [there]:
+                if within and isinstance(item, dict):
                     kinds[kind_of(within)] = within
-                    inner = cast("dict[str, object]", one)
+                    inner = cast("dict[str, object]", item)
                     found.setdefault(kind_of(within), []).append(inner)
                     ahead.append((within, inner))
     return {kind: found.get(kind, []) for kind in kinds}
@@ -338,7 +338,7 @@ def _without(
 ) -> dict[str, list[Mapping[str, object]]]:
     def less(value: object) -> object:
         if isinstance(value, list):
-            return [less(one) for one in cast("list[object]", value)]
+            return [less(item) for item in cast("list[object]", value)]
         if not isinstance(value, dict):
             return value
         members = cast("dict[str, object]", value).items()
@@ -353,7 +353,12 @@ _NEARLY_ALL = 0.8
 
 
 def _style_of(matches: Iterable[Matches]) -> str:
-    pairs = [(ours, theirs) for one in matches for ours, theirs in one.names.items() if ours not in one.why]
+    pairs = [
+        (ours, theirs)
+        for matched in matches
+        for ours, theirs in matched.names.items()
+        if ours not in matched.why
+    ]
     telling = [
         (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in STYLES.values()}) > 1
     ]
@@ -392,5 +397,5 @@ def _learn_form(member: Member, value: Any, made: Proposal) -> None:
 
 def _is(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     if isinstance(shape, inspect.UnionType):
-        return any(_is(one, *kinds) for one in shape.types)
+        return any(_is(kind, *kinds) for kind in shape.types)
     return isinstance(shape, kinds)

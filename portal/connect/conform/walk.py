@@ -127,7 +127,7 @@ class _Ids:
 
     def learn(self, visit: Visit) -> None:
         answer = json_of(visit.body) if visit.is_good else None
-        if visit.endpoint in LISTS and visit.endpoint.shows in {one.shows for one in _ITEMS}:
+        if visit.endpoint in LISTS and visit.endpoint.shows in {endpoint.shows for endpoint in _ITEMS}:
             for record in records(visit):
                 self._add(visit.endpoint.shows, self._member(record, "id"))
         for one in _objects(answer):
@@ -219,8 +219,8 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         for one in record.values():
             yield from _objects(one)
     elif isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _objects(one)
+        for item in cast("list[object]", value):
+            yield from _objects(item)
 
 
 def call(

@@ -84,10 +84,10 @@ class Came:
         return self._in_envelopes(came, found)
 
     def _row(self, shape: type, row: Members, place: int, were: list[Members], written: object) -> object:
-        same = next((one for one in were if _held(shape, one) == row), None)
+        same = next((record for record in were if _held(shape, record) == row), None)
         before = same or counterpart(row, place, were)
         if before is None or SOURCE not in before:
-            usual = {name for one in were for name in one}
+            usual = {name for record in were for name in record}
             given = {
                 name: one
                 for name, one in row.items()
@@ -144,8 +144,8 @@ def _records(value: object) -> Iterator[Members]:
             if name != SOURCE:
                 yield from _records(one)
     elif isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _records(one)
+        for item in cast("list[object]", value):
+            yield from _records(item)
 
 
 def _held(shape: type, record: Members) -> Members | None:
@@ -160,4 +160,4 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         given = cast("dict[str, object]", value)
         return {name: _plain(one) for name, one in given.items() if name != SOURCE}
-    return [_plain(one) for one in cast("list[object]", value)] if isinstance(value, list) else value
+    return [_plain(item) for item in cast("list[object]", value)] if isinstance(value, list) else value

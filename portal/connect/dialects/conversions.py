@@ -223,7 +223,7 @@ def _each(convert: Convert | None, member: Member) -> Convert | None:
     def each(value: object) -> object:
         if not isinstance(value, list):
             return convert(value)
-        return [convert(one) for one in cast("list[object]", value)]
+        return [convert(item) for item in cast("list[object]", value)]
 
     return each
 

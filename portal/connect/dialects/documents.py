@@ -67,13 +67,13 @@ def _members() -> Iterator[str]:
 def _choices() -> Iterator[str]:
     for name, choice in choices().items():
         yield f"# [enumerations.{name}]"
-        yield from (f'# {one.value} = "{one.value}"' for one in choice)
+        yield from (f'# {member.value} = "{member.value}"' for member in choice)
         yield ""
 
 
 def page(text: str) -> str:
     """docs/dialects.md with the tables of keys and error codes written anew."""
-    keys = [f"| `{one.name}` | {one.meaning} | {one.default} |" for one in DECLARED]
+    keys = [f"| `{key.name}` | {key.meaning} | {key.default} |" for key in DECLARED]
     text = _with_table(text, "## Keys\n", ["| Key | Meaning | Default |", "| --- | --- | --- |", *keys])
     rules = [f"| `{name}` | {meaning} |" for name, meaning in RULES.items()]
     return _with_table(text, "## Error codes\n", ["| Rule | Meaning |", "| --- | --- |", *rules])

@@ -230,10 +230,12 @@ class _Reader(TableReader):
         if "." in name:
             one = self._member_named(name)
             return [one] if one else []
-        return [one for shape in records().values() for one in members_of(shape) if one.name == name]
+        return [member for shape in records().values() for member in members_of(shape) if member.name == name]
 
     def _all_members(self) -> list[str]:
-        return [f"{record}.{one.name}" for record, shape in records().items() for one in members_of(shape)]
+        return [
+            f"{record}.{member.name}" for record, shape in records().items() for member in members_of(shape)
+        ]
 
     def _sent_envelopes(self, table: Table) -> tuple[str, ...]:
         if isinstance(table.get("sent"), list):
@@ -253,9 +255,9 @@ class _Reader(TableReader):
         given = cast("list[object]", value) if isinstance(value, list) else [value]
         if 404 in given:
             what = "a wrong address answers 404 too: name the error code by which the API says that there is none"
-        elif not all(one == 204 or (isinstance(one, str) and one) for one in given):
+        elif not all(code == 204 or (isinstance(code, str) and code) for code in given):
             what = "must be a list of 204 and error codes"
-        elif not has_codes and any(isinstance(one, str) for one in given):
+        elif not has_codes and any(isinstance(code, str) for code in given):
             what = "needs errors.code, which says where an error's code is"
         else:
             return frozenset(cast("list[Code]", given))
@@ -319,7 +321,7 @@ class _Reader(TableReader):
         is_path = isinstance(path, str) and path and all(path.split("."))
         is_known = set(entry) in ({"path"}, {"path", "value"}, {"path", "unless"})
         if is_known and is_path and all(isinstance(one, str | int) for one in values):
-            codes = frozenset(folded_code(one) for one in cast("list[Code]", values))
+            codes = frozenset(folded_code(item) for item in cast("list[Code]", values))
             return Marker(tuple(cast("str", path).split(".")), codes, is_any)
         what = 'must be a path such as "ok", { path = "state", value = "OK" } or { path = "deletedAt", unless = "never" }'
         self.fault((where, key), what)
@@ -403,7 +405,7 @@ class _Reader(TableReader):
     def _forms(self, table: Table, key: str, *, has_time: bool) -> tuple[str, ...]:
         given = table.get(key, "iso")
         several: list[object] = cast("list[object]", given) if isinstance(given, list) and given else [given]
-        return tuple(self._form(one, key, has_time=has_time) for one in several)
+        return tuple(self._form(value, key, has_time=has_time) for value in several)
 
     def _form(self, form: object, key: str, *, has_time: bool) -> str:
         if isinstance(form, str) and (form == "iso" or form in EPOCH):
@@ -528,7 +530,7 @@ class _Reader(TableReader):
 
     def _choice_of(self, key: str) -> type[Choice] | None:
         record, _, name = key.partition(".")
-        return next((one.choice for one in members_of(records()[record]) if one.name == name), None)
+        return next((member.choice for member in members_of(records()[record]) if member.name == name), None)
 
     def _codes(
         self, key: str, table: Table, values: list[str] | None, rules: Rules

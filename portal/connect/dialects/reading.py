@@ -86,7 +86,7 @@ class Reading:
             else:
                 keeps_null = member.is_required or member.is_nullable
                 known[name] = (member.name, convert, keeps_null, convert in self._of_objects)
-            if any(f"{one}.{member.name}" in self.rules.absent_means_none for one in family(shape)):
+            if any(f"{record}.{member.name}" in self.rules.absent_means_none for record in family(shape)):
                 fillers.append(
                     (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
                 )
@@ -154,7 +154,7 @@ class Reading:
         return both(usual, opposite) if is_opposite else usual
 
     def _usual(self, shape: type, member: Member) -> Convert | None:
-        names = [f"{one}.{member.name}" for one in family(shape)]
+        names = [f"{record}.{member.name}" for record in family(shape)]
         if member.may_be_text and self.rules.table_of(*names):
             return self._text(names)
         convert = self._of_type(member.value_type, names)
@@ -166,7 +166,7 @@ class Reading:
             if member.is_text:
                 convert = self._uncoded(self.rules.coded, convert, self.rules.table_of(*names))
             elif member.choice:
-                convert = self._uncoded(self.rules.coded, convert, {one.value for one in member.choice})
+                convert = self._uncoded(self.rules.coded, convert, {value.value for value in member.choice})
         if member.is_text and self.rules.by_language and not member.is_id:
             convert = self._by_language(convert)
         if member.is_text and member.is_nullable:
@@ -408,7 +408,7 @@ _NUMBERS: Mapping[str, Convert | None] = {
 
 def names_person_once(rules: Rules, shape: type) -> bool:
     """Whether one member of a record in the API holds both names of a person."""
-    names = {one.name for one in members_of(shape)}
+    names = {member.name for member in members_of(shape)}
     return {"firstName", "lastName"} <= names and rules.name_of(shape, "firstName") == rules.name_of(
         shape, "lastName"
     )

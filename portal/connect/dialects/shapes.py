@@ -24,7 +24,9 @@ def record_of(answer: Any) -> type | None:
 @cache
 def listed_records() -> tuple[str, ...]:
     """The records that come in lists, by name."""
-    pages = (one.answer for one in ALL if getattr(one.answer, "__origin__", None) is PagedResult)
+    pages = (
+        endpoint.answer for endpoint in ALL if getattr(endpoint.answer, "__origin__", None) is PagedResult
+    )
     return tuple(sorted(shape.__name__ for page in pages if (shape := record_of(page))))
 
 
@@ -42,7 +44,7 @@ def records() -> dict[str, type]:
 @cache
 def member_names() -> frozenset[str]:
     """What members of records are called."""
-    return frozenset(one.name for shape in records().values() for one in members_of(shape))
+    return frozenset(member.name for shape in records().values() for member in members_of(shape))
 
 
 def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
@@ -71,7 +73,7 @@ def all_marked(mark: Mark) -> frozenset[str]:
 @cache
 def choices() -> dict[str, type[Choice]]:
     """Every enumeration, by name."""
-    shapes = [*records().values(), *(one.query for one in ALL if one.query)]
+    shapes = [*records().values(), *(endpoint.query for endpoint in ALL if endpoint.query)]
     found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
     return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
 
@@ -92,6 +94,6 @@ def family(shape: type) -> tuple[str, ...]:
 @cache
 def _wholes() -> dict[type, type]:
     """The record that each body changes, and each brief is an extract of."""
-    changed = {one.body: record_of(one.answer) for one in ALL if one.body}
+    changed = {endpoint.body: record_of(endpoint.answer) for endpoint in ALL if endpoint.body}
     briefs: dict[type, type] = {ConsentBrief: ConsentForm, PgtBrief: PgtResult}
     return briefs | {body: record for body, record in changed.items() if record and record is not body}

@@ -115,6 +115,6 @@ class TableReader:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The known word that may be meant, as the end of a fault message."""
-    folded_names = {folded(one): one for one in known}
+    folded_names = {folded(name): name for name in known}
     found = get_close_matches(folded(word), folded_names, 1, 0.7)
     return f": is {folded_names[found[0]]} meant?" if found else ""

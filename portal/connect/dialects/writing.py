@@ -96,7 +96,7 @@ class Writing:
                     given = length_written(given, members.get(lengths[ours]))
                 put(written, path, convert(given) if convert and given is not None else given)
             if join and ("firstName" in members or "lastName" in members):
-                first, last = (str(members.get(one) or "") for one in ("firstName", "lastName"))
+                first, last = (str(members.get(name) or "") for name in ("firstName", "lastName"))
                 put(written, entries["lastName"][0], join(first, last))
             return written
 
@@ -214,7 +214,7 @@ def _as_text(write: Convert | None, rules: Rules) -> Convert | None:
 
 
 def _each(convert: Convert) -> Convert:
-    return lambda value: [convert(one) for one in cast("list[object]", value)]
+    return lambda value: [convert(item) for item in cast("list[object]", value)]
 
 
 def _by_table(table: Mapping[str, Code]) -> Convert:
