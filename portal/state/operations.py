@@ -12,13 +12,14 @@ most a hundred: the forms untouched for longest are dropped first, never submitt
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from portal.clock import Clock
+from portal.store import StoredRecord
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
@@ -94,20 +95,19 @@ class Operations:
             return
         left = [
             (operation.changed_at, name)
-            for name, operation in self._read(names).items()
+            for name, operation in self._opened(self._vault.get_many(names)).items()
             if operation.state is State.OPEN
         ]
         if gone := sorted(left)[: len(names) - _MOST + 1]:
             self._vault.delete(*(name for _at, name in gone))
 
-    def open_of(self, owner: str) -> list[Operation]:
-        """Return the owner's operations that are being filled in."""
+    def open_of(self, owner: str, read: Callable[..., Mapping[str, StoredRecord]]) -> list[Operation]:
+        """Return the owner's operations that are being filled in; `read` returns the records of these names."""
         names = self._vault.tagged("operations", self._clinic(), owner)
-        held = self._read(names) if names else {}
+        held = self._opened(read(*names)) if names else {}
         return [operation for operation in held.values() if operation.state is State.OPEN]
 
-    def _read(self, names: Sequence[str]) -> dict[str, Operation]:
-        records = self._vault.get_many(names)
+    def _opened(self, records: Mapping[str, StoredRecord]) -> dict[str, Operation]:
         held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
         return {name: record.value for name, record in held.items() if record}
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -35,7 +36,7 @@ from portal.state.session_records import (
     tokens_name,
 )
 from portal.state.sign_outs import SignOuts
-from portal.store import StoreDown
+from portal.store import StoreDown, StoredRecord
 from portal.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ COOKIE = "__Host-sid"
 _TOUCH_SECONDS = 60
 _CLOCK_SECONDS = 5 * 60
 _REMEMBERED_SECONDS = 3600
+_MOST_SESSIONS, _MOST_WANTED = 2048, 32
+"""For how many sessions a process knows what to read along, and how many records for each."""
 
 
 Change = Callable[[SessionRecord], None]
@@ -69,6 +72,7 @@ class Session(SessionMixin):
         self.fresh_cookie: str | None = None
         self.modified = False
         self._shown_episodes: list[str] | None = None
+        self._read: dict[str, StoredRecord | None] = {}
 
     # Flask's session dictionary: small values. A visitor's is discarded with the request.
     def __getitem__(self, key: str) -> Any:
@@ -116,9 +120,25 @@ class Session(SessionMixin):
         """The session as stored, or None if there is none, it has ended, or it belongs to another host."""
         if not self._loaded:
             if self._cookie:
-                self._record, self._tokens = self._sessions.load(self._cookie, self._tenant, self._host)
+                self._record, self._tokens = self._sessions.load(
+                    self._cookie, self._tenant, self._host, self._read
+                )
             self._loaded = True  # only now: a load that fails is retried, never taken for no session
         return self._record
+
+    def records(self, *names: str) -> dict[str, StoredRecord]:
+        """Return these records of the store, sealed, as this request first read them.
+
+        The session's next requests in this process read them together with it, in one round trip.
+        """
+        whose = self.name if self.record else None
+        if missing := [name for name in names if name not in self._read]:
+            self._read |= self._sessions.read_along(whose, missing)
+        return {name: record for name in names if (record := self._read.get(name))}
+
+    def take(self, name: str) -> StoredRecord | EllipsisType | None:
+        """Return the record as read, to be replaced (`Vault.update`), and forget it; `...` if it hasn't been read."""
+        return self._read.pop(name, ...)
 
     @property
     def person(self) -> Person | None:
@@ -207,7 +227,8 @@ class Session(SessionMixin):
     def amend(self, change: Change) -> None:
         """Apply `change` to the current record; do nothing if the session has ended."""
         if self._cookie and self.record:
-            self._record = self._sessions.amend(self._cookie, change)
+            held = self.take(record_name(self._cookie))
+            self._record = self._sessions.amend(self._cookie, change, held=held)
 
     def whose(self) -> tuple[str, str] | None:
         """Issuer and `sub` of the person signed in, or of the last one if the session ended without a sign-out."""
@@ -254,6 +275,7 @@ class Sessions(SessionInterface):
         self._vault = vault
         self._tenants = tenants
         self._limits = limits
+        self._wanted: dict[str, tuple[str, ...]] = {}
         self.clock = clock
         self.sign_outs = SignOuts(vault, clock)
 
@@ -272,10 +294,18 @@ class Sessions(SessionInterface):
 
     # The records.
 
-    def load(self, cookie: str, tenant: str, host: str) -> tuple[SessionRecord | None, Tokens | None]:
-        """Load session and tokens in one round trip; a session of another host or clinic counts as none."""
+    def load(
+        self, cookie: str, tenant: str, host: str, into: dict[str, StoredRecord | None] | None = None
+    ) -> tuple[SessionRecord | None, Tokens | None]:
+        """Load session and tokens in one round trip; a session of another host or clinic counts as none.
+
+        What the session wanted to `read_along` before is read with them, `into` a dictionary that gets everything.
+        """
         name = record_name(cookie)
-        records = self._vault.get_many((name, tokens_name(name)))
+        names = (name, tokens_name(name), *self._wanted.get(name, ()))
+        records = self._vault.get_many(names)
+        if into is not None:
+            into |= {one: records.get(one) for one in names}
         sealed = records.get(name)
         held = self._vault.open(name, sealed, SessionRecord) if sealed else None
         if held is None or held.value.host != host or held.value.tenant != tenant:
@@ -286,6 +316,15 @@ class Sessions(SessionInterface):
         tokens = self._vault.open(tokens_name(name), sealed, Tokens) if sealed else None
         return held.value, tokens.value if tokens else None
 
+    def read_along(self, name: str | None, wanted: Sequence[str]) -> dict[str, StoredRecord | None]:
+        """Read records, None for each that there isn't, and from now on with the session of this name."""
+        if len(self._wanted) >= _MOST_SESSIONS:
+            self._wanted.clear()
+        if name:
+            self._wanted[name] = (*wanted, *self._wanted.get(name, ()))[:_MOST_WANTED]
+        records = self._vault.get_many(wanted)
+        return {one: records.get(one) for one in wanted}
+
     def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
         """Create the session's record and its tokens' record."""
         name = record_name(cookie)
@@ -295,17 +334,25 @@ class Sessions(SessionInterface):
         self._vault.insert(name, record, expires_at=self._forgotten_at(record), tags=tags)
         metrics.session("begun")
 
-    def amend(self, cookie: str, change: Change) -> SessionRecord | None:
-        """Apply `change` to the current record by compare-and-set; return None if the session has ended."""
+    def amend(
+        self, cookie: str, change: Change, *, held: StoredRecord | EllipsisType | None = ...
+    ) -> SessionRecord | None:
+        """Apply `change` to the current record by compare-and-set; return None if the session has ended.
+
+        `held` is the record as read a moment ago.
+        """
 
         def changed(record: SessionRecord) -> SessionRecord:
             change(record)
             return record
 
-        return self._vault.update(record_name(cookie), SessionRecord, changed, expires_at=self._forgotten_at)
+        return self._vault.update(
+            record_name(cookie), SessionRecord, changed, expires_at=self._forgotten_at, held=held
+        )
 
     def end(self, name: str) -> None:
         """Delete the session with this record name; its tokens first, so that none are left without a session."""
+        self._wanted.pop(name, None)
         if self._vault.delete(tokens_name(name), name, ended_name(name)) > 1:
             metrics.session("ended")
             self._vault.delete(*copies.names_of(name), known_people_name(name))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Protocol, TypeAlias
 
 from portal import metrics, tracing
@@ -119,14 +119,22 @@ Change: TypeAlias = Callable[[StoredRecord | None], tuple[bytes, float] | None]
 """Receives the current record, or None; returns its new value and expiry (seconds since 1970), or None to keep it."""
 
 
-def update(store: Store, name: str, change: Change, *, tags: Iterable[str] = ()) -> bytes | None:
+def update(
+    store: Store,
+    name: str,
+    change: Change,
+    *,
+    tags: Iterable[str] = (),
+    held: StoredRecord | EllipsisType | None = ...,
+) -> bytes | None:
     """Replace the record's value by what `change` returns for it, and return that; None if nothing was written.
 
     Compare-and-set: if another process wrote meanwhile, `change` runs again, so that no update is lost. It must have no
-    side effects. `tags` apply if the record is created. Raises StoreDown.
+    side effects. `tags` apply if the record is created. `held` is the record as read a moment ago (None: there was none),
+    which saves reading it. Raises StoreDown.
     """
     while True:
-        record = store.get(name)
+        record, held = store.get(name) if held is ... else held, ...
         changed = change(record)
         if changed is None:
             return None

@@ -13,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import math
 import os
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -26,8 +28,11 @@ from portal.store.sealer import Sealer, fingerprint, key_id
 
 log = logging.getLogger("portal")
 
-_RECORD = "naming-key"
+NAMING_KEY = "naming-key"
+"""The name of its record."""
 _LIFETIME = 10 * 365 * 24 * 3600
+_MOMENT = 1.0
+"""For so many seconds the naming key that was read along with other records is taken for the newest."""
 
 
 def hashed_name(kind: str, *parts: str) -> str:
@@ -69,10 +74,11 @@ class Names:
         self._sealers = [Sealer((key,), "names") for key in secret_keys]
         self._fingerprints = [fingerprint(key) for key in secret_keys]
         self._known: _NamingKey | None = None
+        self._read_at: tuple[StoredRecord | None, float] = None, -math.inf
 
     def check(self) -> None:
         """Raise WrongKey if the store was written with other secret keys. Writes nothing, except to a store that was emptied."""
-        record = self._store.get(_RECORD)
+        record = self._store.get(NAMING_KEY)
         if record and self._opened(record) is None:
             raise self._wrong_key(record)
         if record is None and self._known:
@@ -80,7 +86,7 @@ class Names:
 
     def is_in_use(self, key: bytes) -> bool:
         """Whether some process still has the secret key with this id."""
-        record = self._store.get(_RECORD)
+        record = self._store.get(NAMING_KEY)
         return record is not None and key in map(key_id, _decoded(record).seals)
 
     def name(self, kind: str, *parts: str) -> str:
@@ -95,23 +101,29 @@ class Names:
         """Return the names of the records with this tag."""
         return self._store.tagged(self.tag(kind, *parts))
 
+    def has_read(self, record: StoredRecord | None) -> None:
+        """Take down the record of the naming key, which was read just now along with others."""
+        self._read_at = record, time.monotonic()
+
     def _newest(self) -> _NamingKey:
         """Return the key that the store holds now, so that every process finds tagged records.
 
         Otherwise, after a store was emptied, running processes and new ones would use different keys.
         """
-        record = self._store.get(_RECORD)
+        record, at = self._read_at
+        if time.monotonic() - at > _MOMENT:
+            record = self._store.get(NAMING_KEY)
         is_known = record and self._known and record.value == self._known.record
         return self._known if self._known and is_known else self._read()
 
     def _read(self) -> _NamingKey:
         """Read the key; create it if there is none, and encrypt it again if the secret keys have changed."""
-        is_gone = self._known is not None and self._store.get(_RECORD) is None
-        is_written = update(self._store, _RECORD, self._change) is not None
+        is_gone = self._known is not None and self._store.get(NAMING_KEY) is None
+        is_written = update(self._store, NAMING_KEY, self._change) is not None
         if is_gone and is_written:
             log.error("the store was emptied: everybody who was signed in has to sign in again")
             metrics.store_emptied()
-        record = self._store.get(_RECORD)
+        record = self._store.get(NAMING_KEY)
         naming_key = (self._opened(record) if record else None) or self._known
         if naming_key is None:
             raise self._wrong_key(record) if record else StoreDown("no naming key")
@@ -124,7 +136,7 @@ class Names:
             return None  # a key that can't be decrypted is never overwritten: others find sessions by it
         naming_key = opened or self._known
         key = naming_key.key if naming_key else os.urandom(32)
-        seals = [sealer.seal(key, _RECORD.encode()) for sealer in self._sealers]
+        seals = [sealer.seal(key, NAMING_KEY.encode()) for sealer in self._sealers]
         seals = [*(self._newer_seals(record) if record else ()), *seals]
         return msgspec.msgpack.encode(SealedNamingKey(seals=seals)), self._clock() + _LIFETIME
 
@@ -156,7 +168,7 @@ class Names:
 
     @staticmethod
     def _open(seal: bytes, sealer: Sealer) -> bytes | None:
-        return sealer.open(seal, _RECORD.encode())
+        return sealer.open(seal, NAMING_KEY.encode())
 
 
 def _decoded(record: StoredRecord) -> SealedNamingKey:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from types import EllipsisType
 from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from portal import decoders
 from portal.clock import Clock
 from portal.store import Store, StoredRecord, update
-from portal.store.names import Names
+from portal.store.names import NAMING_KEY, Names
 from portal.store.sealer import Sealer, key_id
 
 T = TypeVar("T")
@@ -59,8 +60,10 @@ class Vault:
         return self.open(name, record, into) if record else None
 
     def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
-        """Return the encrypted records with these names in one round trip, for `open`."""
-        return self.store.get_many(names)
+        """Return the encrypted records with these names in one round trip, for `open`; `tag` then needs none for a moment."""
+        records = self.store.get_many((*names, NAMING_KEY))
+        self._names.has_read(records.pop(NAMING_KEY, None))
+        return records
 
     def open(self, name: str, record: StoredRecord, into: type[T]) -> Versioned[T] | None:
         """Decrypt and decode one record."""
@@ -91,13 +94,15 @@ class Vault:
         initial: T | None = None,
         expires_at: float | Callable[[T], float] | None = None,
         tags: Iterable[str] = (),
+        held: StoredRecord | EllipsisType | None = ...,
     ) -> T | None:
         """Replace the record's value by what `change` returns for it, and return that; None if nothing was written.
 
         `change` returns None to keep the record. It runs again if another process wrote meanwhile (compare-and-set), so
         it must have no side effects. If the record is absent or forged, `change` receives `initial`, and the new record
         gets `tags`; without `initial` nothing is written. Nor is a record that only other processes can decrypt.
-        `expires_at` (seconds since 1970) may be computed from the new value; without it, the expiry doesn't change.
+        `expires_at` (seconds since 1970) may be computed from the new value; without it, the expiry doesn't change. `held`
+        is the record as read a moment ago.
         Fields that this version doesn't know are kept: while the portal is upgraded, processes of two versions share
         the store.
         """
@@ -126,7 +131,7 @@ class Vault:
                 after = self._encoder.encode(_with_unknown(stored, ours, ours_now))
             return self._sealer.seal(after, name.encode()), until
 
-        update(self.store, name, change_sealed, tags=tags)
+        update(self.store, name, change_sealed, tags=tags, held=held)
         return written
 
     def _is_anothers(self, sealed: bytes) -> bool:

@@ -207,7 +207,8 @@ def begin(
     newest = operations.newest(owner, purpose)
     if newest is None or (newest.state is State.DONE and not keeps_receipt):
         return operations.begin(owner, purpose, data), False
-    newest = settled(owner, newest)
+    if newest.state is State.PENDING:
+        newest = settled(owner, newest)
     if not reopens or not is_lost(newest) or newest.state is State.DONE:
         return newest, False
     operations.reopen(owner, newest.id)

@@ -13,8 +13,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +22,6 @@ from flask import Flask, Response, g, request
 
 from portal import metrics
 from portal.audit.trail import AuditDown
-from portal.clock import lasts
 from portal.context import context, session
 from portal.services.api import AnyEndpoint
 from portal.services.decoding import PagedResult
@@ -32,6 +29,7 @@ from portal.services.errors import Unavailable
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.web import htmx
+from portal.web.lately import Lately
 
 WITHIN_EPISODE = frozenset({"patient", "case", "relationship", "embryo", "directory"})
 """Kinds that are read as parts of an episode: a page about one of them shows it, and not every episode looked through."""
@@ -55,7 +53,6 @@ _OPAQUE = re.compile(
 _SAME_SECONDS = 5 * 60
 """For so long a part of a page that is fetched again with the same records in it is no news."""
 
-_RECENT_LINES = 4096
 _FULL_SECONDS = 60.0
 """When to try again where the trail can't be written: somebody has to make room."""
 
@@ -293,26 +290,8 @@ def _count_records(event: str, kind: str, actor: Person, ids: str | Sequence[str
 # ── repeated reads ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Lately:
-    """Hashes of what this process wrote lately: kept in memory, so reading a page writes nothing to the store."""
-
-    def __init__(self) -> None:
-        self._until: OrderedDict[bytes, float] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def knew(self, line: bytes, now: float) -> bool:
-        """Whether the line was written in the last minutes; it counts as written from now on."""
-        with self._lock:
-            known = lasts(self._until.get(line, 0.0), _SAME_SECONDS, now)
-            if not known:
-                self._until[line] = now + _SAME_SECONDS
-                self._until.move_to_end(line)
-                if len(self._until) > _RECENT_LINES:
-                    self._until.popitem(last=False)
-            return known
-
-
-_lately = _Lately()
+_lately = Lately(_SAME_SECONDS)
+"""Hashes of what this process wrote."""
 
 
 def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:

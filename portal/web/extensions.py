@@ -39,7 +39,10 @@ class CountsInStore(Storage):
             return str(int(counter.value) + amount).encode(), counter.expires_at
 
         try:
-            return int(update(context().vault.store, _counter(key), add) or 0)
+            # Read with the session, as each download and search counts.
+            name = _counter(key)
+            session().records(name)
+            return int(update(context().vault.store, name, add, held=session().take(name)) or 0)
         except StoreFull:  # reading remains possible; whoever is over the limit stays over it
             return self.get(key) + amount
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import date
 
 import msgspec
+from msgspec import structs
 from flask import g
 
 from portal.context import context, session
@@ -18,6 +19,7 @@ from portal.services.patients import Patient
 from portal.services.storage import StorageLocation
 from portal.state.session_records import known_people_name
 from portal.store import StoreDown
+from portal.web.lately import Lately
 
 _MOST = 600
 """How many people are kept, those read last."""
@@ -69,6 +71,10 @@ class KnownPeople(msgspec.Struct, frozen=True):
     people: tuple[KnownPerson, ...] = ()
 
 
+_lately = Lately(_AGAIN_SECONDS)
+"""Hashes of the people whom this process has kept."""
+
+
 def people_of(episode: Episode, *, at: float) -> list[KnownPerson]:
     """Return the people of a treatment."""
     both = ((episode.patient, True), (episode.partner, False))
@@ -91,6 +97,8 @@ def learn(episodes: Iterable[Episode]) -> None:
     if name is None or record is None:
         return
     new = {person.key: person for episode in episodes for person in people_of(episode, at=now)}
+    if all([_lately.knew(hash((name, structs.replace(person, read_at=0.0))), now) for person in new.values()]):
+        return
 
     def with_new(before: KnownPeople) -> KnownPeople | None:
         known = {person.key: person for person in before.people}
@@ -122,7 +130,7 @@ def _is_still(known: KnownPerson | None, now: KnownPerson) -> bool:
     """Whether this has been kept as it is, not long ago."""
     if known is None or now.read_at - known.read_at > _AGAIN_SECONDS:
         return False
-    return msgspec.structs.replace(known, read_at=now.read_at) == now
+    return structs.replace(known, read_at=now.read_at) == now
 
 
 def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> KnownPerson:

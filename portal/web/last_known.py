@@ -1,6 +1,6 @@
 """Small cached values for each person and clinic, kept encrypted in the store and shared by all tabs and workers.
 
-A page reads all of a person's values in one round trip, when it needs the first of them.
+A page reads all of a person's values in one round trip, with its session where a page of that has been opened before.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
-from portal.context import context
+from portal.context import context, session
 from portal.request_values import here
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
@@ -54,7 +54,12 @@ class LastKnown(Generic[T]):
         name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:
             written = context().vault.update(
-                name, type(self.default), change, initial=self.default, expires_at=expires_at
+                name,
+                type(self.default),
+                change,
+                initial=self.default,
+                expires_at=expires_at,
+                held=session().take(name),
             )
         except StoreDown:
             return None
@@ -69,7 +74,7 @@ class LastKnown(Generic[T]):
         if held is None or held[0] != whose:
             names = [known.record_name(person) for known in _read_together]
             try:
-                records = context().vault.get_many(names)
+                records = session().records(*names)
             except StoreDown:
                 records = {}
             held = here().last_known = (whose, records)

@@ -222,3 +222,36 @@ def test_signing_out_takes_the_cookie_even_if_the_store_takes_no_writes(
     response = Response()
     sessions.save_session(Flask("portal"), here, response)
     assert response.headers["Set-Cookie"].startswith("__Host-sid=; ")
+
+
+def test_what_a_session_wanted_is_read_with_it_the_next_time(sessions: Sessions) -> None:
+    vault = sessions._vault
+    cookie, other = begun(sessions, person()), begun(sessions, person(sub="another"))
+    name = vault.name("kept", "of this person")
+    vault.insert(name, "as it was", expires_at=9e9)
+    assert {*again(sessions, cookie).records(name, "absent")} == {name}
+    vault.update(name, str, lambda _was: "as it is")
+    reads: list[list[str]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        read = vault.get_many
+        patch.setattr(vault, "get_many", lambda names: reads.append([*names]) or read(names))
+        mine, anothers = again(sessions, cookie), again(sessions, other)
+        assert mine.person is not None and anothers.person is not None
+        record = mine.records(name, "absent")[name]
+    assert vault.open(name, record, str).value == "as it is", "read anew each time"  # pyright: ignore[reportOptionalMemberAccess]
+    assert [name in one for one in reads] == [True, False], "together, and for nobody else's session"
+    mine.end()
+    assert not sessions._wanted, "forgotten with the session"
+
+
+def test_a_record_that_changed_since_it_was_read_is_read_again_before_it_is_replaced(
+    sessions: Sessions,
+) -> None:
+    vault = sessions._vault
+    cookie, name = begun(sessions, person()), vault.name("kept", "count")
+    vault.insert(name, 1, expires_at=9e9)
+    here = again(sessions, cookie)
+    here.records(name)
+    vault.update(name, int, lambda was: was + 1)
+    assert vault.update(name, int, lambda was: was + 1, held=here.take(name)) == 3
+    assert here.take(name) is ..., "used up"

@@ -12,7 +12,7 @@ import pytest
 
 from portal import metrics
 from portal.store import Store, StoreDown, WrongKey, open_store
-from portal.store.names import _RECORD, Names
+from portal.store.names import NAMING_KEY, Names
 from portal.store.sealer import fingerprint
 from tests.support.redis_server import RedisServer
 
@@ -131,7 +131,7 @@ def test_the_naming_key_is_read_once_the_store_is_up(
 def test_an_emptied_store_gets_a_naming_key_shared_by_all_processes(store: Store, clock: Clock) -> None:
     running, other = Names(store, (OLD,), clock), Names(store, (OLD,), clock)
     assert running.name("sub", *PERSON) == other.name("sub", *PERSON)
-    store.delete(_RECORD)
+    store.delete(NAMING_KEY)
     started = Names(store, (OLD,), clock)
     store.insert("session:1", b"", expires_at=clock.now + 60, tags=[started.tag("sub", *PERSON)])
     store.insert("session:2", b"", expires_at=clock.now + 60, tags=[running.tag("sub", *PERSON)])
@@ -143,20 +143,20 @@ def test_a_process_with_wrong_secret_keys_changes_nothing_and_says_which(store: 
     running = Names(store, (OLD,), clock)
     before = running.name("sub", *PERSON)
     wrong = Names(store, (OTHER, NEW), clock)
-    kept = store.get(_RECORD)
+    kept = store.get(NAMING_KEY)
     for use in (wrong.check, lambda: wrong.name("a"), lambda: wrong.tag("a"), lambda: wrong.tagged("a")):
         with pytest.raises(WrongKey) as told:
             use()
         keys = [fingerprint(key) for key in (OLD, OTHER, NEW)]
         assert str(told.value) == f"the store is sealed with {keys[0]}; this process has {keys[1]}, {keys[2]}"
-    assert store.get(_RECORD) == kept
+    assert store.get(NAMING_KEY) == kept
     running.check()
     assert Names(store, (OLD,), clock).tag("sub", *PERSON) == before
 
 
 def test_a_check_of_the_keys_makes_none(store: Store, clock: Clock) -> None:
     Names(store, (OLD,), clock).check()
-    assert store.get(_RECORD) is None
+    assert store.get(NAMING_KEY) is None
 
 
 @pytest.mark.parametrize("use", [Names.check, lambda names: names.tag("sub", *PERSON)], ids=["check", "use"])
@@ -169,7 +169,7 @@ def test_a_store_that_was_emptied_is_told_once_and_keeps_its_names(
     before = running.tag("sub", *PERSON)
     another.check()
     assert another.tag("sub", *PERSON) == before and not told
-    store.delete(_RECORD)
+    store.delete(NAMING_KEY)
     use(running)
     use(another)
     assert told == ["emptied"]
@@ -184,6 +184,6 @@ def test_the_naming_keys_lifetime_is_extended_in_time(store: Store, clock: Clock
 
 
 def test_an_unreadable_naming_key_is_not_replaced(store: Store, clock: Clock) -> None:
-    store.insert(_RECORD, b"\xc1", expires_at=clock.now + DAY)
+    store.insert(NAMING_KEY, b"\xc1", expires_at=clock.now + DAY)
     with pytest.raises(WrongKey, match="an unknown key"):
         name(store, clock, OLD)

@@ -18,6 +18,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.services.endpoints import ALL
 from portal.web import audit
+from portal.web.lately import Lately
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -154,7 +155,7 @@ def test_records_shown_by_another_process_are_audited_at_most_once_more(
     amelia = person("amelia")
     lines()
     for _ in range(3):
-        monkeypatch.setattr(audit, "_lately", type(audit._lately)())
+        monkeypatch.setattr(audit, "_lately", Lately(300))
         amelia.fragment(f"/episodes/{TREATMENT_OF_AMELIA}/timeline", "tab")
     assert len(lines()) <= 1
 

@@ -16,7 +16,7 @@ import msgspec
 from flask import g
 from msgspec import UNSET
 
-from portal.context import context
+from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.consents.forms import ConsentForm, PasskeyProof, ReadingMode, SignerRole, Statement
 from portal.services.consents.requests import NewSignature
@@ -272,7 +272,7 @@ def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
     if "signings_begun" not in g:
         g.signings_begun = {
             operation.purpose
-            for operation in context().operations.open_of(person.sub)
+            for operation in context().operations.open_of(person.sub, session().records)
             if operation.data.get("has_read")
         }
     return purpose_of(form, role) in g.signings_begun

@@ -56,10 +56,9 @@ def remember(found: Found, ids: Iterable[str] = ()) -> None:
         session().remember_episodes([id_ for id_ in ordered if id_ not in found.absent][:MOST_REMEMBERED])
 
 
-def remember_opened(episode_id: str) -> None:
+def remember_opened(*episode_ids: str) -> None:
     """Store which episodes a member of staff opened last."""
-    others = (known_id for known_id in remembered() if known_id != episode_id)
-    session().remember_episodes([episode_id, *others][:MOST_RECENT])
+    session().remember_episodes(list(dict.fromkeys([*episode_ids, *remembered()]))[:MOST_RECENT])
 
 
 def _has_stored(episode: Episode) -> bool:

@@ -59,8 +59,7 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     audit.shown("patient.read", "patient", patient_id)
     _note(overview)
     name_opened(overview.name)
-    for episode in reversed(overview.episodes.items):
-        remember_opened(episode.id)
+    remember_opened(*(episode.id for episode in overview.episodes.items))
     forms, talks = overview.forms, overview.talks
     return render(
         OverviewPage(
