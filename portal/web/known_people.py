@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from datetime import date
 
 import msgspec
-from msgspec import structs
 from flask import g
+from msgspec import structs
 
 from portal.context import context, session
 from portal.services.episodes import Episode
@@ -97,7 +97,8 @@ def learn(episodes: Iterable[Episode]) -> None:
     if name is None or record is None:
         return
     new = {person.key: person for episode in episodes for person in people_of(episode, at=now)}
-    if all([_lately.knew(hash((name, structs.replace(person, read_at=0.0))), now) for person in new.values()]):
+    seen = [_lately.knew(hash((name, structs.replace(person, read_at=0.0))), now) for person in new.values()]
+    if all(seen):
         return
 
     def with_new(before: KnownPeople) -> KnownPeople | None:
