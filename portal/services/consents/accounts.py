@@ -44,7 +44,11 @@ def _told(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
     untold = frozenset(member for member in MAY_BE_UNTOLD if observer and observer.is_not_given(member))
     if observer and not observer.is_given("Patient.userId") and not any(map(_names_account, named)):
         untold |= {"Patient.userId"}
-    return tuple(structs.replace(form, untold=untold) for form in named) if untold else named
+    for form in named if untold else ():
+        structs.force_setattr(
+            form, "untold", untold
+        )  # decoded for this page: to copy each would decode it twice
+    return named
 
 
 def _names_account(form: ConsentForm) -> bool:
