@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, Response, g
+from flask import Flask, Response, g, request
 
 from portal.config.tenants import PasskeySignatures
 from portal.request_values import here
@@ -41,7 +41,10 @@ _PERMISSIONS = (
     "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=(), clipboard-write=(self)"
 )
 _PAGE = {"Permissions-Policy": _PERMISSIONS}
-"""Headers of pages only: browsers ignore them for other resources."""
+"""Headers of pages only: browsers ignore them for other resources, such as what htmx fetches into a page."""
+
+_PART = "HTTP_HX_REQUEST"
+"""Of htmx's requests; a browser that opens an address can't send it."""
 
 _WITH_PASSKEYS = _PERMISSIONS.replace("publickey-credentials-get=()", "publickey-credentials-get=(self)")
 """What pages of a clinic may do whose patients sign with passkeys."""
@@ -51,6 +54,8 @@ _POLICY = (
     "font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action {form_action}; "
     "frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types htmx"
 )
+_POLICY_OF_PARTS = "default-src 'none'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""For what htmx fetches into a page, which keeps its own policy; htmx's extension reads the nonce."""
 
 
 def nonce() -> str:
@@ -78,8 +83,11 @@ def set_for_request(response: Response) -> Response:
     if response.mimetype == "text/html" and "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
-        response.headers["Content-Security-Policy"] = policy(form_action=f"'self'{identity}")
-        if tenant and tenant.passkey_signatures != PasskeySignatures.OFF:
+        is_part = _PART in request.environ
+        response.headers["Content-Security-Policy"] = (
+            _POLICY_OF_PARTS.format(nonce=nonce()) if is_part else policy(form_action=f"'self'{identity}")
+        )
+        if not is_part and tenant and tenant.passkey_signatures != PasskeySignatures.OFF:
             response.headers["Permissions-Policy"] = _WITH_PASSKEYS
     if request_id := g.get("request_id"):
         response.headers["X-Request-Id"] = request_id
@@ -92,7 +100,7 @@ def _with_constant_headers(inner: WSGIApplication) -> WSGIApplication:
 
         def begin(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
             present = {name.lower(): value for name, value in headers}
-            is_page = present.get("content-type", "").startswith("text/html")
+            is_page = present.get("content-type", "").startswith("text/html") and _PART not in environ
             wanted = constant | _PAGE if is_page else constant
             missing = [(name, value) for name, value in wanted.items() if name.lower() not in present]
             return start_response(status, [*headers, *missing], *error)

@@ -49,6 +49,13 @@ def test_every_response_has_each_header_once(site: Flask, path: str, scheme: str
         assert all(feature.endswith("=()") for feature in features[:-1])
 
 
+def test_what_htmx_fetches_has_the_nonce_and_allows_nothing_else(site: Flask) -> None:
+    answer = site.test_client().get("/page", headers={"HX-Request": "true"})
+    policy = f"default-src 'none'; script-src 'nonce-{answer.text[:24]}'; base-uri 'none'; form-action 'none'"
+    assert answer.headers["Content-Security-Policy"] == f"{policy}; frame-ancestors 'none'"
+    assert "Permissions-Policy" not in answer.headers
+
+
 def test_a_pages_policy_has_the_responses_own_nonce(site: Flask) -> None:
     client, nonces = site.test_client(), set[str]()
     for _ in range(3):
