@@ -1,9 +1,9 @@
 """The only code that depends on undocumented behaviour of frameworks: a code generator for Jinja, and when limits are checked.
 
 Jinja's `code_generator_class` is documented, but the methods overridden here and the Python that they write aren't. Jinja
-calls every macro and function through `Context.call`, which looks up each time whether the callee wants a context, and it
-wraps every expression in `Markup` only to join it. Both can be decided at compile time instead
-(docs/decisions/0005-template-compiler.md).
+calls every macro and function through `Context.call`, which looks up each time whether the callee wants a context, matches a
+macro's arguments anew at each call, and wraps every expression in `Markup` only to join it. All of it can be decided at
+compile time instead (docs/decisions/0005-template-compiler.md).
 
 Flask-Limiter looks before each request for limits of all views and of blueprints, of which the portal has none: a sixth of what
 the bell's refresh costs. A view's own limits are checked by its decorator.
@@ -17,12 +17,15 @@ uses private names of a framework.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 from flask.templating import Environment
 from flask_limiter import Limiter
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator
+from jinja2.runtime import Macro
 
 CONTEXT_FREE = frozenset(
     {"hx", "nonce", "csrf_field", "toasts", "now", "today", "static", "url_for", "ngettext", "caller"}
@@ -31,33 +34,51 @@ CONTEXT_FREE = frozenset(
 
 
 class UiEnvironment(Environment):
-    """An environment with the macros of `templates/ui` as attributes of `ui`."""
+    """An environment with the macros of `templates/ui` as attributes of `ui`, and the functions behind them of `drawn`."""
 
     ui: object
+    drawn: object
+
+
+def function_of(macro: Macro) -> Callable[..., str]:
+    """Return the function behind a macro: it takes all arguments by position, `missing` where none is given, and returns HTML."""
+    return macro._func  # pyright: ignore[reportPrivateUsage]
 
 
 class TemplateCode(CodeGenerator):
     """Compiles calls of `ui` macros and of `CONTEXT_FREE` functions to direct Python calls.
 
-    Output expressions go through the environment's `escape_output`, operands of `~` through its `join_markup`.
+    Output expressions go through the environment's `escape_output`, operands of `~` through its `join_markup`; what a macro
+    returns is HTML, and output as it is.
     """
 
     environment: UiEnvironment
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._output_as_it_is: set[int] = set()
+
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False
     ) -> None:
-        name = self._direct_name(node.node)
-        if name is None:
-            super().visit_Call(node, frame, forward_caller=forward_caller)
-            return
-        if name:
-            self.write(name)
-        else:
+        if _escapes(frame) and (macro := self._macro(node)):
+            is_output = forward_caller or id(node) in self._output_as_it_is
+            self.write("(" if is_output else "Markup(")
+            self._call_macro(macro, node, frame, forward_caller=forward_caller)
+            self.write(")")
+        elif isinstance(node.node, nodes.Name) and node.node.name in CONTEXT_FREE:
             self.visit(node.node, frame)
-        self.write("(*()")  # `signature` begins with a comma
-        self.signature(node, frame, {"caller": "caller"} if forward_caller else None)
-        self.write(")")
+            self.write("(*()")  # `signature` begins with a comma
+            self.signature(node, frame, {"caller": "caller"} if forward_caller else None)
+            self.write(")")
+        else:
+            super().visit_Call(node, frame, forward_caller=forward_caller)
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Any) -> None:  # noqa: N802 (Jinja's name)
+        """What `environment.getattr` does first, without calling it."""
+        self.write("(_a if (_a := getattr((_o := ")
+        self.visit(node.node, frame)
+        self.write(f"), {node.attr!r}, missing)) is not missing else environment.getattr(_o, {node.attr!r}))")
 
     def visit_Concat(self, node: nodes.Concat, frame: Any) -> None:  # noqa: N802 (Jinja's name)
         if not _escapes(frame):
@@ -71,20 +92,57 @@ class TemplateCode(CodeGenerator):
 
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         """Write the call's opening before an output expression; Jinja writes the closing parenthesis."""
-        if _escapes(frame):
-            self.write("environment.escape_output(")
-        else:
+        if not _escapes(frame):
             super()._output_child_pre(node, frame, finalize)
+        elif (calls := self._html_of(node)) is not None:
+            self._output_as_it_is.update(map(id, calls))
+            self.write("(")
+        else:
+            self.write("environment.escape_output(")
 
-    def _direct_name(self, callee: nodes.Node) -> str | None:
-        """Return the Python expression of a `ui` macro, "" for a context-free function, None if Jinja must call it."""
-        match callee:
-            case nodes.Getattr(node=nodes.Name(name="ui"), attr=name) if hasattr(self.environment.ui, name):
-                return f"environment.ui.{name}"
-            case nodes.Name(name=name) if name in CONTEXT_FREE:
-                return ""
+    def _html_of(self, node: nodes.Expr | None) -> list[nodes.Call] | None:
+        """The calls of macros that this always is, one or the other, or nothing: output as it is; None if it may be text."""
+        match node:
+            case nodes.CondExpr(expr1=one, expr2=other):
+                first, second = self._html_of(one), self._html_of(other)
+                return None if first is None or second is None else [*first, *second]
+            case nodes.Const(value=""):
+                return []
+            case nodes.Call() if self._macro(node):
+                return [node]
             case _:
                 return None
+
+    def _macro(self, node: nodes.Call) -> Macro | None:
+        """The macro of `ui` that is called, if its arguments can be matched now."""
+        match node.node:
+            case nodes.Getattr(node=nodes.Name(name="ui"), attr=name) if not (
+                node.dyn_args or node.dyn_kwargs
+            ):
+                macro = unwrap(getattr(self.environment.ui, name, None) or str)
+                is_known = isinstance(macro, Macro) and not (macro.catch_kwargs or macro.catch_varargs)
+                return macro if is_known else None
+            case _:
+                return None
+
+    def _call_macro(self, macro: Macro, node: nodes.Call, frame: Any, *, forward_caller: bool) -> None:
+        given: dict[str, nodes.Expr] = dict(zip(macro.arguments, node.args, strict=False))
+        named = {one.key: one.value for one in node.kwargs}
+        if len(node.args) > len(macro.arguments) or given.keys() & named or named.keys() - {*macro.arguments}:
+            self.fail(f"macro {macro.name!r} doesn't take these arguments", node.lineno)
+        given |= named
+        self.write(f"environment.drawn.{macro.name}(")
+        for name in macro.arguments:
+            if name == "caller" and forward_caller:
+                self.write("caller")
+            elif name in given:
+                self.visit(given[name], frame)
+            else:
+                self.write("missing")
+            self.write(", ")
+        if macro.caller and "caller" not in macro.arguments:
+            self.write("caller" if forward_caller else "undefined('No caller defined', name='caller')")
+        self.write(")")
 
 
 def _escapes(frame: Any) -> bool:

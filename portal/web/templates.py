@@ -19,12 +19,13 @@ from graphlib import TopologicalSorter
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from flask import Flask, current_app
 from jinja2 import StrictUndefined, nodes
 from jinja2.ext import Extension
 from jinja2.filters import do_urlencode
+from jinja2.runtime import Macro
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
 
@@ -32,7 +33,9 @@ from portal import tracing
 from portal.http import deadline
 from portal.i18n import gettext
 from portal.i18n.locale import language as current_language
-from portal.web.framework_internals import TemplateCode, UiEnvironment
+from portal.web.framework_internals import TemplateCode, UiEnvironment, function_of
+
+T = TypeVar("T")
 
 FOLDER = Path(__file__).parents[2] / "templates"
 _EXTENSION = "portal.templates"
@@ -90,6 +93,8 @@ class PortalEnvironment(UiEnvironment):
     language: str | None = None
     ui = SimpleNamespace()
     """The macros of templates/ui, by name."""
+    drawn = SimpleNamespace()
+    """The functions behind them."""
     escape_output, join_markup = staticmethod(_escape_output), staticmethod(_join_markup)
 
     def make_globals(self, d: Any) -> Any:
@@ -162,7 +167,7 @@ def environment(language: str) -> Any:
 def _in_language(shared: Any, language: str) -> Any:
     env = shared.overlay()
     env.language = language
-    env.ui = SimpleNamespace()
+    env.ui, env.drawn = SimpleNamespace(), SimpleNamespace()
     env.globals = {**shared.globals, "ui": env.ui}
     _add_macros(env)
     return env
@@ -173,8 +178,14 @@ def _add_macros(env: Any) -> None:
     for name in _components():
         module = env.get_template(f"ui/{name}.html").module
         for macro, value in cast("dict[str, object]", vars(module)).items():
-            if not macro.startswith("_") and callable(value):
-                setattr(env.ui, macro, lru_cache(maxsize=512)(value) if macro == "icon" else value)
+            if isinstance(value, Macro) and not macro.startswith("_"):
+                kept = lru_cache(maxsize=512) if macro == "icon" else _as_it_is
+                setattr(env.ui, macro, kept(value))
+                setattr(env.drawn, macro, kept(function_of(value)))
+
+
+def _as_it_is(function: T) -> T:
+    return function
 
 
 def _components() -> list[str]:

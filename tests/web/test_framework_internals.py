@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 from flask import Flask
+from jinja2 import TemplateAssertionError
 from jinja2.compiler import CodeGenerator
 
-from portal.web.framework_internals import TemplateCode
+from portal.web.framework_internals import TemplateCode, function_of
 from portal.web.templates import PortalEnvironment
 
 PORTAL = Path(__file__).parents[2] / "portal"
@@ -98,17 +99,53 @@ def written(source: str) -> str:
     """The Python that a template becomes."""
     env = PortalEnvironment(Flask(__name__))
     env.autoescape = True
-    env.ui = SimpleNamespace(tag=str)
+    source_of_tag = "{% macro tag(text, tone='neutral') %}{{ text }}{{ caller() }}{% endmacro %}"
+    env.ui = SimpleNamespace(tag=env.from_string(source_of_tag).module.tag)
     return str(env.compile(source, raw=True)).partition("def root")[2]
 
 
 def test_compiled_templates_output_call_and_join_through_our_hooks() -> None:
     """Jinja's own code for it would be `escape(`, `context.call(` and `markup_join(`."""
-    python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}")
-    assert python.count("environment.escape_output(") == 4
-    assert "environment.ui.tag(*(), (undefined(name='word')" in python
+    python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}{{ [ui.tag(c)] }}")
+    assert python.count("environment.escape_output(") == 4, "a macro's HTML isn't escaped again"
+    assert "yield ((environment.drawn.tag((undefined(name='word')" in python
+    assert "Markup(environment.drawn.tag((undefined(name='c')" in python, "it is HTML wherever else it goes"
+    assert "'x', undefined('No caller defined', name='caller')))" in python
     assert "environment.join_markup((" in python
     assert not any(theirs in python for theirs in ("escape(", "context.call(", "markup_join("))
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("ui.tag(text) if yes else ui.tag('no')", "<b>&lt;</b>"),
+        ("ui.tag(text) if yes else text", "<b>&lt;</b>"),
+        ("ui.tag(text) if no else text", "&lt;"),
+        ("ui.tag(text) if yes else ''", "<b>&lt;</b>"),
+        ("ui.tag(text) ~ text", "<b>&lt;</b>&lt;"),
+        ("(no or ui.tag(text))", "<b>&lt;</b>"),
+        ("ui.tag(ui.tag(text))", "<b><b>&lt;</b></b>"),
+    ],
+)
+def test_what_a_macro_returns_is_escaped_never_and_other_text_always(expression: str, shown: str) -> None:
+    env = PortalEnvironment(Flask(__name__))
+    env.autoescape = True
+    macro = env.from_string("{% macro tag(text) %}<b>{{ text }}</b>{% endmacro %}").module.tag
+    env.ui, env.drawn = SimpleNamespace(tag=macro), SimpleNamespace(tag=function_of(macro))
+    assert env.from_string(f"{{{{ {expression} }}}}").render(text="<", yes=True, no=False) == shown
+
+
+@pytest.mark.parametrize("call", ["ui.tag(1, 2, 3)", "ui.tag(1, text=2)", "ui.tag(1, ton='x')"])
+def test_a_macro_is_refused_arguments_that_it_does_not_take_before_anybody_opens_the_page(call: str) -> None:
+    with pytest.raises(TemplateAssertionError, match="'tag' doesn't take these arguments"):
+        written(f"{{{{ {call} }}}}")
+
+
+def test_an_attribute_is_found_as_jinja_finds_it() -> None:
+    env = PortalEnvironment(Flask(__name__))
+    source = "{{ a.b }}{{ c.b }}{{ a.x|default('none') }}{{ (c.d).b }}"
+    page = env.from_string(source).render(a=SimpleNamespace(b=1), c={"b": 2, "d": {"b": 3}})
+    assert page == "12none3"
 
 
 def test_templates_without_static_autoescape_use_jinjas_own_code() -> None:
