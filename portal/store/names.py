@@ -99,19 +99,20 @@ class Names:
 
     def tagged(self, kind: str, *parts: str) -> list[str]:
         """Return the names of the records with this tag."""
-        return self._store.tagged(self.tag(kind, *parts))
+        return self._store.tagged(self._newest(_MOMENT).name(kind, parts))
 
     def has_read(self, record: StoredRecord | None) -> None:
         """Take down the record of the naming key, which was read just now along with others."""
         self._read_at = record, time.monotonic()
 
-    def _newest(self) -> _NamingKey:
+    def _newest(self, seconds: float = 0.0) -> _NamingKey:
         """Return the key that the store holds now, so that every process finds tagged records.
 
-        Otherwise, after a store was emptied, running processes and new ones would use different keys.
+        Otherwise, after a store was emptied, running processes and new ones would use different keys. To look something up, one
+        that was read so many seconds ago will do.
         """
         record, at = self._read_at
-        if time.monotonic() - at > _MOMENT:
+        if time.monotonic() - at >= seconds:
             record = self._store.get(NAMING_KEY)
         is_known = record and self._known and record.value == self._known.record
         return self._known if self._known and is_known else self._read()

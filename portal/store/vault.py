@@ -60,7 +60,7 @@ class Vault:
         return self.open(name, record, into) if record else None
 
     def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
-        """Return the encrypted records with these names in one round trip, for `open`; `tag` then needs none for a moment."""
+        """Return the encrypted records with these names in one round trip, for `open`; `tagged` then needs one less for a moment."""
         records = self.store.get_many((*names, NAMING_KEY))
         self._names.has_read(records.pop(NAMING_KEY, None))
         return records

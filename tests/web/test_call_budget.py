@@ -200,7 +200,7 @@ MOST_OF_THE_STORE = {
     "/me/devices/<handle>/sign-out": 4,
     "/me/passkeys": 5,
     "/protocols/<record:protocol_id>/schedule.pdf": 5,
-    "/protocols/new": 5,
+    "/protocols/new": 6,
     "/storage/read-on": 4,
 }
 """How often a page may ask the store that begins or goes on with an act, or makes a file; all others twice."""
