@@ -59,9 +59,6 @@ class Plan:
     def service(self) -> str:
         return f"http://127.0.0.1:{self.service_port}"
 
-    def tenant_at(self, host: str) -> str:
-        return next(tenant for tenant in PEOPLE if host in self.hosts(tenant))
-
     def hosts(self, tenant: str) -> list[str]:
         extra = [f"localhost:{self.portal_port}"] if tenant == "riverside" else []
         return [f"{tenant}.localhost:{self.portal_port}", *extra]

@@ -217,7 +217,6 @@ def list_conversations(
     *,
     skip: int = 0,
     limit: int = 20,
-    sorting: str | None = None,
     text: str | None = None,
     include_archived: bool = False,
 ) -> PagedResult[Conversation]:
@@ -229,7 +228,6 @@ def list_conversations(
             query=ConversationQuery(
                 skip_count=at,
                 max_result_count=size,
-                sorting=sorting,
                 filter=text,
                 include_archived=include_archived,
             ),

@@ -161,7 +161,7 @@ def ask_parameters(
         _ask_filter(care, there, every, "LocationId", (Physician, "locationId"), names, learned)
         _ask_span(care, there, every, names, learned, instants)
     if talks := good.get(LIST_CONVERSATIONS):
-        _ask_archived(care, _List(care, talks, learned), names, learned, truth or (True, False))
+        _ask_archived(care, _List(care, talks, learned), learned, truth or (True, False))
     _ask_file(care, visits, learned, names)
 
 
@@ -327,9 +327,7 @@ def _ask_span(
     learned.untold += ["From", "To"]
 
 
-def _ask_archived(
-    care: Care, there: _List, names: Mapping[str, str], learned: Learned, truth: tuple[Code, Code]
-) -> None:
+def _ask_archived(care: Care, there: _List, learned: Learned, truth: tuple[Code, Code]) -> None:
     """What a parameter is called by which archived conversations come too."""
     usual = there.rows() or []
     for name in _names(care, "IncludeArchived", _LIKELY["IncludeArchived"]):

@@ -106,22 +106,14 @@ def list_consents(
     return read_page(read, skip, limit, care.largest_page)
 
 
-def all_consents(
-    care: Care,
-    *,
-    patient_id: str | None = None,
-    episode_id: str | None = None,
-    status: ConsentStatus | None = None,
-) -> Listed[ConsentForm]:
+def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[ConsentForm]:
     """All forms that the person may see, at most 1000, without their text: for pages that group them.
 
     Read page by page.
     """
 
     def read(skip: int, limit: int) -> PagedResult[ConsentForm]:
-        return list_consents(
-            care, skip=skip, limit=limit, patient_id=patient_id, episode_id=episode_id, status=status
-        )
+        return list_consents(care, skip=skip, limit=limit, patient_id=patient_id)
 
     return read_every_page(read)
 

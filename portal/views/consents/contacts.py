@@ -45,7 +45,6 @@ class Awaited:
     """
 
     name: str
-    is_outside: bool = False
     has_account: bool = True
     number: str = ""
     email: str = ""
@@ -102,7 +101,6 @@ class Contacts:
             found.append(
                 Awaited(
                     name=signer.name or names_of((signer,)),
-                    is_outside=is_outside,
                     has_account=signer not in accountless,
                     number=number,
                     email=email,

@@ -31,7 +31,6 @@ def cut_off_chart(
     said: str,
     number: Callable[[float], str],
     rtl: bool = False,
-    id_: str = "cut-offs",
 ) -> Markup | None:
     """Draw the bands, or return None where the limits aren't two percentages in order.
 
@@ -80,7 +79,7 @@ def cut_off_chart(
         *(_marker(percent, across, side, number) if percent is not None and is_placed else []),
         *ticks,
         *words,
-        id_=id_,
+        id_="cut-offs",
         title=_("The laboratory’s own cut-offs"),
         description=said,
         rtl=rtl,

@@ -39,7 +39,6 @@ def storage_chart(
     today: date,
     write: Callable[[date], str],
     rtl: bool = False,
-    id_: str = "storage-reach",
 ) -> Markup | None:
     """Draw them, the nearest first, or return None when there is none; `write` gives a day in words."""
     if not bars:
@@ -60,7 +59,7 @@ def storage_chart(
         bottom + 26,
         _scale(longest, at, bottom, side),
         *(_row(bar, at, _TOP + index * _ROW, side, today, write, index) for index, bar in enumerate(rows)),
-        id_=id_,
+        id_="storage-reach",
         title=_("How long storage lasts"),
         description=" ".join(_sentence(row, today, write) for row in rows),
         rtl=rtl,
