@@ -24,7 +24,7 @@ FIRST_VISIT, REQUESTS, NEXT_PAGE = 28_000, 5, 6_500
 WITH_HTMX = 41_500
 """A first visit to a page that someone begins to use."""
 
-PARTS = {"Scans": 6_500, "Medicines": 5_500, "Appointments": 4_000}
+PARTS = {"Scans": 4_200, "Medicines": 4_200, "Appointments": 2_500}
 """The medicines have the doses around now and the drawing of the whole plan."""
 
 WHOLE = {"Sec-Purpose": "prefetch"}

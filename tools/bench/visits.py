@@ -35,8 +35,10 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
         ready(page)
 
         def open_tab() -> None:
-            with page.expect_response(lambda answer: "/timeline" in answer.url):
-                page.get_by_role("link", name="Timeline", exact=True).click()
+            with page.expect_response(
+                lambda answer: "/appointments" in answer.url and "hx-request" in answer.request.headers
+            ):
+                page.get_by_role("link", name="Appointments", exact=True).click()
 
         part = recorder.during(open_tab)
         browser.close()
