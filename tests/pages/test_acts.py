@@ -8,10 +8,12 @@ After a change that is meant, WRITE_FACTS=1 writes the file anew; read the diffe
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -243,6 +245,9 @@ def test_in_read_only_mode_nothing_is_sent_and_what_was_typed_waits(
     told = [(line["audit"], line["tenant"], line["reason"]) for line in portal.audited()]
     assert told == [("read-only", "riverside", "begun by the operator")]
     assert metrics._sampled["portal_read_only_clinics"][1]() == 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_bavail=7, f_bfree=9, f_frsize=512))
+        assert metrics._sampled["portal_audit_free_bytes"][1]() == 7 * 512
     visitors = {act.at: _refused(portal, fake_api, act) for act in ACTS}
     assert not portal.visitor("amelia", "patient", clinic="harbour").get("/me").select("#read-only")
     assert change_read_only(settings, ["riverside"], is_on=False, clock=portal.clock) == set()
