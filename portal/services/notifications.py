@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
-from portal.services.listed import Listed
+from portal.services.listed import Count, Listed
 from portal.services.paging import read_every_page, read_page, requested_page
 from portal.services.responses import read_back
 
@@ -248,6 +248,13 @@ def notable(news: PagedResult[Notification]) -> Listed[Notification]:
         )
     )
     return found.through(lambda unread: sorted(unread, key=is_pressing, reverse=True))
+
+
+def new_enquiries(news: Listed[Notification]) -> Count:
+    """How many enquiries unread notifications are about."""
+    unread = news.where(lambda notification: not notification.is_read and notification.is_about("Prospect"))
+    ids = {notification.entity_id for notification in unread} - {None}
+    return Count(len(ids), unread.is_whole)
 
 
 def is_pressing(notification: Notification) -> bool:

@@ -23,6 +23,7 @@ from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import gather, gather_all, known
+from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patients import Patient
 from portal.services.protocols import Protocol, list_protocols
@@ -120,6 +121,29 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
     return People(tuple(best), is_partial=bool(failures) or was_cut)
+
+
+def newest_people(care: Care) -> Listed[FoundPerson]:
+    """The patients whom the newest forms, conversations and protocols are about, the latest first.
+
+    Whole if those are all there are. Raises CareError if no list could be read.
+    """
+    answers = gather(
+        lambda: list_consents(care, limit=_READ, sorting="sentAt desc"),
+        lambda: list_conversations(care, limit=_TALKS, include_archived=True),
+        lambda: list_protocols(care, limit=_READ, sorting="lastModificationTime desc"),
+    )
+    failures = [answer for answer in answers if isinstance(answer, CareError)]
+    if len(failures) == len(answers):
+        raise failures[0]
+    forms, talks, protocols = answers
+    found = group_people(_items(forms), _items(talks), _items(protocols), ())
+    patients = [person for person in found if person.patient_id]
+    lost = [failure for failure in failures if not _is_switched_off(care, failure)]
+    return Listed(
+        tuple(sorted(patients, key=lambda person: happened_at(person.latest), reverse=True)),
+        not lost and all(page.listed.is_whole for page in map(known, answers) if page),
+    )
 
 
 def _alike(care: Care, text: str) -> People:

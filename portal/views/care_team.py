@@ -28,11 +28,12 @@ from portal.services.gather import gather
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
 from portal.state.session_records import Person
+from portal.views import day_sheet
 from portal.views.care_team_week import DAYS, WeekQuery
 from portal.views.episodes.lookup import remembered
 from portal.web import audit
 from portal.web.drawings.week import Column, week
-from portal.web.filters import date_locale, in_a_row, now
+from portal.web.filters import date_locale, day, in_a_row, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
 from portal.web.pages import Page
@@ -48,11 +49,15 @@ _USUAL_DAY = (8, 18)
 
 
 class CareTeamPage(Page, template="care_team/show.html"):
-    """The physicians' week for the query; above it, for patients, their own care team."""
+    """The physicians' week for the query; above it, for patients, their own care team.
+
+    `has_day_sheet` says that this person may see whom the clinic sees on a day.
+    """
 
     people: tuple[CareTeamMember, ...] | CareError
     team: Team
     query: WeekQuery
+    has_day_sheet: bool
 
 
 @bp.get("")
@@ -71,7 +76,10 @@ def show(care: Care, person: Person) -> Response:
     if isinstance(found, CareError):
         raise found
     team = Team(query, found.value.items, as_of=found.as_of)
-    return render(CareTeamPage(people=people, team=team, query=query), fragment="results")
+    page = CareTeamPage(
+        people=people, team=team, query=query, has_day_sheet=bool(person.roles & day_sheet.ROLES)
+    )
+    return render(page, fragment="results")
 
 
 def _people(care: Care) -> tuple[CareTeamMember, ...]:
@@ -103,6 +111,12 @@ class Member:
     def works(self) -> bool:
         """Whether there are working hours in this week."""
         return any(day.works for day in self.days)
+
+    @property
+    def next_free(self) -> str:
+        """The first hours from now on in which nothing is taken, with their day; empty if there are none in this week."""
+        found = ((workday, period) for workday in self.days for period in workday.free(now()))
+        return next((in_a_row([day(workday.date), period.words]) for workday, period in found), "")
 
 
 class Team:

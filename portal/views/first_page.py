@@ -7,15 +7,17 @@ from urllib.parse import quote
 
 from flask import url_for
 
+from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.services.errors import CareError
 from portal.services.listed import Count, Listed
-from portal.services.notifications import Notification
+from portal.services.notifications import Notification, new_enquiries
 from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
 from portal.views.consents.narrowing import Narrowing, WaitsFor
 from portal.views.consents.worklist import Work, list_address
 from portal.views.waiting_conversations import Waiting
+from portal.web.modules import has_module
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
@@ -61,8 +63,9 @@ def duties_of(
         found.append(_forms(work, _("Missing until Friday: whom to call"), WorkList.FRIDAY, _OUTSIDE))
     if person.roles & {"nurse", "coordinator"}:
         found.append(_forms(work, _("Forms of people without an account"), WorkList.OPEN, _NO_ACCOUNT))
-    if "coordinator" in person.roles:
-        found.append(_news(news, _("Enquiries"), "Prospect"))
+    if "coordinator" in person.roles and has_module(Module.BOOKING):
+        count = None if isinstance(news, CareError) else _told(new_enquiries(news))
+        found.append(Duty(_("New enquiries"), url_for("prospects.enquiries.show"), count))
     if "embryologist" in person.roles:
         found.append(_news(news, _("Genetic results that came"), "PGTResult"))
     if may(person, "system.see"):

@@ -25,8 +25,6 @@ from portal.web.known_people import KnownPerson
 from portal.web.labels import treatment_name
 from portal.web.record_links import address_of
 
-_MOST_BESIDE = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -41,16 +39,14 @@ class Beside:
 class Hit:
     """One line: a name and distinguishing facts; `icon` unless it is a person.
 
-    `treatment` leads to a person's treatment. `beside` are the records in which the words stand, for a person whose name isn't
-    like them.
+    `second` leads to a person's treatment or, if the name isn't like the words, to the newest record in which they stand.
     """
 
     name: str
     href: str
     facts: str = ""
     icon: str = ""
-    treatment: Beside | None = None
-    beside: tuple[Beside, ...] = ()
+    second: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +84,7 @@ class Hits:
 def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     """A person whom the API found; `known` is what the session has read about them."""
     others = _beside(person)
-    address = _patient_page(person.patient_id, person.episode_id) or address_of(
-        "prospect", person.prospect_id
-    )
+    address = patient_page(person.patient_id, person.episode_id) or address_of("prospect", person.prospect_id)
     href = address or (others[0].href if others else url_for("open_by_id.show"))
     is_named = bool(person.name) and rank_of(person.name, text) < NO_MATCH
     name = person.episode.type if person.episode else known.treatment if known else ""
@@ -98,8 +92,8 @@ def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
         name=person.name or (_("Enquiry") if person.prospect_id else _("Patient without a known name")),
         href=href,
         facts=in_a_row(_facts(person, known), " · "),
-        treatment=_treatment(person.episode_id, name),
-        beside=() if is_named else tuple(other for other in others if other.href != href)[:_MOST_BESIDE],
+        second=(None if is_named else next((other for other in others if other.href != href), None))
+        or treatment_link(person.episode_id, name),
     )
 
 
@@ -107,12 +101,12 @@ def known_hit(found: Known) -> Hit:
     """A person or an embryo that the session has read about."""
     person, embryo = found.person, found.embryo
     if embryo is None:
-        facts = in_a_row(_who(person.mrn, person.born), " · ")
-        href = _patient_page(person.patient_id, person.episode_id) or "/open"
-        return Hit(person.name, href, facts, treatment=_treatment(person.episode_id, person.treatment))
+        facts = in_a_row(who_words(person.mrn, person.born), " · ")
+        href = patient_page(person.patient_id, person.episode_id) or "/open"
+        return Hit(person.name, href, facts, second=treatment_link(person.episode_id, person.treatment))
     href = address_of("embryo", embryo.id, data={"episodeId": person.episode_id}) or "/open"
     place = " ".join(part for part in embryo.place[1:] if part)
-    facts = [fact for fact in (place, person.name, *_who(person.mrn, None)) if fact]
+    facts = [fact for fact in (place, person.name, *who_words(person.mrn, None)) if fact]
     return Hit(embryo.code, href, in_a_row(facts, " · "), "storage")
 
 
@@ -131,10 +125,11 @@ def _facts(person: FoundPerson, known: KnownPerson | None) -> list[str]:
     mrn = person.record.mrn if person.record else known.mrn if known else ""
     born = person.record.date_of_birth if person.record else known.born if known else None
     is_enquiry = [_("Enquiry")] if person.prospect_id and person.name else []
-    return [*is_enquiry, *(_who(mrn, born) or _latest(person))]
+    return [*is_enquiry, *(who_words(mrn, born) or latest_words(person))]
 
 
-def _who(mrn: str, born: date | None) -> list[str]:
+def who_words(mrn: str, born: date | None) -> list[str]:
+    """Date of birth and record number, as far as known."""
     facts = [
         _("born %(date)s", date=long_date(born)) if born else "",
         _("MRN %(mrn)s", mrn=mrn) if mrn else "",
@@ -142,7 +137,8 @@ def _who(mrn: str, born: date | None) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _latest(person: FoundPerson) -> list[str]:
+def latest_words(person: FoundPerson) -> list[str]:
+    """What the latest record about a person is, and its day."""
     at = happened_at(person.latest)
     match person.latest:
         case ConsentForm() as form:
@@ -152,13 +148,13 @@ def _latest(person: FoundPerson) -> list[str]:
     return [fact for fact in (what, day(at) if at.year > 1 else "") if fact]
 
 
-def _patient_page(patient_id: str | None, episode_id: str | None) -> str | None:
+def patient_page(patient_id: str | None, episode_id: str | None) -> str | None:
     """The page of a patient: by their id and, where it is known, a treatment, which comes with the rest of the record."""
     page = address_of("patient", patient_id)
     return f"{page}?{urlencode({'episode': episode_id})}" if page and episode_id else page
 
 
-def _treatment(episode_id: str | None, kind: str) -> Beside | None:
+def treatment_link(episode_id: str | None, kind: str) -> Beside | None:
     href = address_of("episode", episode_id)
     return (
         Beside(treatment_name(kind, plain=False) if kind else _("Treatment"), href, "treatment")

@@ -14,7 +14,13 @@ from portal.services.conversations import Conversation
 from portal.services.errors import CareError
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
-from portal.services.notifications import Notification, list_notifications, notable, unread_among
+from portal.services.notifications import (
+    Notification,
+    list_notifications,
+    new_enquiries,
+    notable,
+    unread_among,
+)
 from portal.state.session_records import Person
 from portal.views import day_sheet
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
@@ -25,7 +31,7 @@ from portal.views.recent import Opened, show_recent
 from portal.views.storage.cryo_room import count_ending, ending_as_kept
 from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.waiting_conversations import Waiting, read_waiting
-from portal.web import bell
+from portal.web import bell, section_counts
 from portal.web.filters import now
 from portal.web.pages import Page
 from portal.web.permissions import may
@@ -98,6 +104,8 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
     )
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(care, news))
+        if may(person, "prospect.edit"):
+            section_counts.learn(person, "/prospects", new_enquiries(news.listed))
     if isinstance(pending, CareError):
         work = pending
     elif isinstance(partial, CareError):

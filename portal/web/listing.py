@@ -45,7 +45,7 @@ class Listing(Generic[StatusT]):
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def read(self, args: Mapping[str, str]) -> ListQuery[StatusT]:
-        """Parse the parameters `status`, `q`, `sort` (with a leading minus: descending) and `page`."""
+        """Parse the parameters `status`, `q`, `patient` (an id), `sort` (with a leading minus: descending) and `page`."""
         status = self.statuses(args.get("status") or "none")
         order = args.get("sort", self.usual)
         return ListQuery(
@@ -54,18 +54,23 @@ class Listing(Generic[StatusT]):
             text=parse.line(args.get("q"), longest=_LONGEST_TEXT),
             order=order if order.removeprefix("-") in self.orders else self.usual,
             page=parse.page_number(args.get("page")),
+            patient_id=parse.record_id(args.get("patient")),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ListQuery(Generic[StatusT]):
-    """The parsed parameters of a list; `order` is a column's name, with a leading minus if descending."""
+    """The parsed parameters of a list; `order` is a column's name, with a leading minus if descending.
+
+    `patient_id` leaves out what isn't about that patient.
+    """
 
     listing: Listing[StatusT]
     status: StatusT | None
     text: str
     order: str
     page: int
+    patient_id: str | None = None
 
     @property
     def size(self) -> int:
@@ -93,10 +98,16 @@ class ListQuery(Generic[StatusT]):
         return self.listing.orders[self.column] + (" desc" if self.is_descending else "")
 
     @property
+    def of_everybody(self) -> ListQuery[StatusT]:
+        """The same for all patients."""
+        return replace(self, patient_id=None, page=1)
+
+    @property
     def address(self) -> str:
         """The address of this query, without parameters that have their default value."""
         parameters = {
             **self.listing.fixed,
+            "patient": self.patient_id or "",
             "status": self.status or "",
             "q": self.text,
             "sort": "" if self.order == self.listing.usual else self.order,
@@ -143,9 +154,9 @@ class Table(Generic[StatusT, ItemT]):
     @property
     def kept(self) -> dict[str, str]:
         """The parameters that a new search keeps, for hidden inputs of the search form."""
-        return {**self.query.listing.fixed, "sort": self.query.order} | (
-            {"status": str(self.query.status)} if self.query.status else {}
-        )
+        query = self.query
+        kept = {"sort": query.order, "status": query.status or "", "patient": query.patient_id or ""}
+        return {**query.listing.fixed, **{name: str(value) for name, value in kept.items() if value}}
 
     def columns(self, named: Iterable[tuple[str, str]]) -> list[str | dict[str, str | None]]:
         """Return the column headings for `ui.table` from pairs of a column's name, empty if not sortable, and its label."""

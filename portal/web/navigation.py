@@ -19,6 +19,9 @@ from portal.web.section_counts import counts
 _NEEDS = {endpoint.page: endpoint.template for endpoint in ALL if endpoint.page}
 # The endpoint that each section needs.
 
+_ACTS = {"/storage": "embryo.edit", "/prospects": "prospect.edit", "/clinic-system": "system.see"}
+# What staff have to be allowed for a section that isn't for all of them.
+
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
@@ -38,15 +41,15 @@ class NavItem:
 
 def navigation(person: Person) -> list[NavItem]:
     """Return the sections that this person's frame shows, without those that the clinic doesn't offer."""
-    sections = list(_staff_sections() if person.is_staff else _patient_sections())
-    if may(person, "embryo.edit"):
-        sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
-    if may(person, "system.see"):
-        sections.append(("/clinic-system", _("Clinic’s system"), "endpoint", "y"))
+    sections = _staff_sections() if person.is_staff else _patient_sections()
     missing = context().capabilities.missing(g.tenant.key)
     path = request.path
     known = counts(person) if person.is_staff else {}
-    words = {"/consents": _("for you to sign"), "/conversations": _("without an answer")}
+    words = {
+        "/consents": _("for you to sign"),
+        "/conversations": _("without an answer"),
+        "/prospects": _("new"),
+    }
     return [
         NavItem(
             href,
@@ -58,6 +61,7 @@ def navigation(person: Person) -> list[NavItem]:
             counts=words.get(href, ""),
         )
         for href, label, icon, key in sections
+        if person.is_patient or href not in _ACTS or may(person, _ACTS[href])
         if _NEEDS.get(href) not in missing and not (modules.off() and endpoint_at(href) is None)
     ]
 
@@ -82,12 +86,15 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
 def _staff_sections() -> list[tuple[str, str, str, str]]:
     return [
         ("/", _("Worklist"), "home", "h"),
+        ("/patients", _("Patients"), "people", "a"),
+        ("/conversations", _("Messages"), "message", "m"),
         ("/consents", _("Consents"), "consent", "c"),
         ("/protocols", _("Protocols"), "protocol", "p"),
-        ("/care-team", _("Care team"), "people", "t"),
-        ("/conversations", _("Messages"), "message", "m"),
-        ("/find", _("Find"), "search", "f"),
+        ("/storage", _("Embryo storage"), "storage", "e"),
+        ("/prospects", _("Enquiries"), "prospect", "q"),
+        ("/care-team", _("Care team"), "physician", "t"),
         ("/notifications", _("Notifications"), "bell", "n"),
+        ("/clinic-system", _("Clinic’s system"), "endpoint", "y"),
         ("/help", _("Help"), "help", "i"),
     ]
 

@@ -17,7 +17,13 @@ from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 
 _SECONDS = 300
-_SECTIONS = {"consent": "/consents", "conversation": "/conversations", "message": "/conversations"}
+_SECTIONS = {
+    "consent": "/consents",
+    "conversation": "/conversations",
+    "message": "/conversations",
+    "notification": "/prospects",
+    "prospect": "/prospects",
+}
 """Where records of a kind, as the audit record names it, are counted."""
 
 

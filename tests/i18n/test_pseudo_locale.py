@@ -24,6 +24,7 @@ from babel.dates import format_date, format_timedelta
 from babel.support import NullTranslations
 from bs4 import BeautifulSoup, Comment, Doctype, NavigableString
 
+from portal.careservice.domain.translations import NOTICES
 from portal.config import consent_templates, tenants
 from portal.demo.stack import PEOPLE, tenants_file
 from portal.i18n import gettext
@@ -171,6 +172,7 @@ class Corpus:
         values += [
             f"{one} {two}" for row in rows for one, two in pairwise(row) if _is_word(one) and _is_word(two)
         ]
+        values += [text for notice in NOTICES.values() for told in notice.values() for text in told]
         forms = (Path(consent_templates.__file__).parent).rglob("*.toml")
         values += [tomllib.loads(form.read_text(encoding="utf-8")) for form in forms]
         texts = {" ".join(_WORD.findall(text)) for value in values for text in _texts(value)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from urllib.parse import urlencode
 
 import pytest
 from msgspec.structs import replace
@@ -11,6 +12,8 @@ from msgspec.structs import replace
 from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.episodes import READ_EPISODE
+from portal.services.patients import Patient
+from portal.services.relationships import Relationship, RelationshipType
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Page, Visitor
@@ -141,6 +144,39 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
     other = nora.get("/consents/new?copy=c-0&patient=p-5")
     assert other.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Sunita", "Patel"]
     assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
+
+
+def test_a_partner_whom_no_treatment_of_today_names_signs_only_if_chosen(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    """Of a person without a treatment, whose old form never ended, and of a couple who have parted."""
+    couple = (
+        Signer(role=SignerRole.PATIENT, person_id="sunita", name="Sunita Patel", order=1),
+        Signer(role=SignerRole.PARTNER, person_id="ravi", name="Ravi Patel", order=2),
+    )
+    old = replace(
+        pgt(ConsentStatus.PENDING), id="c-5", patient_id="p-5", patient_name="Sunita Patel", partner_id="p-6",
+        episode_id=None, case_id=None, required_signers=couple,
+    )  # fmt: skip
+    ended = Relationship(
+        id="r-1", related_patient_id="p-8", type=RelationshipType.PARTNER, end_date=date(2020, 1, 1)
+    )
+    parted = replace(EPISODE, partner=Patient(id="p-8", first_name="Ravi"), relationships=(ended,))
+    fake_api.gives(LIST_CONSENTS, [STAFF, old])
+    fake_api.gives(READ_EPISODE, parted)
+    for whose, partner_id in ((("patient", "p-5"), "p-6"), (("episode", "e-1"), "p-8")):
+        address = f"/consents/new?{urlencode([whose])}"
+        for path, chosen in ((address, []), (f"{address}&partner={partner_id}", [partner_id])):
+            sources = nora.get(path)
+            (current,) = sources.select("nav.chips [aria-current]")
+            assert ("Ravi" in current.get_text()) is bool(chosen), current
+            begun = sources.form("/consents/new/bundle").submit(template=TREATMENT)
+            begun.form("/consents/new/bundle/send").submit(status=None)
+            body = fake_api.sent(CREATE_CONSENT)[-1].body
+            assert [body["partnerId"]] == (chosen or [None])
+            assert ("Partner" in [one["role"] for one in body["requiredSigners"]]) is bool(chosen)
+    copied = nora.get("/consents/new?copy=c-5")
+    assert not copied.select("option[selected][value='ravi'], input[value='ravi']")
 
 
 def test_a_form_of_another_patient_is_not_said_to_be_hers(nora: Visitor, fake_api: FakeApi) -> None:

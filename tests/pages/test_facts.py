@@ -237,6 +237,13 @@ CASES = [
     Case(
         "directories", "nora", f"/directories/{EPISODE['documents']['directories'][0]['id']}/move?episode=e-1"
     ),
+    Case("patients", "nora", "/patients"),
+    Case(
+        "prospects",
+        "colin",
+        "/prospects",
+        {LIST_NOTIFICATIONS: changed(LIST_NOTIFICATIONS, entityType="Prospect", isRead=False)},
+    ),
     Case("prospects", "colin", "/prospects/s-1/book?from=2026-11-30"),
     Case("prospects", "colin", "/prospects/s-1/merge?merge=s-2"),
 ]

@@ -232,3 +232,44 @@ def test_it_is_audited_as_read_with_what_it_shows(nora: Visitor, in_process: InP
 
 def test_patients_have_no_such_page(visitor: SignIn, fake_api: FakeApi) -> None:
     visitor("amelia").get("/patients/p-1", status=403)
+
+
+# ── lists of one patient ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_the_filter(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [SENT, replace(SENT, id="c-2", patient_id="p-2", patient_name="Bea Cole")])
+    fake_api.gives(
+        LIST_PROTOCOLS, [CHANGED, replace(CHANGED, id="f-2", patient_id="p-2", patient_name="Bea Cole")]
+    )
+    fake_api.gives(
+        LIST_CONVERSATIONS, [WRITTEN, replace(WRITTEN, id="m-2", patient_id="p-2", subject="Bea’s question")]
+    )
+    other = replace(NEWS, id="n-2", entity_id="e-2", title="Bea’s payment")
+    fake_api.gives(LIST_NOTIFICATIONS, [NEWS, other])
+    page = nora.get("/patients/p-1?episode=e-1")
+    for address, hers, others in (
+        ("/consents?list=all&patient=p-1", "Consent to IVF", "Bea Cole"),
+        ("/protocols?patient=p-1", "rFSH 225", "Bea Cole"),
+        ("/conversations?patient=p-1", "Bruising", "Bea’s question"),
+        ("/notifications?patient=p-1", "A payment failed", "Bea’s payment"),
+    ):
+        assert page.select(f"main a[href='{address}']"), f"{address} is not linked"
+        listed = nora.get(address)
+        assert listed.select(".patient-banner")[0].get_text(" ", strip=True).startswith("Amelia Hart")
+        shown = " ".join(part.get_text(" ") for part in listed.select("#results, #inbox"))
+        assert hers in shown and others not in shown, address
+        everybody = listed.follow("Show everybody’s")
+        assert others in everybody.words and not everybody.select(".patient-banner"), address
+    kept = [str(link["href"]) for link in nora.get("/consents?list=open&patient=p-1").select("nav.chips a")]
+    assert all("patient=p-1" in href for href in kept[:-1]), kept
+
+
+def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, id="c-2", patient_id="p-2", patient_name="Bea Cole"), SENT])
+    nora.get("/patients/p-1?episode=e-1")
+    rows = [row.get_text(" ", strip=True) for row in nora.get("/patients").select("main tbody tr")]
+    assert [row[:8] for row in rows] == ["Amelia H", "Bea Cole"]
+    assert "MRN" in rows[0] and "Bruising" in rows[0], "what this session has read of her, and what came last"

@@ -102,7 +102,7 @@ def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(
         (
             "coordinator",
             "messages",
-            {"Enquiries", "Messages without an answer", "Long overdue: close or chase"},
+            {"New enquiries", "Messages without an answer", "Long overdue: close or chase"},
         ),
         ("admin", "news", {"Connections that need you", "How the clinic’s system answers"}),
     ],
@@ -120,14 +120,41 @@ def test_each_role_begins_with_what_is_its_own(
         assert one.get(href).status == 200, href
 
 
-def test_enquiries_are_counted_and_lead_to_them(visitor: SignIn, fake_api: FakeApi) -> None:
+def test_enquiries_are_counted_and_lead_to_their_list(visitor: SignIn, fake_api: FakeApi) -> None:
+    details = {"firstName": "Ines", "lastName": "Reis", "phoneNumber": "+441632960411", "mergeId": "e-9"}
     about = [
-        Notification(id=f"n-{number}", type="ProspectReceived", title="A new enquiry", entity_type="Prospect")
-        for number in range(2)
+        Notification(
+            id=f"n-{number}",
+            type="ProspectReceived",
+            title="A new enquiry",
+            entity_type="Prospect",
+            entity_id=f"e-{number // 2}",
+            is_read=number > 3,
+            data=details,
+        )
+        for number in range(6)
     ]
     fake_api.gives(LIST_NOTIFICATIONS, [*about, Notification(id="m", type="Other", title="Something else")])
-    count, href = duties(visitor("colin", "coordinator").get("/"))["Enquiries"]
-    assert (count, href) == ("2", "/notifications?unread=1&type=ProspectReceived")
+    colin = visitor("colin", "coordinator")
+    count, href = duties(colin.get("/"))["New enquiries"]
+    assert (count, href) == ("2", "/prospects"), "each once, and those alone that nobody has read of"
+    assert beside(colin.get("/help"), href) == "2 new", "known without another call"
+    page = colin.get(href)
+    rows = [row.get_text(" ", strip=True) for row in page.select("main tbody tr")]
+    assert [("New" in row, "01632 960411" in row) for row in rows] == [
+        (True, True),
+        (True, True),
+        (False, True),
+    ]
+    assert page.link("Compare") == "/prospects/e-0/merge?merge=e-9"
+    (first, *_others) = page.select("main tbody form")
+    assert colin.post(str(first["action"])).path == "/prospects/e-0/merge"
+    assert beside(colin.get("/help"), href) == "", "one of them was opened, so they are counted anew"
+    assert page.select("nav.rail [href='/patients']")
+    for name, role in (("victor", "physician"), ("elif", "embryologist")):
+        frame = visitor(name, role).get("/help")
+        assert frame.select("nav.rail [href='/patients']"), "patients are for everybody"
+        assert not frame.select("nav.rail [href='/prospects']"), f"a {role} books for no enquiry"
 
 
 # ── what is counted beside the sections ─────────────────────────────────────────────────────────────────

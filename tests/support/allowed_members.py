@@ -182,8 +182,8 @@ STAFF: dict[str, str] = {
     "/directories/<record:directory_id>/move": "Directory; patient: firstName lastName",
     "/episodes": "Appointment: kind; Episode; partner: firstName lastName; patient: firstName lastName",
     "/episodes/<record:episode_id>": (
-        "Alert; Appointment; Case: caseNumber diagnosis notes title; Episode; Medication: drug "
-        "instructions route unit; Relationship; TimelineEvent: note title; partner: dateOfBirth email "
+        "Alert; Appointment; Case: caseNumber diagnosis notes title; Episode; HormoneUnits; Medication: drug "
+        "instructions route unit; MonitoringDay: endometriumPattern; Relationship; TimelineEvent: note title; partner: dateOfBirth email "
         "emergencyContact.name emergencyContact.phoneNumber firstName lastName mrn phoneNumber "
         "preferredName; patient: dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "
         "firstName lastName mrn phoneNumber preferredName"
@@ -230,10 +230,14 @@ STAFF: dict[str, str] = {
         "data.firstName data.lastName data.mergeFirstName data.mergeLastName; patient: firstName lastName"
     ),
     "/notifications/settings": "NotificationSettings",
+    "/patients": (
+        "ConsentForm: patientName; Conversation: subject; Episode: type; Message: senderName; Participant: name; "
+        "Protocol: name patientName; patient: firstName lastName mrn"
+    ),
     "/patients/<record:patient_id>": (
         "Appointment; Case: caseNumber diagnosis notes title; ConsentForm: title version; Conversation; "
         "EmbryoStorage: embryoCode grade; Episode; File; HormoneUnits; Medication: drug unit; Message; "
-        "Notification; Participant: name; PgtBrief; Protocol: name; Relationship; Signature: name; "
+        "MonitoringDay: endometriumPattern; Notification; Participant: name; PgtBrief; Protocol: name; Relationship; Signature: name; "
         "Signer; StorageLocation: cane canister position tank; TimelineEvent: note title; partner: email "
         "emergencyContact.name emergencyContact.phoneNumber phoneNumber; patient: email "
         "emergencyContact.name emergencyContact.phoneNumber phoneNumber"
@@ -249,6 +253,10 @@ STAFF: dict[str, str] = {
         "address.postalCode address.region dateOfBirth email emergencyContact.name "
         "emergencyContact.phoneNumber emergencyContact.relation firstName lastName mrn phoneNumber "
         "preferredName"
+    ),
+    "/prospects": (
+        "Message: senderName; Notification: data.email data.firstName data.interest data.lastName "
+        "data.phoneNumber data.source data.mergeFirstName data.mergeLastName"
     ),
     "/prospects/<record:prospect_id>/book": (
         "Conversation; Notification: data.email data.firstName data.interest data.lastName "

@@ -51,7 +51,7 @@ def test_the_search_box_is_on_every_staff_page(nora: Visitor, at: str) -> None:
 def test_two_letters_of_a_name_find_the_patient_and_beside_her_the_treatment(nora: Visitor) -> None:
     page = typed(nora, "am")
     assert hits(page)[0] == ("Amelia Hart", AMELIA)
-    assert page.select("#found .hit-treatment")[0]["href"] == f"/episodes/{EPISODE}"
+    assert page.select("#found .hit-second")[0]["href"] == f"/episodes/{EPISODE}"
     facts = page.select("#found .hit-main")[0].get_text(" ")
     assert "MRN RF-10482" in facts
     assert "born 17 April 1991" in facts

@@ -18,6 +18,7 @@ from portal.web.guard import PUBLIC, access_of
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
+AMELIA = sample_id("patient", "amelia")
 AMELIAS = sample_id("episode", "amelia-1")
 GRACES = sample_id("episode", "grace-2")
 TOMASZ = sample_id("prospect", "tomasz")
@@ -48,6 +49,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("nora", "/consents", 2),
         ("nora", "/consents?list=friday&waits=patients", 5),
         ("nora", "/consents?q=genetic", 1),
+        ("nora", f"/consents?list=all&patient={AMELIA}", 2),
     ],
     "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 2)],
     "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
@@ -66,7 +68,11 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/consents/new/fill": [("nora", "/consents/new/fill", 0)],
     "/consents/new/preview": [("nora", "/consents/new/preview", 0)],
     "/consents/new/look": [("nora", "/consents/new/look", 1)],
-    "/conversations": [("amelia", "/conversations", 1), ("nora", "/conversations?archived=1", 1)],
+    "/conversations": [
+        ("amelia", "/conversations", 1),
+        ("nora", "/conversations?archived=1", 1),
+        ("nora", f"/conversations?patient={AMELIA}", 2),
+    ],
     "/conversations/<record:conversation_id>": [
         ("amelia", f"/conversations/{SCAN}", 1),
         ("nora", f"/conversations/{SCAN}", 2),
@@ -119,7 +125,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/day-sheet": [("nora", "/day-sheet", 9)],
     "/find": [("nora", "/find", 0)],
     "/find/results": [("nora", "/find/results", 8)],
-    "/protocols": [("victor", "/protocols", 1)],
+    "/protocols": [("victor", "/protocols", 1), ("nora", f"/protocols?patient={AMELIA}", 2)],
     "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 1), ("victor", PROTOCOL, 3)],
     "/protocols/<record:protocol_id>/change": [("amelia", f"{PROTOCOL}/change", 1)],
     "/protocols/<record:protocol_id>/schedule.pdf": [
@@ -137,16 +143,13 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/protocols/new/back": [("victor", "/protocols/new/back", 0)],
     "/protocols/new/preview": [("victor", "/protocols/new/preview", 0)],
     "/protocols/new/look": [("victor", "/protocols/new/look", 1)],
+    "/patients": [("nora", "/patients", 3)],
     "/patients/<record:patient_id>": [
-        ("nora", f"/patients/{sample_id('patient', 'amelia')}?episode={AMELIAS}", 6),
+        ("nora", f"/patients/{AMELIA}?episode={AMELIAS}", 6),
         ("nora", f"/patients/{sample_id('patient', 'grace')}", 7),
     ],
-    "/patients/<record:patient_id>/as-seen": [
-        ("nora", f"/patients/{sample_id('patient', 'amelia')}/as-seen", 3)
-    ],
-    "/patients/<record:patient_id>/edit": [
-        ("nora", f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}", 1)
-    ],
+    "/patients/<record:patient_id>/as-seen": [("nora", f"/patients/{AMELIA}/as-seen", 3)],
+    "/patients/<record:patient_id>/edit": [("nora", f"/patients/{AMELIA}/edit?episode={AMELIAS}", 1)],
     "/cases/<record:case_id>/edit": [
         ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", 2)
     ],
@@ -161,6 +164,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/directories/<record:directory_id>/move": [
         ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1)
     ],
+    "/prospects": [("colin", "/prospects", 2)],
     "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 3)],
     "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
     "/prospects/<record:prospect_id>/book/appointment.ics": [

@@ -118,9 +118,11 @@ def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[Consent
     return read_every_page(read)
 
 
-def list_open_consents(care: Care, status: ConsentStatus) -> PagedResult[ConsentForm]:
-    """The forms with one of `OPEN_STATUSES`, at most 1000, soonest needed first; without their text."""
-    return list_consents(care, status=status, sorting=_SOONEST, limit=CAP)
+def list_open_consents(
+    care: Care, status: ConsentStatus, patient_id: str | None = None
+) -> PagedResult[ConsentForm]:
+    """The forms with one of `OPEN_STATUSES`, of a patient or of all, at most 1000, soonest needed first; without their text."""
+    return list_consents(care, status=status, sorting=_SOONEST, limit=CAP, patient_id=patient_id)
 
 
 def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:

@@ -40,6 +40,18 @@ class Workday:
     works: tuple[Period, ...]
     busy: tuple[Period, ...]
 
+    def free(self, after: datetime) -> Iterator[Period]:
+        """The working hours after that moment in which nothing is taken, in order."""
+        for period in self.works:
+            start = max(period.start, after)
+            for taken in sorted(self.busy, key=lambda taken: taken.start):
+                if taken.end > start and taken.start < period.end:
+                    if taken.start > start:
+                        yield Period(start, taken.start)
+                    start = taken.end
+            if start < period.end:
+                yield Period(start, period.end)
+
 
 def workdays(
     physician: Physician, on: Iterable[date], zone: ZoneInfo, clinic_zone: ZoneInfo

@@ -9,11 +9,13 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
+from portal.services.decoding import PagedResult
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
+from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_page_of
 from portal.views.consents import (
     bundle,
     contacts,
@@ -61,9 +63,10 @@ class GroupsPage(Page, template="consents/list.html"):
     groups: Groups
 
 
-class TablePage(Page, template="consents/table.html"):
-    """The clinic's forms as a table."""
+class TablePage(Page, template="consents/table.html", about="chosen"):
+    """The clinic's forms as a table, or those of a chosen patient."""
 
+    chosen: ChosenPatient | None
     table: Table[ConsentStatus, ConsentForm]
     rows: list[WorkRow]
     may_create: bool
@@ -101,20 +104,32 @@ def list_(care: Care, person: Person) -> Response:
                 )
             )
         )
+    chosen = chosen_patient(care, person)
     asked = request.args
     if asked.get("list") != "all" and ("list" in asked or not {"q", "status", "sort"} & asked.keys()):
-        return show_work(care, read_work(care, person, Narrowing.read(request.args)))
+        return show_work(care, read_work(care, person, Narrowing.read(request.args)), chosen)
     query = LISTING.read(request.args)
-    found = list_consents(
-        care,
-        skip=query.skip,
-        limit=query.size,
-        sorting=query.sorting,
-        text=query.text or None,
-        status=query.status,
+
+    def read(skip: int, limit: int) -> PagedResult[ConsentForm]:
+        return list_consents(
+            care,
+            skip=skip,
+            limit=limit,
+            sorting=query.sorting,
+            text=query.text or None,
+            patient_id=query.patient_id,
+            status=query.status,
+        )
+
+    found = read_page_of(
+        chosen, read, lambda form, chosen: form.patient_id == chosen.id, query.skip, query.size
     )
-    table = Table(query, found)
-    page = TablePage(table=table, rows=[*listed_rows(found.items, person)], may_create=may_create(person))
+    page = TablePage(
+        chosen=chosen,
+        table=Table(query, found),
+        rows=[*listed_rows(found.items, person)],
+        may_create=may_create(person),
+    )
     return render(page, fragment="results")
 
 

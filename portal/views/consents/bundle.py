@@ -95,7 +95,8 @@ class BundlePage(Page, template="consents/bundle.html", about="about", is_pinned
 @signed_in(Side.STAFF, roles=_ROLES)
 def choose(care: Care, person: Person) -> Response:
     """Begin a draft of each chosen template."""
-    subject = subject_at(care, record_id(request.form.get("episode")), record_id(request.form.get("patient")))
+    ids = (record_id(request.form.get(name)) for name in ("episode", "patient", "partner"))
+    subject = subject_at(care, *ids)
     if subject is None:
         raise NotFound
     templates = templates_in_use()

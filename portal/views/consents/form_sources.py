@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from flask import Response, g, request, url_for
 
@@ -22,11 +23,12 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt, gather, known
 from portal.services.listed import Listed
 from portal.views.consents import lawful
-from portal.views.consents.people import About, about_episode, about_patient
+from portal.views.consents.people import About, NamedPartner, about_episode, about_patient, named_partners
 from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.episodes.lookup import episode_id_of
 from portal.web import audit
 from portal.web.htmx import render, wants
+from portal.web.listing import Chip
 from portal.web.pages import Page
 
 _COPIES = 8
@@ -35,11 +37,15 @@ _LONGEST_TEXT, LONGEST_EPISODE = 200, 300
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose new forms will be, `episode` their treatment if one is known; `forms` are what the patient has."""
+    """Whose new forms will be, `episode` their treatment if one is known; `forms` are what the patient has.
+
+    `partners` sign only if staff choose so.
+    """
 
     about: About
     episode: Episode | None
     forms: Listed[ConsentForm] | CareError
+    partners: tuple[NamedPartner, ...]
 
 
 class SourcesPage(Page, template="consents/new.html", about="about"):
@@ -47,7 +53,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
 
     `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
     Where it is known whose they will be, `about`, several can be chosen at once: `states` is what the patient has of each, by
-    the templates' names; None if the patient's forms couldn't be read.
+    the templates' names; None if the patient's forms couldn't be read. `partner_chips` say who can be chosen to sign too.
     """
 
     templates: Templates
@@ -57,6 +63,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     unlawful: dict[str, str]
     refused: str | None
     about: About | None = None
+    partner_chips: list[Chip] = field(default_factory=list[Chip])
     states: dict[str, TemplateState] | None = None
     fault: str = ""
 
@@ -91,17 +98,27 @@ def episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
         return None
 
 
-def subject_at(care: Care, episode_id: str | None, patient_id: str | None) -> Subject | None:
+def subject_at(
+    care: Care, episode_id: str | None, patient_id: str | None, partner_id: str | None
+) -> Subject | None:
     """Read whose forms are made: the people of a treatment, or a patient without one; None if neither is named.
+
+    A partner who isn't proposed is among them if chosen (`partner_id`).
 
     Raises NotFound if there is no such treatment, and of a patient without one if there is no form.
     """
     if episode_id:
         episode = get_episode(care, episode_id)
-        return Subject(about_episode(episode), episode, attempt(lambda: _forms_of(care, episode.patient.id)))
+        return Subject(
+            about_episode(episode, partner_id),
+            episode,
+            attempt(lambda: _forms_of(care, episode.patient.id)),
+            named_partners(episode, ()),
+        )
     if patient_id:
         found = _forms_of(care, patient_id)
-        return Subject(about_patient(patient_id, found), None, found)
+        about = about_patient(patient_id, found, partner_id)
+        return Subject(about, None, found, named_partners(None, found))
     return None
 
 
@@ -113,15 +130,18 @@ def _forms_of(care: Care, patient_id: str) -> Listed[ConsentForm]:
 def sources_page(care: Care, *, refused: str | None = None) -> Response:
     text = line(request.args.get("q"), longest=_LONGEST_TEXT)
     typed = line(request.args.get("episode"), longest=LONGEST_EPISODE)
-    patient_id = record_id(request.args.get("patient"))
+    patient_id, partner_id = record_id(request.args.get("patient")), record_id(request.args.get("partner"))
     found, subject = gather(
         lambda: list_consents(care, limit=_COPIES, text=text or None),
         lambda: (
-            None if wants("copies") else subject_at(care, episode_id_of(typed) if typed else None, patient_id)
+            None
+            if wants("copies")
+            else subject_at(care, episode_id_of(typed) if typed else None, patient_id, partner_id)
         ),
     )
     read = known(subject)
     asked = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
+    asked |= {"partner": partner_id} if partner_id else {}
     return show_sources(found, read, read.about.query if read else asked, text=text, refused=refused)
 
 
@@ -144,10 +164,28 @@ def show_sources(
         unlawful=lawful.template_faults(templates),
         refused=refused,
         about=subject.about if subject else None,
+        partner_chips=_partner_chips(subject) if subject and subject.partners else [],
         states=states_of(templates, forms) if isinstance(forms, Listed) else None,
         fault=fault,
     )
     return render(page, fragment="copies", status=422 if refused or fault else 200)
+
+
+def _partner_chips(subject: Subject) -> list[Chip]:
+    """Who may sign besides the patient: nobody, unless a partner is chosen who isn't proposed."""
+    about = subject.about
+    alone = {name: id_ for name, id_ in about.query.items() if name != "partner"}
+    address = f"{url_for('consents.create.choose')}?{urlencode(alone)}"
+    chips = [Chip(_("Nobody else"), address, about.partner_id is None)]
+    for named in subject.partners:
+        words = (
+            _("%(name)s, as in “%(form)s”", name=named.name, form=named.title)
+            if named.title
+            else _("%(name)s, the former partner", name=named.name)
+        )
+        href = f"{address}&{urlencode({'partner': named.id})}"
+        chips.append(Chip(words, href, named.id == about.partner_id))
+    return chips
 
 
 def ask_episode(typed: str, *, error: str | None = None) -> Response:

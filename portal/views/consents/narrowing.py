@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ from flask import url_for
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _
+from portal.parse import record_id
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
 from portal.services.rules.signing import is_account_untold, without_account
 from portal.state.session_records import Person
@@ -29,32 +30,39 @@ class WaitsFor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which forms of a list are shown: all, or only those that wait for somebody, or of a kind."""
+    """Which forms of a list are shown: all, or only those that wait for somebody, of a kind, or of a patient."""
 
     waits_for: WaitsFor | None = None
     kind: ConsentKind | None = None
+    patient_id: str | None = None
 
     @staticmethod
     def read(args: Mapping[str, str]) -> Narrowing:
-        """Parse the parameters `waits` and `kind`; what isn't known is left out."""
+        """Parse the parameters `waits`, `kind` and `patient`; what isn't known is left out."""
         waits, kind = args.get("waits", ""), ConsentKind(args.get("kind") or "none")
         return Narrowing(
             WaitsFor(waits) if waits in set(WaitsFor) else None,
             kind if kind.known else None,
+            record_id(args.get("patient")),
         )
 
     @property
     def query(self) -> dict[str, str]:
         """The parameters."""
-        named = {"waits": self.waits_for, "kind": self.kind}
+        named = {"waits": self.waits_for, "kind": self.kind, "patient": self.patient_id}
         return {name: str(value) for name, value in named.items() if value is not None}
+
+    @property
+    def of_everybody(self) -> Narrowing:
+        """The same for all patients."""
+        return replace(self, patient_id=None)
 
     def address(self, **parameters: str | int) -> str:
         """The address of a list with these parameters and its own."""
         return url_for("consents.list") + "?" + urlencode({**parameters, **self.query})
 
     def __bool__(self) -> bool:
-        return self.waits_for is not None or self.kind is not None
+        return any((self.waits_for, self.kind, self.patient_id))
 
     @property
     def is_about_people(self) -> bool:
@@ -69,6 +77,8 @@ class Narrowing:
     def fits(self, form: ConsentForm, person: Person) -> bool:
         """Whether the form is shown to this person."""
         if self.kind is not None and form.kind != self.kind:
+            return False
+        if self.patient_id is not None and form.patient_id != self.patient_id:
             return False
         return self.waits_for is None or _WAITS[self.waits_for](form, person)
 

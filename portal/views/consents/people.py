@@ -30,6 +30,7 @@ from portal.services.people import happened_at
 from portal.services.relationships import RelationshipType
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
+from portal.web.filters import today
 from portal.web.not_given import not_given
 
 LEFT_OUT = "-"
@@ -73,6 +74,7 @@ class About(msgspec.Struct, frozen=True):
     """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
     Of a form's people without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
+    `is_partner_chosen`: staff chose the partner, who isn't proposed (`NamedPartner`).
     """
 
     patient_id: str
@@ -84,6 +86,7 @@ class About(msgspec.Struct, frozen=True):
     partner: str | None = None
     partner_name: str = ""
     has_donor: bool = False
+    is_partner_chosen: bool = False
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -92,13 +95,43 @@ class About(msgspec.Struct, frozen=True):
 
     @property
     def query(self) -> dict[str, str]:
-        """What names them in an address: the treatment, or the patient without one."""
-        return {"episode": self.episode_id} if self.episode_id else {"patient": self.patient_id}
+        """What names them in an address: the treatment, or the patient without one, and a partner who was chosen."""
+        of = {"episode": self.episode_id} if self.episode_id else {"patient": self.patient_id}
+        return of | ({"partner": self.partner_id} if self.partner_id and self.is_partner_chosen else {})
 
 
-def about_episode(episode: Episode) -> About:
-    """The people of an episode."""
+class NamedPartner(msgspec.Struct, frozen=True):
+    """A partner whom nothing of today names, so that they sign only if staff choose so; `title` is the form that names them.
+
+    `signs_as` is the id that they sign with.
+    """
+
+    id: str
+    name: str
+    signs_as: str | None
+    title: str = ""
+
+
+def named_partners(episode: Episode | None, forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
+    """The partner of an episode with whom the relationship has ended or, without an episode, those of the patient's forms."""
+    if episode:
+        partner = episode.partner if _has_parted(episode) else None
+        return (NamedPartner(partner.id, partner.full_name, _signs_as(partner)),) if partner else ()
+    found: dict[str, NamedPartner] = {}
+    for form in sorted(forms, key=happened_at, reverse=True):
+        signer = next((one for one in form.required_signers if one.role is SignerRole.PARTNER), None)
+        if form.partner_id and signer:
+            named = NamedPartner(form.partner_id, signer.name, signer.person_id, form.title)
+            found.setdefault(form.partner_id, named)
+    return tuple(found.values())
+
+
+def about_episode(episode: Episode, partner_id: str | None = None) -> About:
+    """The people of an episode; a partner with whom the relationship has ended only if they were chosen (`partner_id`)."""
     partner, case = episode.partner, episode.case
+    is_chosen = partner is not None and _has_parted(episode)
+    if is_chosen and partner and partner.id != partner_id:
+        partner = None
     return About(
         patient_id=episode.patient.id,
         patient_name=episode.patient.full_name,
@@ -113,7 +146,17 @@ def about_episode(episode: Episode) -> About:
             and relationship.end_date is None
             for relationship in episode.relationships
         ),
+        is_partner_chosen=is_chosen,
     )
+
+
+def _has_parted(episode: Episode) -> bool:
+    """Whether every relationship with the episode's partner that the record has is over."""
+    partner = episode.partner.id if episode.partner else None
+    theirs = [
+        relationship for relationship in episode.relationships if relationship.related_patient_id == partner
+    ]
+    return bool(theirs) and all(relationship.is_ended(today()) for relationship in theirs)
 
 
 def about_form(form: ConsentForm) -> About:
@@ -121,8 +164,8 @@ def about_form(form: ConsentForm) -> About:
     return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
 
 
-def about_patient(patient_id: str, forms: Iterable[ConsentForm]) -> About:
-    """A patient for whom no treatment is known, as their forms say; the partner is the one of the newest that hasn't ended.
+def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str | None = None) -> About:
+    """A patient for whom no treatment is known, as their forms say; a partner whom one names only if chosen (`partner_id`).
 
     Raises NotFound if there is no form, as nothing else says the name.
     """
@@ -130,18 +173,15 @@ def about_patient(patient_id: str, forms: Iterable[ConsentForm]) -> About:
     if not own:
         raise NotFound
     signers = [signer for form in own for signer in form.required_signers if signer.person_id]
-    of_couple = next((form for form in own if form.partner_id and not form.is_ended), None)
-    partner = next(
-        (one for one in (of_couple.required_signers if of_couple else ()) if one.role is SignerRole.PARTNER),
-        None,
-    )
+    partner = next((named for named in named_partners(None, own) if named.id == partner_id), None)
     return About(
         patient_id=patient_id,
         patient_name=next((form.patient_name for form in own if form.patient_name), ""),
-        partner_id=of_couple.partner_id if of_couple and partner else None,
+        partner_id=partner.id if partner else None,
         patient=next((one.person_id for one in signers if one.role is SignerRole.PATIENT), patient_id),
-        partner=partner.person_id if partner else None,
+        partner=partner.signs_as if partner else None,
         partner_name=partner.name if partner else "",
+        is_partner_chosen=partner is not None,
     )
 
 
@@ -179,10 +219,12 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
 
 
 def rows_as_before(form: ConsentForm) -> tuple[Row, ...]:
-    """The signature rows of a copy whose episode can't be read: the patient's side is copied unchanged."""
+    """The signature rows of a copy whose episode can't be read: as before, but for the partner, who may be one no more."""
     return tuple(
-        Row(s.role, s.order, s.person_id, is_fixed=s.role not in CLINIC_ROLES)
-        for s in sorted(form.required_signers, key=lambda signer: signer.order)
+        Row(signer.role, signer.order)
+        if signer.role is SignerRole.PARTNER
+        else Row(signer.role, signer.order, signer.person_id, is_fixed=signer.role not in CLINIC_ROLES)
+        for signer in sorted(form.required_signers, key=lambda signer: signer.order)
     )
 
 

@@ -9,6 +9,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.listed import Listed
 from portal.services.rules.work_lists import WorkList
+from portal.views.chosen_patient import ChosenPatient
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.narrowing import kind_choices, waits_choices
@@ -19,9 +20,10 @@ from portal.web.htmx import render
 from portal.web.pages import Page
 
 
-class WorkPage(Page, template="consents/worklist.html"):
+class WorkPage(Page, template="consents/worklist.html", about="chosen"):
     """One page of a work list, with the counts of all lists; `forms` are the list's, `rows` the page's."""
 
+    chosen: ChosenPatient | None
     work: Work
     which: WorkList
     forms: Listed[ConsentForm]
@@ -33,7 +35,7 @@ class WorkPage(Page, template="consents/worklist.html"):
     kind_choices: list[tuple[str, str]]
 
 
-def show_work(care: Care, work: Work) -> Response:
+def show_work(care: Care, work: Work, chosen: ChosenPatient | None) -> Response:
     """Show a page of the requested list, or of the default one."""
     which = asked_list() or work.usual()
     forms = work.forms_of(which)
@@ -42,6 +44,7 @@ def show_work(care: Care, work: Work) -> Response:
     first, end = (number - 1) * PAGE, number * PAGE
     reach = read_contacts(care, forms.items[first:end]) if work.narrowing.is_about_people else NO_CONTACTS
     page = WorkPage(
+        chosen=chosen,
         work=work,
         which=which,
         forms=forms,

@@ -150,16 +150,26 @@ class Work:
 def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
     """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
     heads: dict[ConsentStatus, PagedResult[ConsentForm]] = {}
-    read = gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES])
+    of = narrowing.patient_id
+    read = gather_all([partial(list_open_consents, care, status, of) for status in OPEN_STATUSES])
     for status, head in zip(OPEN_STATUSES, read, strict=True):
         if isinstance(head, CareError):
             raise head
         heads[status] = head
-    return replace(work_of(care, heads, person), narrowing=narrowing)
+    return replace(work_of(care, heads, person, is_everybodys=of is None), narrowing=narrowing)
 
 
-def work_of(care: Care, heads: Mapping[ConsentStatus, PagedResult[ConsentForm]], person: Person) -> Work:
-    """The work lists from the first page of waiting forms of each status; raises NotSignedIn."""
+def work_of(
+    care: Care,
+    heads: Mapping[ConsentStatus, PagedResult[ConsentForm]],
+    person: Person,
+    *,
+    is_everybodys: bool = True,
+) -> Work:
+    """The work lists from the first page of waiting forms of each status; raises NotSignedIn.
+
+    What waits for the person is counted beside the section, unless these are the forms of one patient.
+    """
     whole, more = _rest(care, heads, person)
     read = [form for page in (*(head.listed for head in heads.values()), *more) for form in page]
     if not all(form.status.known for form in read):  # one may wait too
@@ -173,7 +183,8 @@ def work_of(care: Care, heads: Mapping[ConsentStatus, PagedResult[ConsentForm]],
     elif not whole:
         total = Count(len(listed), is_whole=False)
     work = Work(_by_list(listed, person, day), whole, total, person)
-    section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))
+    if is_everybodys:
+        section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))
     return work
 
 

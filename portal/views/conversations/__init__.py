@@ -25,8 +25,16 @@ from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
 from portal.state.session_records import Person
+from portal.views.chosen_patient import chosen_patient
 from portal.views.conversations.archiving import bp
-from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page, show_waiting
+from portal.views.conversations.inbox import (
+    PAGE,
+    InboxPage,
+    archived_page,
+    current_page,
+    page_of_patient,
+    show_waiting,
+)
 from portal.views.conversations.thread_page import (
     News,
     bubbles_after,
@@ -49,10 +57,14 @@ def inbox(care: Care, person: Person) -> Response:
     text = request.args.get("q", "").strip()[:200]
     archived = request.args.get("archived") == "1"
     number = page_number(request.args.get("page"))
-    if person.is_staff and not (text or archived or request.args.get("all") == "1"):
+    chosen = chosen_patient(care, person)
+    if person.is_staff and not (text or archived or chosen or request.args.get("all") == "1"):
         return show_waiting(care, person, number)
-    page = archived_page(care, text, number) if archived else current_page(care, text, number)
-    is_first = not (text or archived) and number == 1
+    if chosen:
+        page = page_of_patient(care, chosen, text, number)
+    else:
+        page = archived_page(care, text, number) if archived else current_page(care, text, number)
+    is_first = not (text or archived or chosen) and number == 1
     if is_first:
         new_messages.learn(person, page.items)
     act = "search" if text else "list"
@@ -67,6 +79,7 @@ def inbox(care: Care, person: Person) -> Response:
             pages=max(1, -(-page.total // PAGE)),
             newest=new_messages.newest_of(page.items) if is_first else None,
             has_news=False,
+            chosen=chosen,
         ),
         fragment="inbox",
     )

@@ -13,6 +13,7 @@ from portal.services.conversations import (
 from portal.services.listed import Count
 from portal.services.paging import read_every_page
 from portal.state.session_records import Person
+from portal.views.chosen_patient import ChosenPatient, read_page_of
 from portal.views.conversations.view import (
     Row,
     waiting_row,
@@ -26,8 +27,8 @@ PAGE = 20
 """Conversations on a page."""
 
 
-class InboxPage(Page, template="conversations/inbox.html"):
-    """One page of the inbox or archive; for staff also the waiting ones (`is_waiting`).
+class InboxPage(Page, template="conversations/inbox.html", about="chosen"):
+    """One page of the inbox or archive; for staff also the waiting ones (`is_waiting`), or those of a chosen patient.
 
     `newest` is its newest message, after which the page polls for more. `covers` is how many conversations were searched
     for waiting ones, None if all were; `mine` leaves out those without this person.
@@ -44,11 +45,30 @@ class InboxPage(Page, template="conversations/inbox.html"):
     is_waiting: bool = False
     mine: bool = False
     covers: int | None = None
+    chosen: ChosenPatient | None = None
 
 
 def current_page(care: Care, text: str, number: int) -> decoding.PagedResult[Conversation]:
     """Read one page of the conversations, newest first. Raises CareError."""
     return list_conversations(care, skip=(number - 1) * PAGE, limit=PAGE, text=text or None)
+
+
+def page_of_patient(
+    care: Care, chosen: ChosenPatient, text: str, number: int
+) -> decoding.PagedResult[Conversation]:
+    """Read one page of a patient's conversations, archived ones too, newest first. Raises CareError."""
+    return read_page_of(
+        chosen,
+        lambda skip, limit: list_conversations(
+            care, skip=skip, limit=limit, text=text or chosen.name or None, include_archived=True
+        ),
+        lambda conversation, chosen: (
+            conversation.patient_id == chosen.id
+            or chosen.takes_part(participant.id for participant in conversation.participants)
+        ),
+        (number - 1) * PAGE,
+        PAGE,
+    )
 
 
 def archived_page(care: Care, text: str, number: int) -> decoding.PagedResult[Conversation]:

@@ -74,17 +74,24 @@ class Measurements:
     def by_size(self) -> str:
         """The last scan's follicles by size in a sentence, for staff; empty if the sizes of an ovary never come, or without a scan."""
         last = next((day for day in reversed(self.days) if day.sizes), None)
-        members = ("MonitoringDay.follicles", "Follicles.left", "Follicles.right")
-        if last is None or any(not_given(member) for member in members):
-            return ""
-        counted = _(
-            "%(day)s: %(middle)s follicles of 14 to 16 mm, %(large)s of 17 mm or more; the largest has %(size)s mm.",
-            day=write_day(last.date),
-            middle=last.cohorts[2],
-            large=last.cohorts[3],
-            size=number(max(last.sizes)),
-        )
-        return counted if last.verified else in_a_row((counted, _("Not checked yet")), " · ")
+        counted = _cohorts_in_words(last) if last else ""
+        return counted if not (last and counted) or last.verified else _unchecked(counted)
+
+    @property
+    def latest(self) -> str:
+        """The last scan and the last blood test in one line, for staff; empty without either."""
+        scan = next((day for day in reversed(self.days) if day.sizes or day.endometrium_mm is not None), None)
+        blood = next((day for day in reversed(self.days) if _hormones(day)), None)
+        lines: list[str] = []
+        for day in sorted({day.date: day for day in (scan, blood) if day}.values(), key=lambda day: day.date):
+            found = [
+                (_cohorts_in_words(day) if day.sizes else "") or write_day(day.date),
+                *(_lining(day) if day is scan else ()),
+                *(_hormones(day) if day is blood else ()),
+            ]
+            line = in_a_row([part.removesuffix(".") for part in found], " · ")
+            lines.append(line if day.verified else _unchecked(line))
+        return in_a_row(lines, " · ")
 
     @property
     def note(self) -> str:
@@ -95,3 +102,41 @@ class Measurements:
         """Follicle sizes of one ovary, largest first; Spanish separates them by semicolons, because of decimal commas."""
         between = "; " if language().startswith("es") else ""
         return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
+
+
+def _cohorts_in_words(day: MonitoringDay) -> str:
+    """A scan's follicles by size; empty if the sizes of an ovary never come."""
+    members = ("MonitoringDay.follicles", "Follicles.left", "Follicles.right")
+    if any(not_given(member) for member in members):
+        return ""
+    return _(
+        "%(day)s: %(middle)s follicles of 14 to 16 mm, %(large)s of 17 mm or more; the largest has %(size)s mm.",
+        day=write_day(day.date),
+        middle=day.cohorts[2],
+        large=day.cohorts[3],
+        size=number(max(day.sizes)),
+    )
+
+
+def _lining(day: MonitoringDay) -> list[str]:
+    if day.endometrium_mm is None:
+        return []
+    said = _("Lining: %(size)s mm", size=number(day.endometrium_mm))
+    return [" ".join(filter(None, (said, day.endometrium_pattern)))]
+
+
+def _hormones(day: MonitoringDay) -> list[str]:
+    values = (
+        (_("Oestradiol"), day.e2, day.e2_unit),
+        (_("LH"), day.lh, day.units.lh),
+        (_("Progesterone"), day.p4, day.units.p4),
+    )
+    return [
+        f"{name} {number(value)} {unit or _('unit not given')}"
+        for name, value, unit in values
+        if value is not None
+    ]
+
+
+def _unchecked(line: str) -> str:
+    return in_a_row((line, _("Not checked yet")), " · ")

@@ -1,4 +1,5 @@
-"""A patient's record: patients edit their contact details (`portal.views.me`), staff all of it."""
+"""Patients as staff see them: the list, one patient's page, and the record, of which patients edit their contact details in
+`portal.views.me`."""
 
 from __future__ import annotations
 
@@ -6,20 +7,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, Response, request, url_for
 from msgspec import structs
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.parse import calendar_date
+from portal.parse import calendar_date, page_number
 from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient, update_patient
+from portal.services.people import newest_people
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.views.patients import overview
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
+from portal.views.patients.list import list_page
 from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.edit_form import Edit, Saved
@@ -28,6 +31,7 @@ from portal.web.fields import Field, Fields, member
 from portal.web.forms import Form, a_date, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
+from portal.web.known_people import known_people
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
@@ -53,6 +57,14 @@ class EditPage(Page, template="patients/edit.html"):
     def patient_ref(self) -> PatientRef:
         """The person whose record it is, patient or partner."""
         return PatientRef(self.patient.id, self.patient.full_name, self.episode.id)
+
+
+@bp.get("", endpoint="list")
+@signed_in(Side.STAFF)
+def list_(care: Care, person: Person) -> Response:
+    """Show the patients about whom there is something new."""
+    page = list_page(newest_people(care), known_people(), page_number(request.args.get("page")))
+    return render(page, fragment="results")
 
 
 @bp.get("/<record:patient_id>/edit")

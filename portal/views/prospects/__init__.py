@@ -9,9 +9,9 @@ from __future__ import annotations
 from flask import Blueprint
 
 from portal.config.modules import Module
-from portal.views.prospects import book, link, merge
+from portal.views.prospects import book, enquiries, link, merge
 from portal.web.modules import whole
 
 bp = whole(Module.BOOKING, Blueprint("prospects", __name__, url_prefix="/prospects"))
-for part in (book.bp, link.bp, merge.bp):
+for part in (enquiries.bp, book.bp, link.bp, merge.bp):
     bp.register_blueprint(part)

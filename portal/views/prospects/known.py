@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
+from portal.services.decoding import PagedResult
 from portal.services.errors import CareError
-from portal.services.gather import gather, known
-from portal.services.notifications import Notification, list_notifications
+from portal.services.gather import gather
+from portal.services.listed import Count, Listed
+from portal.services.notifications import Notification, list_notifications, new_enquiries
 from portal.web import audit
+
+T = TypeVar("T")
 
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 _NEWS, _TALKS = 100, 50
@@ -41,12 +46,8 @@ class Known:
 
 def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
-    news, talks = gather(
-        lambda: list_notifications(care, limit=_NEWS),
-        lambda: list_conversations(care, limit=_TALKS, include_archived=True),
-    )
-    heard = tuple(page.items) if (page := known(news)) else ()
-    spoken = tuple(talk.items) if (talk := known(talks)) else ()
+    news, talks = _read_mentions(care)
+    heard, spoken = _items(news), _items(talks)
     found = [_known(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
@@ -55,6 +56,49 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
         "conversation.list", "conversation", [c.id for enquiry in found for c in enquiry.conversations]
     )
     return found, not (isinstance(news, CareError) or isinstance(talks, CareError))
+
+
+@dataclass(frozen=True, slots=True)
+class Enquiries:
+    """The enquiries that the newest notifications and messages name, in that order; whole if those are all.
+
+    `new` is how many are new by the notifications, None if those couldn't be read; `is_lost` says that one of the two couldn't.
+    """
+
+    found: Listed[Known]
+    new: Count | None
+    is_lost: bool
+
+
+def read_enquiries(care: Care) -> Enquiries:
+    """Read them; a patient's messages aren't an enquiry's any more. Raises CareError if neither could be read."""
+    news, talks = _read_mentions(care)
+    if isinstance(news, CareError) and isinstance(talks, CareError):
+        raise news
+    heard, spoken = _items(news), _items(talks)
+    named = [notification.entity_id for notification in heard if notification.is_about("Prospect")]
+    wrote = [talk.prospect_id for talk in spoken if talk.patient_id is None]
+    ids = dict.fromkeys(id_ for id_ in (*named, *wrote) if id_)
+    is_lost = isinstance(news, CareError) or isinstance(talks, CareError)
+    is_whole = not any(isinstance(page, CareError) or not page.listed.is_whole for page in (news, talks))
+    return Enquiries(
+        Listed(tuple(_known(id_, heard, spoken) for id_ in ids), is_whole),
+        None if isinstance(news, CareError) else new_enquiries(news.listed),
+        is_lost,
+    )
+
+
+def _read_mentions(
+    care: Care,
+) -> tuple[PagedResult[Notification] | CareError, PagedResult[Conversation] | CareError]:
+    return gather(
+        lambda: list_notifications(care, limit=_NEWS),
+        lambda: list_conversations(care, limit=_TALKS, include_archived=True),
+    )
+
+
+def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
+    return () if isinstance(page, CareError) else page.items
 
 
 def named_in(news: Sequence[Notification], prospect_id: str) -> Known:

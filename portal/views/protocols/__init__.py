@@ -11,9 +11,11 @@ from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
+from portal.services.decoding import PagedResult
 from portal.services.errors import Conflict
 from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
 from portal.state.session_records import Person
+from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_page_of
 from portal.views.protocols import create, edit, labels, schedule, seen
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import ENDS, WRITERS, may_write
@@ -49,9 +51,10 @@ _LISTING = Listing(
 )
 
 
-class ListPage(Page, template="protocols/list.html"):
-    """The clinic's protocols as a table."""
+class ListPage(Page, template="protocols/list.html", about="chosen"):
+    """The clinic's protocols as a table, or those of a chosen patient."""
 
+    chosen: ChosenPatient | None
     table: Table[ProtocolStatus, Protocol]
     may_create: bool
 
@@ -77,16 +80,23 @@ class EndPage(Page, template="protocols/end.html", about="protocol", is_pinned=T
 def list_(care: Care, person: Person) -> Response:
     """Show the clinic's protocols as a table whose state is in its address."""
     query = _LISTING.read(request.args)
-    found = list_protocols(
-        care,
-        skip=query.skip,
-        limit=query.size,
-        sorting=query.sorting,
-        text=query.text or None,
-        status=query.status,
+    chosen = chosen_patient(care, person)
+
+    def read(skip: int, limit: int) -> PagedResult[Protocol]:
+        return list_protocols(
+            care,
+            skip=skip,
+            limit=limit,
+            sorting=query.sorting,
+            text=query.text or (chosen.name if chosen else "") or None,
+            status=query.status,
+        )
+
+    found = read_page_of(
+        chosen, read, lambda protocol, chosen: protocol.patient_id == chosen.id, query.skip, query.size
     )
-    table = Table(query, found)
-    return render(ListPage(table=table, may_create=may_write(person)), fragment="results")
+    page = ListPage(chosen=chosen, table=Table(query, found), may_create=may_write(person))
+    return render(page, fragment="results")
 
 
 @bp.get("/<record:protocol_id>")

@@ -1,0 +1,78 @@
+"""The patient by whom staff narrow a list: the parameter `patient` of its address, an id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flask import request
+
+from portal.parse import record_id
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.decoding import PagedResult
+from portal.services.gather import attempt, known
+from portal.services.paging import read_every_page
+from portal.services.patient_ref import PatientRef
+from portal.state.session_records import Person
+from portal.web.known_people import KnownPerson, known_people
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPatient:
+    """A patient by id; `people` is what this session has read of them, and the name comes from there or from a form."""
+
+    id: str
+    name: str
+    people: tuple[KnownPerson, ...] = ()
+
+    @property
+    def patient_ref(self) -> PatientRef:
+        """The patient."""
+        return PatientRef(self.id, self.name, next(iter(self.episode_ids), None))
+
+    @property
+    def episode_ids(self) -> tuple[str, ...]:
+        """Their treatments, as far as this session has read them."""
+        return tuple(person.episode_id for person in self.people)
+
+    def takes_part(self, ids: Iterable[str | None]) -> bool:
+        """Whether one of these is the account that they sign in with."""
+        return bool({person.account for person in self.people} & set(ids))
+
+
+def chosen_patient(care: Care, person: Person) -> ChosenPatient | None:
+    """Return the patient that the address names; None for patients themselves, and without one."""
+    id_ = record_id(request.args.get("patient")) if person.is_staff else None
+    if id_ is None:
+        return None
+    people = tuple(known for known in known_people() if known.patient_id == id_)
+    if people:
+        return ChosenPatient(id_, people[0].name, people)
+    forms = known(attempt(lambda: list_consents(care, patient_id=id_, limit=1)))
+    names = [form.patient_name for form in (forms.items if forms else ()) if form.patient_id == id_]
+    return ChosenPatient(id_, names[0] if names else "")
+
+
+def read_page_of(
+    chosen: ChosenPatient | None,
+    read: Callable[[int, int], PagedResult[T]],
+    is_theirs: Callable[[T, ChosenPatient], bool],
+    skip: int,
+    size: int,
+) -> PagedResult[T]:
+    """A page of the list that `read(skip, limit)` reads, or of what is the chosen patient's in it.
+
+    For a patient the whole list is read, because an API may know no filter by patient, or ignore it. Raises CareError.
+    """
+    if chosen is None:
+        return read(skip, size)
+    found = read_every_page(read).where(lambda record: is_theirs(record, chosen))
+    return PagedResult(
+        items=found.items[skip : skip + size],
+        total_count=len(found.items) + (not found.is_whole),
+        is_counted=found.is_whole,
+    )

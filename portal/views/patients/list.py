@@ -1,0 +1,67 @@
+"""The clinic's patients: those whom the newest forms, messages and protocols are about, as no endpoint lists patients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from portal.i18n.gettext import _
+from portal.services.listed import Listed
+from portal.services.people import FoundPerson
+from portal.views.hits import Beside, latest_words, patient_page, treatment_link, who_words
+from portal.web import audit
+from portal.web.filters import in_a_row
+from portal.web.known_people import KnownPerson
+from portal.web.pages import Page
+
+_PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRow:
+    """A patient: what tells them apart as far as this session has read it, their treatment, and what is new about them."""
+
+    name: str
+    href: str
+    facts: str
+    treatment: Beside | None
+    latest: str
+
+
+class ListPage(Page, template="patients/list.html"):
+    """One page of the patients; `found` are all that were read."""
+
+    found: Listed[FoundPerson]
+    rows: list[PatientRow]
+    number: int
+    pages: int
+
+
+def list_page(found: Listed[FoundPerson], known: Sequence[KnownPerson], number: int) -> ListPage:
+    """Return a page of the patients that were read, and record in the audit trail what it shows of them."""
+    first = (number - 1) * _PAGE
+    shown = found.items[first : first + _PAGE]
+    for kind, ids in (
+        ("consent", [form.id for person in shown for form in person.forms]),
+        ("conversation", [talk.id for person in shown for talk in person.talks]),
+        ("protocol", [plan.id for person in shown for plan in person.protocols]),
+    ):
+        audit.shown(f"{kind}.list", kind, ids)
+    remembered = {person.patient_id: person for person in reversed(known)}
+    return ListPage(
+        found=found,
+        rows=[_row(person, remembered.get(person.patient_id or "")) for person in shown],
+        number=number,
+        pages=max(1, -(-len(found.items) // _PAGE)),
+    )
+
+
+def _row(person: FoundPerson, known: KnownPerson | None) -> PatientRow:
+    name = person.name or (known.name if known else "")
+    return PatientRow(
+        name=name or _("Patient without a known name"),
+        href=patient_page(person.patient_id, person.episode_id) or "/open",
+        facts=in_a_row(who_words(known.mrn, known.born), " · ") if known else "",
+        treatment=treatment_link(person.episode_id, known.treatment if known else ""),
+        latest=in_a_row(latest_words(person), " · "),
+    )
