@@ -17,7 +17,7 @@ from portal.services.consents.forms import PATIENT_ROLES, ConsentForm
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
-from portal.services.errors import CareError, NotFound, NotOffered
+from portal.services.errors import CareError, NotFound, NotOffered, Unavailable
 from portal.services.gather import gather, gather_all
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
@@ -168,7 +168,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
 
 
 def _refuse_empty(overview: PatientOverview) -> None:
-    """Raise NotFound where nothing is known of the patient, or the error because of which nothing is."""
+    """Raise NotFound where nothing is known of the patient, or the error because of which nothing is, also of a treatment."""
     parts = (overview.forms, overview.talks, overview.plans, overview.news)
     if overview.episodes or any(part for part in parts if not isinstance(part, CareError)):
         return
@@ -176,7 +176,9 @@ def _refuse_empty(overview: PatientOverview) -> None:
     lost = [error for error in failures if not isinstance(error, NotOffered)]
     if lost:
         raise lost[0]
-    raise failures[0] if len(failures) == len(parts) else NotFound()
+    if len(failures) == len(parts):
+        raise failures[0]
+    raise NotFound() if overview.episodes.is_whole else Unavailable("an episode can't be read")
 
 
 def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:

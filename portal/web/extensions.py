@@ -39,9 +39,9 @@ class CountsInStore(Storage):
             return str(int(counter.value) + amount).encode(), counter.expires_at
 
         try:
-            # Read with the session, as each download and search counts.
             name = _counter(key)
-            session().records(name)
+            if session().is_loaded:  # read with it, as each download and search counts; where none is asked for, none is read
+                session().records(name)
             return int(update(context().vault.store, name, add, held=session().take(name)) or 0)
         except StoreFull:  # reading remains possible; whoever is over the limit stays over it
             return self.get(key) + amount

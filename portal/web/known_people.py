@@ -72,7 +72,7 @@ class KnownPeople(msgspec.Struct, frozen=True):
 
 
 _lately = Lately(_AGAIN_SECONDS)
-"""Hashes of the people whom this process has kept."""
+"""The people whom this process has kept, by session, with a hash of what was kept of them last."""
 
 
 def people_of(episode: Episode, *, at: float) -> list[KnownPerson]:
@@ -97,7 +97,10 @@ def learn(episodes: Iterable[Episode]) -> None:
     if name is None or record is None:
         return
     new = {person.key: person for episode in episodes for person in people_of(episode, at=now)}
-    seen = [_lately.knew(hash((name, structs.replace(person, read_at=0.0))), now) for person in new.values()]
+    seen = [
+        _lately.knew((name, key), now, hash(structs.replace(person, read_at=0.0)))
+        for key, person in new.items()
+    ]
     if all(seen):
         return
 
@@ -117,7 +120,8 @@ def learn(episodes: Iterable[Episode]) -> None:
             expires_at=context().sessions.ends_at(record),
         )
     except StoreDown:
-        return
+        for key in new:
+            _lately.forget((name, key))
 
 
 def learn_what_was_read() -> None:

@@ -12,20 +12,26 @@ _MOST = 4096
 
 
 class Lately:
-    """Remembers keys for some seconds, the most recent few thousand of them."""
+    """Remembers keys for some seconds, each with its last value; the most recent few thousand of them."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._until: OrderedDict[Hashable, float] = OrderedDict()
+        self._held: OrderedDict[Hashable, tuple[float, Hashable]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def knew(self, key: Hashable, now: float) -> bool:
-        """Whether the key is remembered; it is from now on."""
+    def knew(self, key: Hashable, now: float, value: Hashable = None) -> bool:
+        """Whether the key is remembered with this value; it is from now on."""
         with self._lock:
-            known = lasts(self._until.get(key, 0.0), self._seconds, now)
+            until, last = self._held.get(key, (0.0, None))
+            known = last == value and lasts(until, self._seconds, now)
             if not known:
-                self._until[key] = now + self._seconds
-                self._until.move_to_end(key)
-                if len(self._until) > _MOST:
-                    self._until.popitem(last=False)
+                self._held[key] = now + self._seconds, value
+                self._held.move_to_end(key)
+                if len(self._held) > _MOST:
+                    self._held.popitem(last=False)
             return known
+
+    def forget(self, key: Hashable) -> None:
+        """Forget the key: what was to be remembered couldn't be done."""
+        with self._lock:
+            self._held.pop(key, None)

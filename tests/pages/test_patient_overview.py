@@ -15,6 +15,8 @@ from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSi
 from portal.services.episodes import READ_EPISODE, Appointment, MonitoringDay, TimelineEvent
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS, Medication, ProtocolStatus
+from portal.store import StoreDown
+from portal.store.vault import Vault
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, PLAN, TALK
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
@@ -215,6 +217,46 @@ def test_nobody_known_is_not_found_unless_nothing_could_be_read(
             fake_api.refuses(row, status)
     fake_api.refuses(READ_EPISODE, 404)
     nora.get("/patients/p-404", status=shown)
+
+
+@pytest.mark.parametrize(("status", "shown"), [(404, 404), (503, 503), (500, 503)])
+def test_a_patient_whose_treatment_alone_cannot_be_read_is_not_called_removed(
+    nora: Visitor, fake_api: FakeApi, status: int, shown: int
+) -> None:
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
+        fake_api.gives(row, [])
+    fake_api.refuses(READ_EPISODE, status)
+    nora.get("/patients/p-1?episode=e-1", status=shown)
+
+
+def test_find_knows_the_number_that_was_read_last(
+    nora: Visitor, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS):
+        fake_api.gives(row, [])
+    first, second = "07700 900111", "07700 900222"
+
+    def found(number: str) -> bool:
+        page = nora.fragment("/find", "found", data={"q": number}, at="/")
+        return "Amelia Hart" in page.select("#found")[0].get_text()
+
+    for number in (first, second, first):
+        fake_api.gives(
+            READ_EPISODE, replace(TREATMENT, patient=replace(TREATMENT.patient, phone_number=number))
+        )
+        nora.get("/patients/p-1?episode=e-1")
+        assert [found(first), found(second)] == [number == first, number == second]
+    third = "07700 900333"
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, patient=replace(TREATMENT.patient, phone_number=third)))
+    with monkeypatch.context() as patch:
+        patch.setattr(Vault, "update", out_of_order)
+        nora.get("/patients/p-1?episode=e-1")
+    nora.get("/patients/p-1?episode=e-1")
+    assert found(third), "what couldn't be kept is kept at the next page"
+
+
+def out_of_order(*_: object, **__: object) -> None:
+    raise StoreDown("for a moment")
 
 
 def test_it_is_audited_as_read_with_what_it_shows(nora: Visitor, in_process: InProcess) -> None:
