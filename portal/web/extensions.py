@@ -40,7 +40,7 @@ class CountsInStore(Storage):
 
         try:
             name = _counter(key)
-            if session().is_loaded:  # read with it, as each download and search counts; where none is asked for, none is read
+            if session().is_loaded:  # each download and search counts; who needs no session has none read
                 session().records(name)
             return int(update(context().vault.store, name, add, held=session().take(name)) or 0)
         except StoreFull:  # reading remains possible; whoever is over the limit stays over it

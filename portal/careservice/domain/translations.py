@@ -36,7 +36,7 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
     },
     "MessageFromOutside": {
         "en": ("A patient has written", "A message is waiting for an answer."),
-        "es": ("Ha escrito una paciente", "Un mensaje espera respuesta."),
+        "es": ("Ha escrito un paciente", "Un mensaje espera respuesta."),
         "ar": ("كتب أحد المرضى", "هناك رسالة بانتظار الرد."),
     },
     "MessageFromSomebody": {
