@@ -157,6 +157,7 @@ def test_a_region_says_what_failed(portal: InProcess, line: Line, who: str, path
         elif answer.status_code == 200:
             assert page.select(SAID), f"{fault}: shown as if nothing had failed: {answer.text[:400]}"
         else:
+            assert answer.status_code == _open(portal, line, case).status_code, f"{fault}: not as the whole page"
             assert answer.headers["X-Request-Id"] in answer.text
 
 
@@ -255,8 +256,16 @@ def _said(answer: requests.Response, usual: requests.Response) -> str:
     words = " / ".join(_words(one.get_text(" ")) for one in said)
     if answer.status_code == 200 and not words:
         is_same = _words(told(answer.text)) == _words(told(usual.text))
-        words = "as usual" if is_same else "in other words"
+        before = _lines(usual)
+        new = [line for line in _lines(answer) if line not in before]
+        words = "as usual" if is_same else f"instead: {' / '.join(new) or 'less'}"
     return f"{' '.join(filter(None, head))}: {words}"
+
+
+def _lines(answer: requests.Response) -> list[str]:
+    """What the page says, part by part."""
+    main = BeautifulSoup(answer.text, "lxml").main
+    return [_words(text) for text in main.stripped_strings] if main else []
 
 
 _REQUEST = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9A-Za-z_-]{20,}\b")
