@@ -116,6 +116,7 @@ def title_of(case: Case) -> str:
 _E1 = "?episode=e-1"
 UNSIGNED_BY_BOTH = changed(LIST_CONSENTS, **{**UNSIGNED, "requiredSigners": BOTH, "episodeId": "e-1"})
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
+HER_FORMS = changed(LIST_CONSENTS, episodeId="e-1", patientId=EPISODE["patient"]["id"])
 OTHER_PAGES = [
     *(Case("other", who, "/help") for who in ("amelia", "nora")),
     *(Case("other", "amelia", f"/help/words{query}") for query in ("", "?q=euploid", "?q=zebra")),
@@ -137,7 +138,12 @@ OTHER_PAGES = [
     ),
     *(Case("episodes", who, "/episodes", HERS | ONE_EPISODE) for who in ("nora", "grace")),
     *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?day=2026-11-25")),
-    Case("patients", "nora", f"{_PATIENT}/as-seen{_E1}", UNDER_TREATMENT | ONE_EPISODE),
+    Case(
+        "patients",
+        "nora",
+        f"{_PATIENT}/as-seen{_E1}",
+        UNDER_TREATMENT | ONE_EPISODE | {LIST_CONSENTS: HER_FORMS},
+    ),
     *(Case("storage", who, "/storage", HERS | ONE_EPISODE) for who in ("elif", "victor", "nora")),
     Case("storage", "elif", f"/storage/read-on{_E1}", HERS | ONE_EPISODE),
     *(Case("storage", "elif", f"{EMBRYO}/second-person{_E1}", HERS) for _ in range(1)),

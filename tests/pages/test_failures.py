@@ -157,7 +157,9 @@ def test_a_region_says_what_failed(portal: InProcess, line: Line, who: str, path
         elif answer.status_code == 200:
             assert page.select(SAID), f"{fault}: shown as if nothing had failed: {answer.text[:400]}"
         else:
-            assert answer.status_code == _open(portal, line, case).status_code, f"{fault}: not as the whole page"
+            assert answer.status_code == _open(portal, line, case).status_code, (
+                f"{fault}: not as the whole page"
+            )
             assert answer.headers["X-Request-Id"] in answer.text
 
 
