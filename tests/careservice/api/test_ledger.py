@@ -405,7 +405,11 @@ def test_an_act_writes_and_answers_what_it_should(
             body = act.body | {"concurrencyStamp": ledger.stamp_of(act.of)} if act.of else act.body
             answer = ledger(who, act.method, act.path, body)
             if answer.status_code >= 300:
-                outcomes.setdefault(refusal_of(answer), []).append(who)
+                refusal = refusal_of(answer)
+                assert refusal in outcomes or not ledger.written(), (
+                    f"{act.name}: {who} is refused, and yet it writes"
+                )
+                outcomes.setdefault(refusal, []).append(who)
                 continue
             lines = [line(answer_of(answer)), *ledger.written()]
             ledger.put_back()
