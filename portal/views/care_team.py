@@ -33,9 +33,10 @@ from portal.views.care_team_week import DAYS, WeekQuery
 from portal.views.episodes.lookup import remembered
 from portal.web import audit
 from portal.web.drawings.week import Column, week
-from portal.web.filters import date_locale, day, in_a_row, now
+from portal.web.filters import date_locale, day, in_a_row, now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
+from portal.web.not_given import not_given
 from portal.web.pages import Page
 from portal.web.said import said
 
@@ -111,6 +112,12 @@ class Member:
     def works(self) -> bool:
         """Whether there are working hours in this week."""
         return any(day.works for day in self.days)
+
+    @property
+    def is_free_told(self) -> bool:
+        """Whether this is the week of today, and the API tells what is taken."""
+        is_current = any(workday.date == today() for workday in self.days)
+        return self.works and is_current and not not_given("Physician.busy")
 
     @property
     def next_free(self) -> str:

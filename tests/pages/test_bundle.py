@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from urllib.parse import urlencode
 
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS
+from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.episodes import READ_EPISODE
 from portal.services.patients import Patient
@@ -146,10 +145,7 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
     assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
 
 
-def test_a_partner_whom_no_treatment_of_today_names_signs_only_if_chosen(
-    nora: Visitor, fake_api: FakeApi
-) -> None:
-    """Of a person without a treatment, whose old form never ended, and of a couple who have parted."""
+def test_a_partner_whom_forms_alone_name_signs_only_if_chosen(nora: Visitor, fake_api: FakeApi) -> None:
     couple = (
         Signer(role=SignerRole.PATIENT, person_id="sunita", name="Sunita Patel", order=1),
         Signer(role=SignerRole.PARTNER, person_id="ravi", name="Ravi Patel", order=2),
@@ -158,25 +154,41 @@ def test_a_partner_whom_no_treatment_of_today_names_signs_only_if_chosen(
         pgt(ConsentStatus.PENDING), id="c-5", patient_id="p-5", patient_name="Sunita Patel", partner_id="p-6",
         episode_id=None, case_id=None, required_signers=couple,
     )  # fmt: skip
+    fake_api.gives(LIST_CONSENTS, [STAFF, old])
+    fake_api.gives(READ_CONSENT, old)
+    for path, chosen in (
+        ("/consents/new?patient=p-5", []),
+        ("/consents/new?patient=p-5&partner=p-6", ["p-6"]),
+    ):
+        sources = nora.get(path)
+        (current,) = sources.select("nav.chips [aria-current]")
+        assert ("Ravi" in current.get_text()) is bool(chosen), current
+        begun = sources.form("/consents/new/bundle").submit(template=TREATMENT)
+        begun.form("/consents/new/bundle/send").submit(status=None)
+        body = fake_api.sent(CREATE_CONSENT)[-1].body
+        assert [body["partnerId"]] == (chosen or [None])
+        assert ("Partner" in [one["role"] for one in body["requiredSigners"]]) is bool(chosen)
+    copied = nora.get("/consents/new?copy=c-5")
+    assert copied.select("option[value='ravi']"), "he can be chosen"
+    assert not copied.select("option[selected][value='ravi'], input[value='ravi']")
+
+
+def test_the_partner_of_a_treatment_signs_also_after_the_couple_has_parted(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    """The embryos of both need the consent of both, whatever else has ended."""
     ended = Relationship(
         id="r-1", related_patient_id="p-8", type=RelationshipType.PARTNER, end_date=date(2020, 1, 1)
     )
-    parted = replace(EPISODE, partner=Patient(id="p-8", first_name="Ravi"), relationships=(ended,))
-    fake_api.gives(LIST_CONSENTS, [STAFF, old])
-    fake_api.gives(READ_EPISODE, parted)
-    for whose, partner_id in ((("patient", "p-5"), "p-6"), (("episode", "e-1"), "p-8")):
-        address = f"/consents/new?{urlencode([whose])}"
-        for path, chosen in ((address, []), (f"{address}&partner={partner_id}", [partner_id])):
-            sources = nora.get(path)
-            (current,) = sources.select("nav.chips [aria-current]")
-            assert ("Ravi" in current.get_text()) is bool(chosen), current
-            begun = sources.form("/consents/new/bundle").submit(template=TREATMENT)
-            begun.form("/consents/new/bundle/send").submit(status=None)
-            body = fake_api.sent(CREATE_CONSENT)[-1].body
-            assert [body["partnerId"]] == (chosen or [None])
-            assert ("Partner" in [one["role"] for one in body["requiredSigners"]]) is bool(chosen)
-    copied = nora.get("/consents/new?copy=c-5")
-    assert not copied.select("option[selected][value='ravi'], input[value='ravi']")
+    fake_api.gives(
+        READ_EPISODE, replace(EPISODE, partner=Patient(id="p-8", first_name="Ravi"), relationships=(ended,))
+    )
+    sources = nora.get(SOURCES)
+    assert not sources.select("nav.chips")
+    begun = sources.form("/consents/new/bundle").submit(template=TREATMENT)
+    begun.form("/consents/new/bundle/send").submit(status=None)
+    body = fake_api.sent(CREATE_CONSENT)[-1].body
+    assert body["partnerId"] == "p-8" and "Partner" in [one["role"] for one in body["requiredSigners"]]
 
 
 def test_a_form_of_another_patient_is_not_said_to_be_hers(nora: Visitor, fake_api: FakeApi) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import Signature, SignerRole, SigningMethod
 from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
-from portal.services.episodes import READ_EPISODE, Appointment, MonitoringDay, TimelineEvent
+from portal.services.episodes import READ_EPISODE, Appointment, Follicles, MonitoringDay, TimelineEvent
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS, Medication, ProtocolStatus
 from portal.store import StoreDown
@@ -227,6 +227,25 @@ def test_a_patient_whose_treatment_alone_cannot_be_read_is_not_called_removed(
         fake_api.gives(row, [])
     fake_api.refuses(READ_EPISODE, status)
     nora.get("/patients/p-1?episode=e-1", status=shown)
+
+
+@pytest.mark.parametrize("path", ["/patients/p-1?episode=e-1", "/episodes/e-1"])
+def test_scan_and_blood_test_of_a_day_are_both_told_and_none_of_a_day_to_come(
+    nora: Visitor, fake_api: FakeApi, path: str
+) -> None:
+    on = ago(1).date()
+    scan = MonitoringDay(
+        date=on, follicles=Follicles(left=(18, 15), right=(17,)), endometrium_mm=9.1, endometrium_pattern="Zq"
+    )
+    blood = MonitoringDay(date=on, e2=4000, unit="pmol/L", verified=True)
+    to_come = MonitoringDay(date=ago(-400).date(), e2=9999, unit="pmol/L", verified=True)
+    for days in ((scan, blood, to_come), (blood, scan, to_come)):
+        fake_api.gives(READ_EPISODE, replace(TREATMENT, monitoring=days))
+        words = nora.get(path).words
+        told = words[words.index("Latest scan and blood test") :][:300]
+        for part in ("2 of 17 mm or more", "Lining: 9.1 mm Zq · Not checked yet", "Oestradiol 4,000 pmol/L"):
+            assert part in told, told
+        assert "9,999" not in told
 
 
 def test_find_knows_the_number_that_was_read_last(

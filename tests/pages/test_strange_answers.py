@@ -187,6 +187,20 @@ def test_an_entry_that_cannot_be_found_and_still_stands_there_was_not_removed(
     assert "removed already" not in words and "still shows this person" in words
 
 
+@pytest.mark.parametrize(("busy", "is_told"), [({}, False), ({"busy": []}, True)])
+def test_hours_are_called_free_only_where_what_is_taken_is_told(
+    visitor: SignIn, fake_api: FakeApi, busy: dict[str, Any], is_told: bool
+) -> None:
+    hours = [{"dayOfWeek": number, "start": "00:00", "end": "23:59"} for number in range(7)]
+    record = {"id": "v-1", "name": "Dr Vega", "isActive": True, "workingHours": hours, **busy}
+    fake_api.gives(LIST_PHYSICIANS, {"items": [record], "totalCount": 1})
+    nora = visitor("nora", "nurse")
+    page = nora.get("/care-team")
+    assert ("Next free" in page.words) is is_told
+    later = next(link for link in page.select("a[href*='week=']") if "Later" in link.get_text())
+    assert "Next free" not in nora.get(str(later["href"])).words, "which week's first is meant?"
+
+
 @pytest.mark.parametrize("path", ["/conversations", "/notifications", "/consents", "/care-team"])
 def test_a_list_that_is_not_found_was_not_removed(visitor: SignIn, fake_api: FakeApi, path: str) -> None:
     """Only of a record can the API say that it isn't there."""

@@ -112,9 +112,9 @@ def choose(care: Care, person: Person) -> Response:
     episode = episode_at(care, typed) if typed else None if patient_id else episode_of(care, copied)
     if isinstance(episode, str):
         return ask_episode(typed, error=episode)
-    partner_id = record_id(request.args.get("partner"))
-    about = about_episode(episode, partner_id) if episode else None
+    about = about_episode(episode) if episode else None
     if patient_id:
+        partner_id = record_id(request.args.get("partner"))
         about = about_patient(patient_id, all_consents(care, patient_id=patient_id), partner_id)
     if about is None and copied is None:
         return ask_episode("")

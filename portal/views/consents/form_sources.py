@@ -103,22 +103,19 @@ def subject_at(
 ) -> Subject | None:
     """Read whose forms are made: the people of a treatment, or a patient without one; None if neither is named.
 
-    A partner who isn't proposed is among them if chosen (`partner_id`).
+    Of a patient without one, a partner is among them if chosen (`partner_id`).
 
     Raises NotFound if there is no such treatment, and of a patient without one if there is no form.
     """
     if episode_id:
         episode = get_episode(care, episode_id)
         return Subject(
-            about_episode(episode, partner_id),
-            episode,
-            attempt(lambda: _forms_of(care, episode.patient.id)),
-            named_partners(episode, ()),
+            about_episode(episode), episode, attempt(lambda: _forms_of(care, episode.patient.id)), ()
         )
     if patient_id:
         found = _forms_of(care, patient_id)
         about = about_patient(patient_id, found, partner_id)
-        return Subject(about, None, found, named_partners(None, found))
+        return Subject(about, None, found, named_partners(found))
     return None
 
 
@@ -178,11 +175,7 @@ def _partner_chips(subject: Subject) -> list[Chip]:
     address = f"{url_for('consents.create.choose')}?{urlencode(alone)}"
     chips = [Chip(_("Nobody else"), address, about.partner_id is None)]
     for named in subject.partners:
-        words = (
-            _("%(name)s, as in “%(form)s”", name=named.name, form=named.title)
-            if named.title
-            else _("%(name)s, the former partner", name=named.name)
-        )
+        words = _("%(name)s, as in “%(form)s”", name=named.name, form=named.title)
         href = f"{address}&{urlencode({'partner': named.id})}"
         chips.append(Chip(words, href, named.id == about.partner_id))
     return chips

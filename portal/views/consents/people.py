@@ -30,7 +30,6 @@ from portal.services.people import happened_at
 from portal.services.relationships import RelationshipType
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
-from portal.web.filters import today
 from portal.web.not_given import not_given
 
 LEFT_OUT = "-"
@@ -74,7 +73,7 @@ class About(msgspec.Struct, frozen=True):
     """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
     Of a form's people without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
-    `is_partner_chosen`: staff chose the partner, who isn't proposed (`NamedPartner`).
+    `is_partner_chosen`: no treatment names the partner, and staff chose them (`NamedPartner`).
     """
 
     patient_id: str
@@ -101,7 +100,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class NamedPartner(msgspec.Struct, frozen=True):
-    """A partner whom nothing of today names, so that they sign only if staff choose so; `title` is the form that names them.
+    """A partner whom forms alone name, so that they sign only if staff choose so; `title` is the newest such form's.
 
     `signs_as` is the id that they sign with.
     """
@@ -109,14 +108,11 @@ class NamedPartner(msgspec.Struct, frozen=True):
     id: str
     name: str
     signs_as: str | None
-    title: str = ""
+    title: str
 
 
-def named_partners(episode: Episode | None, forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
-    """The partner of an episode with whom the relationship has ended or, without an episode, those of the patient's forms."""
-    if episode:
-        partner = episode.partner if _has_parted(episode) else None
-        return (NamedPartner(partner.id, partner.full_name, _signs_as(partner)),) if partner else ()
+def named_partners(forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
+    """The partners whom these forms of a patient without a treatment name, the latest first."""
     found: dict[str, NamedPartner] = {}
     for form in sorted(forms, key=happened_at, reverse=True):
         signer = next((one for one in form.required_signers if one.role is SignerRole.PARTNER), None)
@@ -126,12 +122,9 @@ def named_partners(episode: Episode | None, forms: Iterable[ConsentForm]) -> tup
     return tuple(found.values())
 
 
-def about_episode(episode: Episode, partner_id: str | None = None) -> About:
-    """The people of an episode; a partner with whom the relationship has ended only if they were chosen (`partner_id`)."""
+def about_episode(episode: Episode) -> About:
+    """The people of an episode: both, also after a couple has parted, since the embryos of both need both."""
     partner, case = episode.partner, episode.case
-    is_chosen = partner is not None and _has_parted(episode)
-    if is_chosen and partner and partner.id != partner_id:
-        partner = None
     return About(
         patient_id=episode.patient.id,
         patient_name=episode.patient.full_name,
@@ -146,17 +139,7 @@ def about_episode(episode: Episode, partner_id: str | None = None) -> About:
             and relationship.end_date is None
             for relationship in episode.relationships
         ),
-        is_partner_chosen=is_chosen,
     )
-
-
-def _has_parted(episode: Episode) -> bool:
-    """Whether every relationship with the episode's partner that the record has is over."""
-    partner = episode.partner.id if episode.partner else None
-    theirs = [
-        relationship for relationship in episode.relationships if relationship.related_patient_id == partner
-    ]
-    return bool(theirs) and all(relationship.is_ended(today()) for relationship in theirs)
 
 
 def about_form(form: ConsentForm) -> About:
@@ -173,7 +156,7 @@ def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str
     if not own:
         raise NotFound
     signers = [signer for form in own for signer in form.required_signers if signer.person_id]
-    partner = next((named for named in named_partners(None, own) if named.id == partner_id), None)
+    partner = next((named for named in named_partners(own) if named.id == partner_id), None)
     return About(
         patient_id=patient_id,
         patient_name=next((form.patient_name for form in own if form.patient_name), ""),

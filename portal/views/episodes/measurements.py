@@ -16,6 +16,7 @@ from portal.web.drawings.monitoring import describe, monitoring_chart, monitorin
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, number, short_date, today
 from portal.web.not_given import not_given
+from portal.web.said import said
 
 _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
@@ -67,8 +68,8 @@ class Measurements:
             day=write_day(last.date),
             large=sum(size > _GROWING_MM for size in last.sizes),
         )
-        said = "" if last.verified else self.caution
-        return " ".join(filter(None, (counted, describe([last], number), said)))
+        caution = "" if last.verified else self.caution
+        return " ".join(filter(None, (counted, describe([last], number), caution)))
 
     @property
     def by_size(self) -> str:
@@ -80,10 +81,12 @@ class Measurements:
     @property
     def latest(self) -> str:
         """The last scan and the last blood test in one line, for staff; empty without either."""
-        scan = next((day for day in reversed(self.days) if day.sizes or day.endometrium_mm is not None), None)
-        blood = next((day for day in reversed(self.days) if _hormones(day)), None)
+        past = [day for day in reversed(self.days) if day.date <= today()]
+        scan = next((day for day in past if day.sizes or day.endometrium_mm is not None), None)
+        blood = next((day for day in past if _hormones(day)), None)
         lines: list[str] = []
-        for day in sorted({day.date: day for day in (scan, blood) if day}.values(), key=lambda day: day.date):
+        found_on = [day for day in (scan, blood if blood is not scan else None) if day]
+        for day in sorted(found_on, key=lambda day: day.date):
             found = [
                 (_cohorts_in_words(day) if day.sizes else "") or write_day(day.date),
                 *(_lining(day) if day is scan else ()),
@@ -91,7 +94,7 @@ class Measurements:
             ]
             line = in_a_row([part.removesuffix(".") for part in found], " · ")
             lines.append(line if day.verified else _unchecked(line))
-        return in_a_row(lines, " · ")
+        return in_a_row(lines, "; ")
 
     @property
     def note(self) -> str:
@@ -121,8 +124,8 @@ def _cohorts_in_words(day: MonitoringDay) -> str:
 def _lining(day: MonitoringDay) -> list[str]:
     if day.endometrium_mm is None:
         return []
-    said = _("Lining: %(size)s mm", size=number(day.endometrium_mm))
-    return [" ".join(filter(None, (said, day.endometrium_pattern)))]
+    words = _("Lining: %(size)s mm", size=number(day.endometrium_mm))
+    return [in_a_row(filter(None, (words, said(day.endometrium_pattern))), " ")]
 
 
 def _hormones(day: MonitoringDay) -> list[str]:
