@@ -11,46 +11,66 @@ embryo's own page, and every change, reads its episode anew.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import Any, TypeAlias, TypeVar
+from datetime import UTC, date, datetime
 
 import msgspec
 
 from portal.services.cases import CareStatus
-from portal.services.decoding import Record
 from portal.services.episodes import Episode
 from portal.services.listed import Count, Listed
 from portal.services.patients import Patient
-from portal.services.storage import EmbryoStorage
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.views.storage.view import EmbryoView
-
-RecordT = TypeVar("RecordT", bound=Record)
 
 MOST = 4000
 """More embryos than these aren't kept."""
 
 
-_EMBRYO = (
-    *("id", "embryoCode", "status", "method", "day", "grade", "location", "holdReason"),
-    *("storageConsentedUntil", "storageExpiresAt", "statutoryLimit", "disposition"),
-)
-_PATIENT = ("id", "firstName", "lastName", "mrn", "dateOfBirth")
-_Values: TypeAlias = tuple[Any, ...]
-
-
 class KeptEmbryo(msgspec.Struct, frozen=True, array_like=True):
-    """An embryo that isn't gone, and whose it is: the values of the members that the inventory shows."""
+    """An embryo that isn't gone, and whose it is: what the inventory shows of it."""
 
+    id: str
     episode_id: str
-    embryo: _Values
-    patient: _Values
+    code: str
+    status: str
+    method: str
+    day: int | None
+    grade: str
+    place: tuple[str, str, str, str, str] | None
+    hold_reason: str | None
+    consented_until: date | None
+    paid_until: datetime | None
+    limit: date | None
+    disposition: str
+    patient_id: str
+    first_name: str
+    last_name: str
+    mrn: str
+    born: date | None
 
     @property
     def view(self) -> EmbryoView:
         """The embryo with the little of its episode that is kept."""
-        embryo, patient = (
-            _record(EmbryoStorage, _EMBRYO, self.embryo),
-            _record(Patient, _PATIENT, self.patient),
+        embryo = EmbryoStorage(
+            id=self.id,
+            embryo_code=self.code,
+            status=EmbryoStatus(self.status),
+            method=self.method,
+            day=self.day,
+            grade=self.grade,
+            location=_location(self.place),
+            hold_reason=self.hold_reason,
+            storage_consented_until=self.consented_until,
+            storage_expires_at=self.paid_until,
+            statutory_limit=self.limit,
+            disposition=Disposition(self.disposition),
+        )
+        patient = Patient(
+            id=self.patient_id,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            mrn=self.mrn,
+            date_of_birth=self.born,
         )
         return EmbryoView(embryo, Episode(id=self.episode_id, status=CareStatus.FINISHED, patient=patient))
 
@@ -110,9 +130,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kept_of(episodes: Iterable[Episode]) -> list[KeptEmbryo]:
-    """What is kept of the embryos of these episodes."""
     return [
-        KeptEmbryo(episode.id, _values(embryo, _EMBRYO), _values(episode.patient, _PATIENT))
+        _kept_embryo(embryo, episode)
         for episode in episodes
         for embryo in episode.embryos
         if not embryo.is_terminal
@@ -121,13 +140,35 @@ def kept_of(episodes: Iterable[Episode]) -> list[KeptEmbryo]:
 
 def once(embryos: Iterable[KeptEmbryo]) -> tuple[KeptEmbryo, ...]:
     """Each embryo once: it may be embedded in the episode that froze it and in one that is to use it."""
-    return tuple({kept.embryo[0]: kept for kept in embryos}.values())
+    return tuple({kept.id: kept for kept in embryos}.values())
 
 
-def _values(record: Record, members: Iterable[str]) -> _Values:
-    told = msgspec.to_builtins(record)
-    return tuple(told[name] for name in members)
+def _kept_embryo(embryo: EmbryoStorage, episode: Episode) -> KeptEmbryo:
+    at, patient = embryo.location, episode.patient
+    return KeptEmbryo(
+        id=embryo.id,
+        episode_id=episode.id,
+        code=embryo.embryo_code,
+        status=str(embryo.status),
+        method=embryo.method,
+        day=embryo.day,
+        grade=embryo.grade,
+        place=(at.facility, at.tank, at.canister, at.cane, at.position) if at else None,
+        hold_reason=embryo.hold_reason,
+        consented_until=embryo.storage_consented_until,
+        paid_until=embryo.storage_expires_at,
+        limit=embryo.statutory_limit,
+        disposition=str(embryo.disposition),
+        patient_id=patient.id,
+        first_name=patient.first_name,
+        last_name=patient.last_name,
+        mrn=patient.mrn,
+        born=patient.date_of_birth,
+    )
 
 
-def _record(of: type[RecordT], members: Iterable[str], values: _Values) -> RecordT:
-    return msgspec.convert(dict(zip(members, values, strict=True)), of)
+def _location(place: tuple[str, str, str, str, str] | None) -> StorageLocation | None:
+    if place is None:
+        return None
+    facility, tank, canister, cane, position = place
+    return StorageLocation(facility=facility, tank=tank, canister=canister, cane=cane, position=position)
