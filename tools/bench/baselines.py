@@ -33,6 +33,7 @@ TENANT = {
 _TONES = {"Signed": "success", "Pending": "attention", "PartiallySigned": "attention"}
 ADDRESSES = {
     "consents.list": "/consents",
+    "patients.list": "/patients",
     "consents.create.choose": "/consents/new",
     "consents.show": "/consents/<consent_id>",
     "conversations.inbox": "/conversations",

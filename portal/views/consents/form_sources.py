@@ -115,7 +115,7 @@ def subject_at(
     if patient_id:
         found = _forms_of(care, patient_id)
         about = about_patient(patient_id, found, partner_id)
-        return Subject(about, None, found, named_partners(found))
+        return Subject(about, None, found, named_partners(form for form in found if form.patient_id))
     return None
 
 
