@@ -169,6 +169,11 @@ def list_notifications(
     )
 
 
+def newest_unread(care: Care) -> PagedResult[Notification]:
+    """The newest unread ones, by which home and the list of enquiries count what is new."""
+    return list_notifications(care, limit=50, is_read=False)
+
+
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
     """Mark these notifications read or unread; the counts are None if the API doesn't say."""
     return _update(care, NotificationsRead(ids=tuple(notification_ids), is_read=is_read))

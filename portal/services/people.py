@@ -123,10 +123,18 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     return People(tuple(best), is_partial=bool(failures) or was_cut)
 
 
-def newest_people(care: Care) -> Listed[FoundPerson]:
+@dataclass(frozen=True, slots=True)
+class NewestPeople:
+    """The patients found; whole if they are all. `is_lost` says that a list couldn't be read."""
+
+    found: Listed[FoundPerson]
+    is_lost: bool
+
+
+def newest_people(care: Care) -> NewestPeople:
     """The patients whom the newest forms, conversations and protocols are about, the latest first.
 
-    Whole if those are all there are. Raises CareError if no list could be read.
+    A list that the clinic doesn't use has nobody. Raises CareError if none could be read.
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc"),
@@ -139,11 +147,10 @@ def newest_people(care: Care) -> Listed[FoundPerson]:
     forms, talks, protocols = answers
     found = group_people(_items(forms), _items(talks), _items(protocols), ())
     patients = [person for person in found if person.patient_id]
-    lost = [failure for failure in failures if not _is_switched_off(care, failure)]
-    return Listed(
-        tuple(sorted(patients, key=lambda person: happened_at(person.latest), reverse=True)),
-        not lost and all(page.listed.is_whole for page in map(known, answers) if page),
-    )
+    is_lost = any(not isinstance(failure, NotOffered) for failure in failures)
+    is_whole = not is_lost and all(page.listed.is_whole for page in map(known, answers) if page)
+    newest = sorted(patients, key=lambda person: happened_at(person.latest), reverse=True)
+    return NewestPeople(Listed(tuple(newest), is_whole), is_lost)
 
 
 def _alike(care: Care, text: str) -> People:

@@ -87,7 +87,8 @@ def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     address = patient_page(person.patient_id, person.episode_id) or address_of("prospect", person.prospect_id)
     href = address or (others[0].href if others else url_for("open_by_id.show"))
     is_named = bool(person.name) and rank_of(person.name, text) < NO_MATCH
-    name = person.episode.type if person.episode else known.treatment if known else ""
+    is_known = known is not None and known.episode_id == person.episode_id
+    name = person.episode.type if person.episode else known.treatment if known and is_known else ""
     return Hit(
         name=person.name or (_("Enquiry") if person.prospect_id else _("Patient without a known name")),
         href=href,

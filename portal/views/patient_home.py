@@ -16,7 +16,7 @@ from portal.services.errors import CareError
 from portal.services.found_episodes import Found, mentioned, read_episodes
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
-from portal.services.notifications import Notification, is_pressing, notable, unread_among
+from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
 from portal.state.session_records import Person
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
@@ -24,7 +24,7 @@ from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.news_since import Since, news_since
-from portal.views.staff_home import ids_of, read_news
+from portal.views.staff_home import ids_of
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
 from portal.web.filters import today
@@ -106,7 +106,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
     forms, talks, news, found = gather(
         lambda: _forms(care),
         lambda: _talks(care),
-        lambda: read_news(care),
+        lambda: newest_unread(care),
         lambda: read_episodes(care, ids[:_MOST_EPISODES]),
     )
     if isinstance(found, Found):
@@ -208,7 +208,7 @@ def _treatment(found: Found, person: Person) -> Treatment:
 def _treatment_alone(care: Care, person: Person) -> Treatment:
     ids = remembered()
     if not ids:
-        forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: read_news(care))
+        forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: newest_unread(care))
         ids = mentioned(forms, talks, news)
     found = read_episodes(care, ids[:_MOST_EPISODES])
     remember(found, ids)
@@ -221,5 +221,5 @@ PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     ),
     "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=attempt(lambda: notable(read_news(care)))),
+    "news": lambda care, person: NeedsPage(news=attempt(lambda: notable(newest_unread(care)))),
 }

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
 
-from portal.services import decoding
 from portal.services.client import Care
 from portal.services.consents import list_open_consents, list_withdrawn
 from portal.services.consents.forms import ConsentForm, ConsentStatus
@@ -16,8 +15,8 @@ from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import (
     Notification,
-    list_notifications,
     new_enquiries,
+    newest_unread,
     notable,
     unread_among,
 )
@@ -54,10 +53,6 @@ def ids_of(
     return (
         [] if records is None or isinstance(records, CareError) else [record.id for record in records][:most]
     )
-
-
-def read_news(care: Care) -> decoding.PagedResult[Notification]:
-    return list_notifications(care, limit=50, is_read=False)
 
 
 class WorklistPage(Page, template="home/worklist.html"):
@@ -100,7 +95,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
         lambda: read_waiting(care, person),
-        lambda: read_news(care),
+        lambda: newest_unread(care),
     )
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(care, news))
@@ -171,7 +166,7 @@ def _work_alone(care: Care, person: Person) -> WorklistPage:
 
 
 def _news_alone(care: Care) -> WorklistPage:
-    news = attempt(lambda: notable(read_news(care)))
+    news = attempt(lambda: notable(newest_unread(care)))
     return WorklistPage(news=news, whose=_whose(news))
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
+from portal.services import capabilities
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import Signature, SignerRole, SigningMethod
 from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
@@ -334,3 +335,47 @@ def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: 
     rows = [row.get_text(" ", strip=True) for row in nora.get("/patients").select("main tbody tr")]
     assert [row[:8] for row in rows] == ["Amelia H", "Bea Cole"]
     assert "MRN" in rows[0] and "Bruising" in rows[0], "what this session has read of her, and what came last"
+
+
+def test_patients_who_cannot_be_read_are_not_called_none(
+    nora: Visitor, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    fake_api.gives(LIST_CONVERSATIONS, [])
+    fake_api.gives(LIST_PROTOCOLS, [])
+    fake_api.refuses(LIST_CONSENTS, 500)
+    page = nora.get("/patients")
+    assert "Some patients can’t be shown right now." in page.words
+    assert "names a patient" not in page.words and "0 patients" not in page.words
+    fake_api.gives(LIST_CONVERSATIONS, [WRITTEN])
+    page = nora.get("/patients")
+    assert "Some patients can’t be shown right now." in page.words and "Amelia Hart" in page.words
+    fake_api.refuses(LIST_CONSENTS, 501)
+    page = nora.get("/patients")
+    in_process.clock.advance(capabilities.SECONDS)
+    assert "right now" not in page.words and "1 patient" in page.words, "a list that isn't used has nobody"
+    fake_api.gives(LIST_CONSENTS, {"items": [replace(SENT, patient_id=None)], "totalCount": 300})
+    fake_api.gives(LIST_CONVERSATIONS, [])
+    assert "No patient was found in the newest" in nora.get("/patients").words
+    fake_api.gives(LIST_CONSENTS, [])
+    assert "No form, message or protocol names a patient." in nora.get("/patients").words
+
+
+def test_a_treatment_in_the_list_has_its_own_name_and_what_is_known_of_the_patient_is_audited(
+    nora: Visitor, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, type="IUI"), id_="e-1")
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, id="e-2", type="IVF"), id_="e-2")
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, episode_id="e-2", sent_at=ago(0.0001))])
+
+    def treatment() -> str:
+        (link,) = nora.get("/patients").select("main tbody a[href='/episodes/e-2']")
+        return link.get_text(" ", strip=True)
+
+    nora.get("/episodes/e-1")
+    read = next(line["id"] for line in in_process.audited() if line["audit"] == "episode.read")
+    assert treatment().startswith("Treatment"), "another treatment of hers is known, not this one"
+    told = [line["ids"] for line in in_process.audited() if line["audit"] == "episode.list"]
+    assert told == [[read]], "her date of birth was read with that treatment"
+    nora.get("/episodes/e-2")
+    nora.get("/episodes/e-1")
+    assert treatment().startswith("Ivf"), "known by now, though not what was read last"

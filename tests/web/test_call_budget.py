@@ -165,7 +165,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/directories/<record:directory_id>/move": [
         ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1)
     ],
-    "/prospects": [("colin", "/prospects", 2)],
+    "/prospects": [("colin", "/prospects", 3)],
     "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 3)],
     "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
     "/prospects/<record:prospect_id>/book/appointment.ics": [
@@ -178,8 +178,16 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/clinic-system": [("ada", "/clinic-system", 0)],
     "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 1)],
 }
-SAME_LIST_TWICE = ("/", "/consents", "/consents/new", "/day-sheet", "/patients/<record:patient_id>")
-"""Routes that ask one list for two things: forms of two statuses, or to copy and of a patient, conversations by two names."""
+SAME_LIST_TWICE = (
+    "/",
+    "/consents",
+    "/consents/new",
+    "/day-sheet",
+    "/patients/<record:patient_id>",
+    "/prospects",
+)
+"""Routes that ask one list for two things: forms of two statuses, or to copy and of a patient, conversations by two names,
+notifications that are unread and the newest."""
 
 MOST_OF_THE_STORE = {
     **dict.fromkeys(

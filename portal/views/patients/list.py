@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from portal.i18n.gettext import _
 from portal.services.listed import Listed
-from portal.services.people import FoundPerson
+from portal.services.people import FoundPerson, NewestPeople
 from portal.views.hits import Beside, latest_words, patient_page, treatment_link, who_words
 from portal.web import audit
 from portal.web.filters import in_a_row
@@ -29,17 +29,18 @@ class PatientRow:
 
 
 class ListPage(Page, template="patients/list.html"):
-    """One page of the patients; `found` are all that were read."""
+    """One page of the patients; `found` are all that were read, `is_lost` says that others may be missing."""
 
     found: Listed[FoundPerson]
+    is_lost: bool
     rows: list[PatientRow]
     number: int
     pages: int
 
 
-def list_page(found: Listed[FoundPerson], known: Sequence[KnownPerson], number: int) -> ListPage:
+def list_page(newest: NewestPeople, known: Sequence[KnownPerson], number: int) -> ListPage:
     """Return a page of the patients that were read, and record in the audit trail what it shows of them."""
-    first = (number - 1) * _PAGE
+    found, first = newest.found, (number - 1) * _PAGE
     shown = found.items[first : first + _PAGE]
     for kind, ids in (
         ("consent", [form.id for person in shown for form in person.forms]),
@@ -48,20 +49,27 @@ def list_page(found: Listed[FoundPerson], known: Sequence[KnownPerson], number: 
     ):
         audit.shown(f"{kind}.list", kind, ids)
     remembered = {person.patient_id: person for person in reversed(known)}
+    treatments = {person.key: person.treatment for person in known}
+    here = [remembered.get(person.patient_id or "") for person in shown]
+    audit.shown("episode.list", "episode", [person.episode_id for person in here if person])
     return ListPage(
         found=found,
-        rows=[_row(person, remembered.get(person.patient_id or "")) for person in shown],
+        is_lost=newest.is_lost,
+        rows=[
+            _row(person, kept, treatments.get((person.episode_id or "", person.patient_id or ""), ""))
+            for person, kept in zip(shown, here, strict=True)
+        ],
         number=number,
         pages=max(1, -(-len(found.items) // _PAGE)),
     )
 
 
-def _row(person: FoundPerson, known: KnownPerson | None) -> PatientRow:
+def _row(person: FoundPerson, known: KnownPerson | None, treatment: str) -> PatientRow:
     name = person.name or (known.name if known else "")
     return PatientRow(
         name=name or _("Patient without a known name"),
         href=patient_page(person.patient_id, person.episode_id) or "/open",
         facts=in_a_row(who_words(known.mrn, known.born), " · ") if known else "",
-        treatment=treatment_link(person.episode_id, known.treatment if known else ""),
+        treatment=treatment_link(person.episode_id, treatment),
         latest=in_a_row(latest_words(person), " · "),
     )

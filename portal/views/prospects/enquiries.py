@@ -1,9 +1,9 @@
-"""The enquiries, as far as notifications and messages name them: who, how to reach them, and what to do about them."""
+"""The enquiries of which notifications and messages tell: who, how to reach them, and what to do about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from flask import Blueprint, Response
 
@@ -22,10 +22,12 @@ from portal.web.permissions import EDIT_PROSPECT
 
 bp = Blueprint("enquiries", __name__)
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class EnquiryRow:
-    """An enquiry; `news` is its unread notification, `alike` the enquiry that may be of the same person.
+    """An enquiry; `at` is when it last told of itself, `news` its unread notification, `alike` the enquiry that may be of the same person.
 
     `waits_since` is when the first message without an answer came, None if there is none.
     """
@@ -38,7 +40,10 @@ class EnquiryRow:
 
 
 class ListPage(Page, template="prospects/list.html"):
-    """The enquiries that were read, the latest first; `is_lost` says that others may be missing."""
+    """The enquiries that were read: those that wait for an answer, then the others, the latest first.
+
+    `is_lost` says that others may be missing.
+    """
 
     found: Listed[EnquiryRow]
     is_lost: bool
@@ -49,10 +54,11 @@ class ListPage(Page, template="prospects/list.html"):
 def show(care: Care, person: Person) -> Response:
     """Show the enquiries."""
     read = read_enquiries(care)
-    found = read.found.through(lambda enquiries: [_row(enquiry) for enquiry in enquiries])
+    found = read.found.through(lambda enquiries: _in_order([_row(enquiry) for enquiry in enquiries]))
     if read.new is not None:
         section_counts.learn(person, "/prospects", read.new)
-    audit.shown("prospect.list", "prospect", [row.enquiry.id for row in found])
+    shown = [enquiry.id for row in found for enquiry in (row.enquiry, row.alike) if enquiry]
+    audit.shown("prospect.list", "prospect", shown)
     for kind, ids in (
         ("notification", [news.id for row in found for news in row.enquiry.notifications]),
         ("conversation", [talk.id for row in found for talk in row.enquiry.conversations]),
@@ -61,18 +67,23 @@ def show(care: Care, person: Person) -> Response:
     return render(ListPage(found=found, is_lost=read.is_lost))
 
 
+def _in_order(rows: list[EnquiryRow]) -> list[EnquiryRow]:
+    return sorted(rows, key=lambda row: (row.waits_since is not None, row.at or _NEVER), reverse=True)
+
+
 def _row(enquiry: Known) -> EnquiryRow:
+    own = [news for news in enquiry.notifications if news.is_about("Prospect", enquiry.id)]
     others = [merge_id for news in enquiry.notifications if (merge_id := news.datum("mergeId"))]
     other = next((id_ for id_ in others if id_ != enquiry.id), None)
     waits = [since for talk in enquiry.conversations if (since := waiting_since(talk)) and since.year > 1]
     times = [
-        *(news.creation_time for news in enquiry.notifications),
+        *(news.creation_time for news in own),
         *(talk.last_message_at for talk in enquiry.conversations),
     ]
     return EnquiryRow(
         enquiry=enquiry,
         at=max((at for at in times if at), default=None),
-        news=next((news for news in enquiry.notifications if not news.is_read), None),
+        news=next((news for news in own if not news.is_read), None),
         alike=named_in(enquiry.notifications, other) if other else None,
         waits_since=min(waits, default=None),
     )

@@ -9,10 +9,10 @@ from typing import TypeVar
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.decoding import PagedResult
-from portal.services.errors import CareError
-from portal.services.gather import gather
+from portal.services.errors import CareError, NotOffered
+from portal.services.gather import gather, known
 from portal.services.listed import Count, Listed
-from portal.services.notifications import Notification, list_notifications, new_enquiries
+from portal.services.notifications import Notification, list_notifications, new_enquiries, newest_unread
 from portal.web import audit
 
 T = TypeVar("T")
@@ -60,9 +60,9 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
 
 @dataclass(frozen=True, slots=True)
 class Enquiries:
-    """The enquiries that the newest notifications and messages name, in that order; whole if those are all.
+    """The enquiries that notifications, unread or new, and new messages name; whole if those are all.
 
-    `new` is how many are new by the notifications, None if those couldn't be read; `is_lost` says that one of the two couldn't.
+    `new` is how many the unread notifications are about, None if those couldn't be read; `is_lost` says that a list couldn't.
     """
 
     found: Listed[Known]
@@ -71,30 +71,42 @@ class Enquiries:
 
 
 def read_enquiries(care: Care) -> Enquiries:
-    """Read them; a patient's messages aren't an enquiry's any more. Raises CareError if neither could be read."""
-    news, talks = _read_mentions(care)
-    if isinstance(news, CareError) and isinstance(talks, CareError):
-        raise news
-    heard, spoken = _items(news), _items(talks)
+    """Read them; a patient's messages aren't an enquiry's any more.
+
+    A list that the clinic doesn't use names nobody. Raises CareError if none could be read.
+    """
+    unread, news, talks = gather(
+        lambda: newest_unread(care), lambda: _newest_notifications(care), lambda: _newest_talks(care)
+    )
+    failures = [answer for answer in (unread, news, talks) if isinstance(answer, CareError)]
+    lost = [failure for failure in failures if not isinstance(failure, NotOffered)]
+    if len(failures) == 3:
+        raise (lost or failures)[0]
+    heard = tuple({one.id: one for one in (*_items(news), *_items(unread))}.values())
+    spoken = _items(talks)
     named = [notification.entity_id for notification in heard if notification.is_about("Prospect")]
     wrote = [talk.prospect_id for talk in spoken if talk.patient_id is None]
     ids = dict.fromkeys(id_ for id_ in (*named, *wrote) if id_)
-    is_lost = isinstance(news, CareError) or isinstance(talks, CareError)
-    is_whole = not any(isinstance(page, CareError) or not page.listed.is_whole for page in (news, talks))
+    is_whole = not lost and all(page.listed.is_whole for page in map(known, (news, talks)) if page)
     return Enquiries(
         Listed(tuple(_known(id_, heard, spoken) for id_ in ids), is_whole),
-        None if isinstance(news, CareError) else new_enquiries(news.listed),
-        is_lost,
+        None if isinstance(unread, CareError) else new_enquiries(unread.listed),
+        bool(lost),
     )
 
 
 def _read_mentions(
     care: Care,
 ) -> tuple[PagedResult[Notification] | CareError, PagedResult[Conversation] | CareError]:
-    return gather(
-        lambda: list_notifications(care, limit=_NEWS),
-        lambda: list_conversations(care, limit=_TALKS, include_archived=True),
-    )
+    return gather(lambda: _newest_notifications(care), lambda: _newest_talks(care))
+
+
+def _newest_notifications(care: Care) -> PagedResult[Notification]:
+    return list_notifications(care, limit=_NEWS)
+
+
+def _newest_talks(care: Care) -> PagedResult[Conversation]:
+    return list_conversations(care, limit=_TALKS, include_archived=True)
 
 
 def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
@@ -115,8 +127,9 @@ def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conver
         for n, prefix in reversed(about)
         if (value := n.datum(_prefixed(prefix, name)))
     }
+    unread_first = [n for n, _ in sorted(about, key=lambda told: (told[1], told[0].is_read))]
     spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
-    return Known(prospect_id, values, tuple(n for n, _ in about)[:_MOST_SHOWN], spoken[:_MOST_SHOWN])
+    return Known(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], spoken[:_MOST_SHOWN])
 
 
 def _prefixed(prefix: str, name: str) -> str:

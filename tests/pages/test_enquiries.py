@@ -1,0 +1,127 @@
+"""The list of enquiries: all that notifications and messages tell of, whose answer waits first, and each under its own name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from portal.services import capabilities
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+
+NOW = datetime.fromtimestamp(time.time(), UTC)
+
+
+def news(name: str, days_ago: float, *, is_read: bool = False, **data: str) -> Notification:
+    """The notification of an enquiry by this name, whose id is the name."""
+    return Notification(
+        id=f"n-{name}",
+        type="ProspectReceived",
+        title="A new enquiry",
+        entity_type="Prospect",
+        entity_id=name,
+        is_read=is_read,
+        data={"firstName": name, "lastName": "Reis", **data},
+        creation_time=NOW - timedelta(days=days_ago),
+    )
+
+
+def talk(name: str, days_ago: float) -> Conversation:
+    """A conversation with an enquirer, whose last message waits for an answer."""
+    at = NOW - timedelta(days=days_ago)
+    message = Message(id="w-1", sender_name=name, side=MessageSide.INBOUND, body="May I ask?", sent_at=at)
+    return Conversation(
+        id=f"m-{name}", subject="Question", prospect_id=name, last_message_at=at, messages=(message,)
+    )
+
+
+def rows(page: Page) -> list[str]:
+    return [" ".join(row.get_text(" ").split()) for row in page.select("main tbody tr")]
+
+
+def rail(page: Page) -> str:
+    return " ".join(page.select("nav.rail [href='/prospects']")[0].get_text(" ").split())
+
+
+@pytest.fixture
+def colin(visitor: SignIn, fake_api: FakeApi) -> Visitor:
+    fake_api.gives(LIST_NOTIFICATIONS, [])
+    fake_api.gives(LIST_CONVERSATIONS, [])
+    return visitor("colin", "coordinator")
+
+
+def test_those_that_wait_for_an_answer_come_first_then_the_latest(colin: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_NOTIFICATIONS, [news("Bea", 3), news("Ines", 1, is_read=True)])
+    fake_api.gives(LIST_CONVERSATIONS, [talk("Noor", 5), talk("Ruth", 4)])
+    assert [row.split()[0] for row in rows(colin.get("/prospects"))] == ["Ruth", "Noor", "Ines", "Bea"]
+
+
+def test_new_ones_behind_many_other_notifications_are_listed_as_home_counts_them(
+    colin: Visitor, fake_api: FakeApi
+) -> None:
+    others = [
+        Notification(id=f"o-{number}", type="Payment", title="Paid", is_read=True) for number in range(100)
+    ]
+
+    def answer(query: dict[str, str]) -> dict[str, Any]:
+        items = [news("Bea", 3), news("Ines", 4)] if query.get("IsRead") == "false" else others
+        return {"totalCount": 2 if len(items) == 2 else 400, "items": msgspec.to_builtins(items)}
+
+    fake_api.computes(LIST_NOTIFICATIONS, answer)
+    colin.get("/")
+    assert rail(colin.get("/help")).endswith("2 new")
+    listed = colin.get("/prospects")
+    assert [row.split()[0] for row in rows(listed)] == ["Bea", "Ines"]
+    assert rail(listed).endswith("2 new") and rail(colin.get("/help")).endswith("2 new")
+
+
+def test_a_name_opens_its_own_enquiry_and_both_of_a_pair_are_audited(
+    colin: Visitor, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    pair = {"mergeId": "Old", "mergeFirstName": "Old", "mergeLastName": "Reis"}
+    again = news("New", 1, **pair)
+    fake_api.gives(LIST_NOTIFICATIONS, [again, news("Old", 3, is_read=True)])
+    in_process.audited()
+    page = colin.get("/prospects")
+    assert [("New Reis" in row, "Old Reis" in row) for row in rows(page)] == [(True, True), (False, True)]
+    assert [form["action"] for form in page.select("main tbody form")] == ["/notifications/n-New/open"]
+    assert page.select("main tbody a.row-link")[0]["href"] == "/prospects/Old/book"
+    fake_api.gives(LIST_NOTIFICATIONS, [again])
+    in_process.audited()
+    assert len(rows(colin.get("/prospects"))) == 1
+    shown = [len(line["ids"]) for line in in_process.audited() if line["audit"] == "prospect.list"]
+    assert shown == [2], "the other one's name is shown too"
+
+
+def test_an_unread_notification_marks_its_enquiry_behind_others_about_it(
+    colin: Visitor, fake_api: FakeApi
+) -> None:
+    read = [msgspec.structs.replace(news("Bea", day, is_read=True), id=f"r-{day}") for day in (1, 2, 3, 4)]
+    fake_api.gives(LIST_NOTIFICATIONS, [*read, news("Bea", 5)])
+    page = colin.get("/prospects")
+    assert "New" in rows(page)[0]
+    assert page.select("main tbody form")[0]["action"] == "/notifications/n-Bea/open"
+
+
+@pytest.mark.parametrize("module", [LIST_NOTIFICATIONS, LIST_CONVERSATIONS])
+def test_a_list_that_the_clinic_does_not_use_is_not_called_lost(
+    colin: Visitor, fake_api: FakeApi, in_process: InProcess, module: Any
+) -> None:
+    fake_api.gives(LIST_NOTIFICATIONS, [news("Bea", 3)])
+    fake_api.gives(LIST_CONVERSATIONS, [talk("Ruth", 4)])
+    fake_api.refuses(module, 501)
+    page = colin.get("/prospects")
+    in_process.clock.advance(capabilities.SECONDS)
+    assert len(rows(page)) == 1 and "right now" not in page.words
+    fake_api.refuses(module, 500)
+    assert "Some enquiries can’t be shown right now." in colin.get("/prospects").words
