@@ -29,7 +29,6 @@ from portal.services.notifications import (
 )
 from portal.services.paging import read_every_page
 from portal.state.session_records import Person
-from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_page_of
 from portal.views.notification_words import (
     about,
     form_words,
@@ -58,14 +57,13 @@ bp.add_app_template_filter(text_of, "notification_text")
 _PAGE = 12
 
 
-class ListPage(Page, template="notifications/index.html", about="chosen"):
+class ListPage(Page, template="notifications/index.html"):
     """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
     `days` are the notifications by day, with the date's label; `whose` says whom one is about, `about` what: its form's
     title, its conversation's subject, or its own text if that says more than to open the portal.
     """
 
-    chosen: ChosenPatient | None
     days: list[tuple[str, list[Notification]]]
     about: Callable[[Notification], str]
     whose: Callable[[Notification], str]
@@ -179,15 +177,14 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     only_unread = request.args.get("unread") == "1"
     kind = request.args.get("type", "")[:100]
     number = page_number(request.args.get("page"))
-    chosen = chosen_patient(care, person)
-
-    def read_page(skip: int, limit: int) -> decoding.PagedResult[Notification]:
-        return list_notifications(
-            care, skip=skip, limit=limit, is_read=False if only_unread else None, type=kind or None
-        )
-
     listed, forms, talks = gather(
-        lambda: read_page_of(chosen, read_page, _is_of, (number - 1) * _PAGE, _PAGE),
+        lambda: list_notifications(
+            care,
+            skip=(number - 1) * _PAGE,
+            limit=_PAGE,
+            is_read=False if only_unread else None,
+            type=kind or None,
+        ),
         lambda: list_consents(care, limit=100),
         lambda: list_conversations(care, limit=50),
     )
@@ -206,7 +203,6 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     said = Counter(item.body for item in page.items)
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
-        chosen=chosen,
         days=_by_day(page.items),
         about=lambda notification: about(notification, subjects, repeated),
         whose=lambda notification: name_of(notification, names, about(notification, subjects, repeated)),
@@ -222,17 +218,6 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         unread=count,
     )
     return render(shown, fragment="results", bell=count)
-
-
-def _is_of(notification: Notification, chosen: ChosenPatient) -> bool:
-    """Whether it is about this patient, or about a treatment of theirs that this session has read."""
-    of_episode = (
-        notification.datum("episodeId"),
-        notification.entity_id if notification.is_about("Episode") else None,
-    )
-    return notification.datum("patientId") == chosen.id or any(
-        id_ in chosen.episode_ids for id_ in of_episode
-    )
 
 
 def _by_day(items: Iterable[Notification]) -> list[tuple[str, list[Notification]]]:
@@ -272,8 +257,7 @@ def _after(care: Care, person: Person, counts: NotificationCounts) -> Response:
 
 def _with_filters(address: str) -> str:
     """An action's address with the list's parameters, so that the same list is shown afterwards."""
-    names = ("patient", "unread", "type", "page")
-    kept = {name: request.args[name] for name in names if request.args.get(name)}
+    kept = {name: request.args[name] for name in ("unread", "type", "page") if request.args.get(name)}
     return f"{address}?{urlencode(kept)}" if kept else address
 
 

@@ -309,14 +309,11 @@ def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_
     fake_api.gives(
         LIST_CONVERSATIONS, [WRITTEN, replace(WRITTEN, id="m-2", patient_id="p-2", subject="Bea’s question")]
     )
-    other = replace(NEWS, id="n-2", entity_id="e-2", title="Bea’s payment")
-    fake_api.gives(LIST_NOTIFICATIONS, [NEWS, other])
     page = nora.get("/patients/p-1?episode=e-1")
     for address, hers, others in (
         ("/consents?list=all&patient=p-1", "Consent to IVF", "Bea Cole"),
         ("/protocols?patient=p-1", "rFSH 225", "Bea Cole"),
         ("/conversations?patient=p-1", "Bruising", "Bea’s question"),
-        ("/notifications?patient=p-1", "A payment failed", "Bea’s payment"),
     ):
         assert page.select(f"main a[href='{address}']"), f"{address} is not linked"
         listed = nora.get(address)

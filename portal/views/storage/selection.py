@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from urllib.parse import urlencode
@@ -43,14 +43,13 @@ class StoredList(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of the inventory is shown: a list, a place from the outside in, text, and a patient; from the query."""
+    """What of the inventory is shown: a list, a place from the outside in, and text; from the query."""
 
     which: StoredList = StoredList.ALL
     place: tuple[str, ...] = ()
     text: str = ""
     page: int = 1
     is_sheet: bool = False
-    patient_id: str | None = None
 
     @staticmethod
     def read(args: Mapping[str, str]) -> Selection:
@@ -67,7 +66,6 @@ class Selection:
             parse.line(args.get("q"), longest=_LONGEST),
             parse.page_number(args.get("page")),
             is_sheet="sheet" in args,
-            patient_id=parse.record_id(args.get("patient")),
         )
 
     @property
@@ -78,13 +76,7 @@ class Selection:
             **({"list": str(self.which)} if self.which is not StoredList.ALL else {}),
             **place,
             **({"q": self.text} if self.text else {}),
-            **({"patient": self.patient_id} if self.patient_id else {}),
         }
-
-    @property
-    def of_everybody(self) -> Selection:
-        """The same for all patients."""
-        return replace(self, patient_id=None, page=1)
 
     @property
     def href(self) -> str:
@@ -117,8 +109,6 @@ class Selection:
 
     def fits(self, view: EmbryoView) -> bool:
         """Whether the embryo is shown, wherever it is."""
-        if self.patient_id and view.episode.patient.id != self.patient_id:
-            return False
         return _IS_IN[self.which](view, today()) and _matches(view, self.text)
 
     def is_at(self, view: EmbryoView) -> bool:
