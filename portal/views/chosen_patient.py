@@ -10,7 +10,7 @@ from flask import request
 
 from portal.parse import record_id
 from portal.services.client import Care
-from portal.services.consents import list_consents
+from portal.services.consents import name_on_form
 from portal.services.decoding import PagedResult
 from portal.services.gather import attempt, known
 from portal.services.paging import read_every_page
@@ -32,12 +32,12 @@ class ChosenPatient:
     @property
     def patient_ref(self) -> PatientRef:
         """The patient."""
-        return PatientRef(self.id, self.name, next(iter(self.episode_ids), None))
+        return PatientRef(self.id, self.name, self.people[0].episode_id if self.people else None)
 
     @property
     def episode_ids(self) -> tuple[str, ...]:
-        """Their treatments, as far as this session has read them."""
-        return tuple(person.episode_id for person in self.people)
+        """The treatments whose patient they are, as far as this session has read them; not those of their partner."""
+        return tuple(person.episode_id for person in self.people if person.is_patient)
 
     def takes_part(self, ids: Iterable[str | None]) -> bool:
         """Whether one of these is the account that they sign in with."""
@@ -52,9 +52,7 @@ def chosen_patient(care: Care, person: Person) -> ChosenPatient | None:
     people = tuple(known for known in known_people() if known.patient_id == id_)
     if people:
         return ChosenPatient(id_, people[0].name, people)
-    forms = known(attempt(lambda: list_consents(care, patient_id=id_, limit=1)))
-    names = [form.patient_name for form in (forms.items if forms else ()) if form.patient_id == id_]
-    return ChosenPatient(id_, names[0] if names else "")
+    return ChosenPatient(id_, known(attempt(lambda: name_on_form(care, id_))) or "")
 
 
 def read_page_of(
@@ -71,8 +69,10 @@ def read_page_of(
     if chosen is None:
         return read(skip, size)
     found = read_every_page(read).where(lambda record: is_theirs(record, chosen))
+    number = len(found.items)
+    # One more than was found if there may be more, as for a list without a count, but no page that would be empty.
     return PagedResult(
         items=found.items[skip : skip + size],
-        total_count=len(found.items) + (not found.is_whole),
+        total_count=number + (not found.is_whole and number % size > 0),
         is_counted=found.is_whole,
     )

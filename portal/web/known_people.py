@@ -40,7 +40,7 @@ class KnownPerson(msgspec.Struct, frozen=True, array_like=True):
     """A person of a treatment as it was read at `read_at` (seconds since 1970).
 
     `account` is the id that they sign forms with, `numbers` are those of the treatment and its case; these and `embryos`
-    are only with the patient whose treatment it is.
+    are only with the patient whose treatment it is (`is_patient`).
     """
 
     patient_id: str
@@ -58,6 +58,7 @@ class KnownPerson(msgspec.Struct, frozen=True, array_like=True):
     embryos: tuple[KnownEmbryo, ...]
     read_at: float
     language: str = ""
+    is_patient: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -160,6 +161,7 @@ def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> K
         ),
         read_at=at,
         language=patient.language or "",
+        is_patient=is_patient,
     )
 
 

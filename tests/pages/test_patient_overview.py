@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from portal.services import capabilities
+from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import Signature, SignerRole, SigningMethod
+from portal.services.consents.forms import Signature, Signer, SignerRole, SigningMethod
 from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
 from portal.services.episodes import READ_EPISODE, Appointment, Follicles, MonitoringDay, TimelineEvent
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
@@ -302,12 +304,12 @@ def test_patients_have_no_such_page(visitor: SignIn, fake_api: FakeApi) -> None:
 def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_the_filter(
     nora: Visitor, fake_api: FakeApi
 ) -> None:
-    fake_api.gives(LIST_CONSENTS, [SENT, replace(SENT, id="c-2", patient_id="p-2", patient_name="Bea Cole")])
+    bea = {"patient_id": "p-2", "episode_id": "e-2"}
+    fake_api.gives(LIST_CONSENTS, [SENT, replace(SENT, id="c-2", patient_name="Bea Cole", **bea)])
+    fake_api.gives(LIST_PROTOCOLS, [CHANGED, replace(CHANGED, id="f-2", patient_name="Bea Cole", **bea)])
     fake_api.gives(
-        LIST_PROTOCOLS, [CHANGED, replace(CHANGED, id="f-2", patient_id="p-2", patient_name="Bea Cole")]
-    )
-    fake_api.gives(
-        LIST_CONVERSATIONS, [WRITTEN, replace(WRITTEN, id="m-2", patient_id="p-2", subject="Bea’s question")]
+        LIST_CONVERSATIONS,
+        [WRITTEN, replace(WRITTEN, id="m-2", subject="Bea’s question", participants=(), **bea)],
     )
     page = nora.get("/patients/p-1?episode=e-1")
     for address, hers, others in (
@@ -322,8 +324,92 @@ def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_
         assert hers in shown and others not in shown, address
         everybody = listed.follow("Show everybody’s")
         assert others in everybody.words and not everybody.select(".patient-banner"), address
-    kept = [str(link["href"]) for link in nora.get("/consents?list=open&patient=p-1").select("nav.chips a")]
-    assert all("patient=p-1" in href for href in kept[:-1]), kept
+    assert not page.select("main a[href*='/notifications?']"), "what is done there is for everybody’s"
+    for address in ("/consents?list=late&patient=p-1", "/consents?list=all&q=zz&patient=p-1"):
+        listed = nora.get(address)
+        links = listed.select("#results nav.chips a, #results a.back, #results .empty a")
+        kept = [str(link["href"]) for link in links]
+        assert kept and all("patient=p-1" in href for href in kept), kept
+
+
+def test_a_list_of_one_patient_is_searched_by_what_was_typed_alone(nora: Visitor, fake_api: FakeApi) -> None:
+    found_by_no_name = replace(CHANGED, patient_id=None, patient_name=None)
+    for row, record in (
+        (LIST_PROTOCOLS, found_by_no_name),
+        (LIST_CONVERSATIONS, replace(WRITTEN, patient_id=None, participants=())),
+    ):
+        answer = {"totalCount": 1, "items": [msgspec.to_builtins(record)]}
+        fake_api.computes(
+            row, lambda query, all_=answer: {"totalCount": 0, "items": []} if query.get("Filter") else all_
+        )
+    nora.get("/patients/p-1?episode=e-1")
+    assert "rFSH 225" in nora.get("/protocols?patient=p-1").words
+    assert "Bruising" in nora.get("/conversations?patient=p-1").words
+    assert "No protocols here." in nora.get("/protocols?patient=p-1&q=zz").words
+
+
+def test_what_is_of_a_partner_alone_is_not_what_is_of_the_patient(nora: Visitor, fake_api: FakeApi) -> None:
+    both = (*SENT.required_signers, Signer(role=SignerRole.PARTNER, person_id="p-2", name="Daniel", order=2))
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, required_signers=both)])
+    fake_api.gives(LIST_PROTOCOLS, [CHANGED])
+    page = nora.get("/patients/p-2?episode=e-1")
+    assert "Consent to IVF" in page.words and "treatment of Amelia Hart" in page.words
+    assert not page.select("main a[href*='/consents?list=all']"), "a list of none"
+    assert "No protocols here." in nora.get("/protocols?patient=p-2").words
+
+
+def test_a_list_that_was_not_read_to_its_end_says_so_and_has_no_empty_page(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    def give(row: AnyEndpoint, record: object, hers: int) -> None:
+        fields = msgspec.to_builtins(record)
+
+        def page_at(query: Mapping[str, str]) -> object:
+            start, size = int(query.get("SkipCount") or 0), int(query["MaxResultCount"])
+            ids = range(start, start + size)
+            items = [
+                {**fields, "id": f"x-{at}", "patientId": "p-1" if at < hers else "p-9", "episodeId": None}
+                for at in ids
+            ]
+            return {"totalCount": 5000, "items": items}
+
+        fake_api.computes(row, page_at)
+
+    nora.get("/patients/p-1?episode=e-1")
+    lists = (
+        (LIST_PROTOCOLS, CHANGED, "/protocols?patient=p-1", 25),
+        (LIST_CONSENTS, SENT, "/consents?list=all&patient=p-1", 25),
+        (LIST_CONVERSATIONS, replace(WRITTEN, participants=()), "/conversations?patient=p-1", 20),
+    )
+    for row, record, address, size in lists:
+        give(row, record, 0)
+        listed = nora.get(address)
+        assert "None was found among those that could be read." in listed.words, address
+        assert "No protocols here." not in listed.words and "No forms here." not in listed.words
+        give(row, record, size)
+        assert not nora.get(address).select("a[rel=next]"), address
+        give(row, record, size + 1)
+        assert nora.get(address).select("a[rel=next]"), address
+
+
+def test_a_list_of_one_patient_is_audited_as_showing_theirs(
+    nora: Visitor, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    other = {"patient_id": "p-9", "episode_id": "e-9"}
+    fake_api.gives(LIST_PROTOCOLS, [CHANGED, replace(CHANGED, id="f-2", **other)])
+    fake_api.gives(LIST_CONSENTS, [SENT, replace(SENT, id="c-2", **other)])
+    nora.get("/patients/p-1?episode=e-1")
+    in_process.audited()
+    nora.get("/protocols?patient=p-1")
+    nora.get("/consents?list=all&patient=p-1")
+    told = [(line["audit"], len(line["ids"])) for line in in_process.audited() if "ids" in line]
+    assert told == [("protocol.list", 1), ("consent.list", 1)]
+
+
+def test_an_unknown_patients_name_costs_one_call(nora: Visitor, fake_api: FakeApi) -> None:
+    before = len(fake_api.calls)
+    assert nora.get("/protocols?patient=p-1").select(".patient-banner")
+    assert len(fake_api.calls) - before == 2
 
 
 def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: FakeApi) -> None:

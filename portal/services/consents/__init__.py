@@ -106,6 +106,14 @@ def list_consents(
     return read_page(read, skip, limit, care.largest_page)
 
 
+def name_on_form(care: Care, patient_id: str) -> str:
+    """The name of a patient on the first form that the API gives of them; empty without one."""
+    page = care.read(
+        LIST_CONSENTS, query=ConsentQuery(skip_count=0, max_result_count=1, patient_id=patient_id)
+    )
+    return next((form.patient_name for form in page.items if form.patient_id == patient_id), "")
+
+
 def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[ConsentForm]:
     """All forms that the person may see, at most 1000, without their text: for pages that group them.
 

@@ -124,6 +124,8 @@ def list_(care: Care, person: Person) -> Response:
     found = read_page_of(
         chosen, read, lambda form, chosen: form.patient_id == chosen.id, query.skip, query.size
     )
+    act = "search" if query.text else "list"
+    audit.shown(f"consent.{act}", "consent", [form.id for form in found.items])
     page = TablePage(
         chosen=chosen,
         table=Table(query, found),

@@ -60,10 +60,11 @@ def page_of_patient(
     return read_page_of(
         chosen,
         lambda skip, limit: list_conversations(
-            care, skip=skip, limit=limit, text=text or chosen.name or None, include_archived=True
+            care, skip=skip, limit=limit, text=text or None, include_archived=True
         ),
         lambda conversation, chosen: (
             conversation.patient_id == chosen.id
+            or conversation.episode_id in chosen.episode_ids
             or chosen.takes_part(participant.id for participant in conversation.participants)
         ),
         (number - 1) * PAGE,

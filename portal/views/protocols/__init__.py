@@ -88,13 +88,21 @@ def list_(care: Care, person: Person) -> Response:
             skip=skip,
             limit=limit,
             sorting=query.sorting,
-            text=query.text or (chosen.name if chosen else "") or None,
+            text=query.text or None,
             status=query.status,
         )
 
     found = read_page_of(
-        chosen, read, lambda protocol, chosen: protocol.patient_id == chosen.id, query.skip, query.size
+        chosen,
+        read,
+        lambda protocol, chosen: (
+            protocol.patient_id == chosen.id or protocol.episode_id in chosen.episode_ids
+        ),
+        query.skip,
+        query.size,
     )
+    act = "search" if query.text else "list"
+    audit.shown(f"protocol.{act}", "protocol", [protocol.id for protocol in found.items])
     page = ListPage(chosen=chosen, table=Table(query, found), may_create=may_write(person))
     return render(page, fragment="results")
 
