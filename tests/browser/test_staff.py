@@ -73,6 +73,18 @@ def test_on_a_phone_a_patients_page_is_short_and_everything_is_a_tap_away(
     expect(nora.get_by_text("Margaret Hart").first).to_be_visible()
     nora.get_by_text("Earlier days").click()
     expect(nora.locator("#week .happenings > li").last).to_be_visible()
+    nora.locator(".topbar .brand > span").evaluate_all(
+        "(names) => names.forEach((name) => (name.textContent = 'Riverside Fertility and Genetics'))"
+    )
+    for width in (360, 768):
+        nora.set_viewport_size({"width": width, "height": 844})
+        tops = [
+            nora.locator(f".topbar {one}").first.evaluate("(one) => one.getBoundingClientRect().top")
+            for one in (".rail-button", "#bell")
+        ]
+        assert max(tops) - min(tops) < 8, (
+            f"a long clinic name pushes the bell to another line at {width}: {tops}"
+        )
     nora.set_viewport_size({"width": 1280, "height": 900})
 
 
