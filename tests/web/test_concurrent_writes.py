@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
-from flask import Flask, g
+from flask import Flask, Request, g
+from flask.sessions import SessionInterface
 
 from portal.config.tenants import Side
 from portal.services.capabilities import Capabilities
@@ -55,9 +56,17 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Vault:
     return Vault(open_store(url, time.time), ("k" * 40,))
 
 
+class _NothingRead(SessionInterface):
+    """Sessions that have read nothing of the store."""
+
+    def open_session(self, app: Flask, request: Request) -> Any:
+        return SimpleNamespace(is_loaded=False, records=lambda *_names: {}, take=lambda _name: ...)
+
+
 @pytest.fixture
 def app(vault: Vault) -> Flask:
     app = Flask(__name__)
+    app.session_interface = _NothingRead()
     app.extensions["portal"] = SimpleNamespace(vault=vault, clock=time.time)
     return app
 
@@ -67,7 +76,7 @@ def at_once(app: Flask, act: Callable[[int], T]) -> list[T]:
     ready, done = threading.Barrier(THREADS), list[T]()
 
     def run(number: int) -> None:
-        with app.app_context():
+        with app.test_request_context():
             g.tenant = SimpleNamespace(key="riverside")
             ready.wait()
             done.append(act(number))
