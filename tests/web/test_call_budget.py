@@ -272,15 +272,17 @@ def test_a_page_asks_the_store_at_most_twice(
 ) -> None:
     """For the session with what is known of the person, and for one thing more; what begins or goes on with an act, for that too."""
     visitor = person(name)
+    most = MOST_OF_THE_STORE.get(route, 2)
     asked: list[list[str]] = []
-    for _ in range(3):  # what is done once in a while isn't what a page costs
+    for _ in range(8):  # what is done every few seconds isn't what a page costs
         operations: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(metrics, "store", lambda operation, *_, seen=operations: seen.append(operation))
             patch.setattr(names, "_MOMENT", 600.0)  # on a slow machine too
             visitor.request("GET", path, status=None, follow=False)
         asked.append(operations)
-    most = MOST_OF_THE_STORE.get(route, 2)
+        if len(operations) <= most:
+            break
     assert min(map(len, asked)) <= most, f"{path} asks the store {asked}"
 
 
