@@ -6,12 +6,12 @@ an argument, a call or a value left out, another member shown. The week seeds th
 tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
-file first, then the whole pages, then the slower near ones, and then those that run least else. At least one of them is run, and further ones while together they
-took no longer than a minute when they were watched; after ten minutes they are stopped, which counts as noticed. What survived is
-tried again with `--again`, with four times as many: so it is once a test for it has been written. They are run in a fork of a process that has
-shown all pages before (`tools/fork_server.py`), which takes seconds. The result, by area, is
-a part of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on. It begins with the areas
-where safety rests.
+file first, then the whole pages, those of its own part before others, then the slower near ones, and then those that run least else. At
+least one of them is run, and further ones while together they took no longer than half a minute when they were watched; after
+ten minutes they are stopped, which counts as noticed. What survived is tried again with `--again`, with eight times as many:
+so it is once a test for it has been written. They are run in a fork of a process that has shown pages before
+(`tools/fork_server.py`), which takes seconds. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept
+under var/mutants: a run that was stopped goes on. The areas take turns, so that a run that was stopped has tried some of each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,7 +77,7 @@ _QUICK, _SLOW = 0.5, 5.0
 _OWN_FOLDER = 3
 """How many parts a path has more of where its folder is of one thing: portal/views/storage/moves.py."""
 
-_SECONDS, _SECONDS_AGAIN = 60.0, 240.0
+_SECONDS, _SECONDS_AGAIN = 30.0, 240.0
 """How long the tests of one mutant took together at most when they were watched, cold; the first may alone."""
 
 
@@ -135,6 +136,17 @@ def drawn(week: str, count: int = _COUNT, root: Path = ROOT) -> list[Mutant]:
             place = path.relative_to(root).as_posix()
             found.setdefault((path, line), Mutant(place, line, text.splitlines()[line - 1].strip(), change))
     return list(found.values())
+
+
+def in_turns(mutants: Iterable[Mutant]) -> list[Mutant]:
+    """Return them so that the first have one of each area, and so on."""
+    before: Counter[str] = Counter()
+    turns: list[tuple[int, int, Mutant]] = []
+    for mutant in mutants:
+        area = area_of(mutant.path)
+        turns.append((before[area], [*AREAS].index(area), mutant))
+        before[area] += 1
+    return [mutant for *_, mutant in sorted(turns, key=lambda turn: turn[:2])]
 
 
 def changes_of(suffix: str, text: str) -> Iterator[Change]:
@@ -284,8 +296,10 @@ class Watched:
             one for one in inside if one.seconds < _SLOW or _file(one) in (*near, *_WHOLE_PAGES)
         ] or inside
 
-        def likelihood(test: Reached) -> tuple[int, int]:
+        def likelihood(test: Reached) -> tuple[int, bool, int, int]:
             file = _file(test)
+            part = test.test.rpartition("[")[2].removesuffix("]")
+            order = _WHOLE_PAGES.index(file) if file in _WHOLE_PAGES else 0
             kinds = (
                 file in near and test.seconds < _QUICK,
                 file in _WHOLE_PAGES,
@@ -293,7 +307,7 @@ class Watched:
                 file.startswith("tests/pages"),
                 True,
             )
-            return kinds.index(True), len(test.calls)
+            return kinds.index(True), f"/{part}/" not in f"/{mutant.path}", order, len(test.calls)
 
         chosen: list[str] = []
         seconds = 0.0
@@ -370,11 +384,11 @@ def main() -> int:
     watched = _watched(tree, given.week)
     kept = _WORK / f"chance-{given.week}.json"
     outcomes: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
-    with fork_server(tree, _COLD), fork_server(tree, _WARM, _WHOLE_PAGES):
+    with fork_server(tree, _COLD), fork_server(tree, _WARM, _WHOLE_PAGES[:1]):
         there = collected(tree, _WARM)  # a run of one that was there when they were watched would fail
         seconds = _SECONDS_AGAIN if given.again else _SECONDS
         tests = Watched([test for test in watched if test.test in there], seconds=seconds)
-        for mutant in sorted(mutants, key=lambda one: [*AREAS].index(area_of(one.path))):
+        for mutant in in_turns(mutants):
             if until <= time.monotonic():
                 break
             key = json.dumps(asdict(mutant))

@@ -35,6 +35,7 @@ _BRANCHES = branches.watch()
 from portal.http import transport
 from tests.pages.states import (
     CASE_OF,
+    CLINIC,
     FIRST,
     MORE,
     Change,
@@ -61,6 +62,17 @@ MOST_CALLS = 30
 HOURS = (-9600, -192, -48, -24, -1, 0, 1, 20, 24, 26, 48, 168, 336, 744, 1440, 4800)
 DAYS = (-400, -31, -8, -1, 0, 1, 2, 7, 14, 30, 31, 60, 200)
 TYPED = ("x", "2026-11-25", "5", "Amelia 1", "0")
+CLINICS = {
+    "contact": "null",
+    "storage_payment": "null",
+    "unpaid_storage": '"What happens then 1."',
+    "country": "null",
+    "languages": '["en"]',
+    "second_person_for_embryos": "true",
+    "fresh_sign_in_for_each_signature": "true",
+    "passkey_signatures": '"required"',
+}
+"""Settings of a clinic that pages depend on, otherwise than they are."""
 REFUSALS = (1, 403, 404, 409, 422)
 Seen = frozenset[object]
 Named = tuple[str, State]
@@ -175,6 +187,11 @@ class Search:
         if shown is None:
             return []
         near = [*self._changes(title, state, shown), *_forms(state, shown)]
+        usual = CLINICS.keys() - {one.place[0] for one in state.changes}
+        near += [
+            replace(state, changes=(Change(CLINIC, (name,), CLINICS[name]), *state.changes))
+            for name in sorted(usual)
+        ]
         near += [] if state.late else [replace(state, late=True)]
         if state.forms and not state.refused:
             near += [replace(state, refused=status) for status in REFUSALS]

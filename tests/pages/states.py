@@ -17,8 +17,9 @@ from urllib.parse import urljoin, urlsplit
 import requests
 from lxml.html import FormElement, document_fromstring
 
+from portal.config.tenants import PasskeySignatures
 from portal.connect.answers.members import Members
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
 from tests.pages.test_acts import BOTH
@@ -29,12 +30,14 @@ from tests.pages.test_facts import (
     EMBRYO,
     EPISODE,
     HERS,
+    IN_FORCE,
     ONE_EPISODE,
     PENDING,
     ROLES,
     TALK,
     UNDER_TREATMENT,
     UNSIGNED,
+    WITHDRAWN,
     Case,
     audited,
     changed,
@@ -48,13 +51,17 @@ from tests.support.whole import whole
 Place = tuple[str | int, ...]
 FIRST, MORE = "the first", "one more"
 """Of a list: its first item alone, or that one once more at the end."""
+CLINIC = "clinic"
 LATER = 3600.0
 """How long ago somebody signed in who has to sign in again to sign."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A member of an endpoint's answer, by its place in it, and what it is instead: JSON, or of a list FIRST or MORE."""
+    """A member of an endpoint's answer, by its place in it, and what it is instead: JSON, or of a list FIRST or MORE.
+
+    The same of a setting of the clinic: its endpoint is CLINIC.
+    """
 
     endpoint: str
     place: Place
@@ -115,6 +122,10 @@ def title_of(case: Case) -> str:
 
 _E1 = "?episode=e-1"
 UNSIGNED_BY_BOTH = changed(LIST_CONSENTS, **{**UNSIGNED, "requiredSigners": BOTH, "episodeId": "e-1"})
+SIGNED_AND_NEXT = {
+    READ_CONSENT: {**IN_FORCE[READ_CONSENT], "procedureDate": "2026-11-25"},
+    LIST_CONSENTS: changed(LIST_CONSENTS, **UNSIGNED, procedureDate="2026-11-26"),
+}
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
 HER_FORMS = changed(LIST_CONSENTS, episodeId="e-1", patientId=EPISODE["patient"]["id"])
 OTHER_PAGES = [
@@ -155,6 +166,26 @@ OTHER_PAGES = [
     *(
         Case("prospects", "colin", f"/prospects/s-1/{what}")
         for what in ("book-link", "book", "merge", "merge/confirm?merge=s-2")
+    ),
+    *(
+        Case("consents", who, f"/consents/c-1{what}", SIGNED_AND_NEXT, "others wait")
+        for who, what in (
+            *(("amelia", "/receipt"), ("victor", "/receipt?list=mine"), ("victor", "?list=mine")),
+            *(("victor", "/receipt?list=mine&done=1&open_next=1"), ("nora", "/revoke?list=open")),
+        )
+    ),
+    *(
+        Case(
+            "consents",
+            who,
+            f"/consents/c-1/revoke{query}",
+            {**SIGNED_AND_NEXT, READ_CONSENT: changed(READ_CONSENT, **WITHDRAWN, revokedById=by)},
+            f"withdrawn by {by}",
+        )
+        for who, by, query in (
+            *(("amelia", "amelia", ""), ("amelia", "nora", ""), ("nora", "nora", "?list=open&done=2")),
+            ("nora", "amelia", "?list=undated"),
+        )
     ),
     Case("consents", "nora", "/consents?list=open", HERS | {LIST_CONSENTS: UNSIGNED_BY_BOTH}, "of two"),
     *(
@@ -235,6 +266,15 @@ class Opener:
             return self._also(path, answer)
 
         api.change = change
+        with self._portal.clinic(
+            **{one.place[0]: _setting(one) for one in state.changes if one.endpoint == CLINIC}
+        ):
+            answer = self._went(case, state)
+        answers = Answers(api.told, ZONE)
+        return Shown(answer, tuple(api.calls), tuple(audited(self._portal, answers)), answers, told)
+
+    def _went(self, case: Case, state: State) -> requests.Response:
+        api = self._api
         ago = LATER if state.late else 0.0
         visitor = self._portal.visitor(case.who, ROLES.get(case.who, "patient"), signed_in_ago=ago)
         if state.after:
@@ -252,8 +292,19 @@ class Opener:
             if answer.status_code in (302, 303) and to.startswith(visitor.origin):
                 url = to
                 answer = visitor.http.get(url, allow_redirects=False)
-        answers = Answers(api.told, ZONE)
-        return Shown(answer, tuple(api.calls), tuple(audited(self._portal, answers)), answers, told)
+        return answer
+
+
+def _setting(change: Change) -> Any:
+    """The value of a clinic's setting, as the portal keeps it."""
+    name, value = change.place[0], json.loads(change.value)
+    return (
+        PasskeySignatures(value)
+        if name == "passkey_signatures"
+        else tuple(value)
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _refuse(api: FakeApi, status: int, naming: str) -> None:

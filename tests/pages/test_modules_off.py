@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -20,25 +18,13 @@ from tests.web.test_modules import HEADINGS, SAID, is_of, links
 portal = facts.portal
 
 
-@contextmanager
-def off(portal: InProcess, module: Module) -> Iterator[None]:
-    """Switch a module off at the clinic meanwhile."""
-    tenants = portal.app.extensions["portal"].settings.tenants
-    usual = tenants.by_key["riverside"]
-    for tenant in (replace(usual, modules_off=frozenset({module})), usual):
-        tenants.by_key["riverside"] = tenant
-        tenants.by_host.update(dict.fromkeys(tenant.hosts, tenant))
-        if tenant is not usual:
-            yield
-
-
 @pytest.mark.parametrize("module", Module)
 def test_nothing_is_left_of_a_module_that_is_off(
     portal: InProcess, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch, module: Module
 ) -> None:
     monkeypatch.setattr(portal.app, "testing", True)  # a link to a page of a module that is off is an error
     faults: list[str] = []
-    with off(portal, module):
+    with portal.clinic(modules_off=frozenset({module})):
         for case in CASES:
             faults += [f"{case.who} {case.path}: {fault}" for fault in _left(portal, fake_api, module, case)]
     assert not faults, "\n".join(faults)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 from prometheus_client import generate_latest
@@ -20,11 +19,8 @@ HOME = {"page": "home.show", "lcp": "812.5", "inp": "48", "cls": "0.0125"}
 @pytest.fixture
 def asked_for(in_process: InProcess) -> Iterator[None]:
     """The clinic asks for it."""
-    tenants = in_process.app.extensions["portal"].settings.tenants
-    before = tenants.by_key["riverside"]
-    tenants.by_host["riverside.localhost"] = replace(before, page_speed=True)
-    yield
-    tenants.by_host["riverside.localhost"] = before
+    with in_process.clinic(page_speed=True):
+        yield
 
 
 def counted() -> dict[str, float]:

@@ -6,7 +6,7 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -36,7 +36,7 @@ from portal.state.signing_passkeys import MOST, SigningPasskey, SigningPasskeys
 from tests.pages.test_strong_sign_in import SignIn, send
 from tests.support.authenticator import Passkey, encoded
 from tests.support.fake_api import FakeApi
-from tests.support.in_process import ISSUER, InProcess
+from tests.support.in_process import CLINICS, ISSUER, InProcess
 from tests.support.visitor import Page, Visitor
 
 HERE, DOMAIN = "http://riverside.localhost", "riverside.localhost"
@@ -122,12 +122,9 @@ def signing(
     visitor: SignIn,
     fake_api: FakeApi,
     policy: PasskeySignatures,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Signing:
-    tenants = in_process.app.extensions["portal"].settings.tenants
-    for host, clinic in tenants.by_host.items():
-        monkeypatch.setitem(tenants.by_host, host, replace(clinic, passkey_signatures=policy))
-    return Signing(in_process, visitor, fake_api)
+) -> Iterator[Signing]:
+    with in_process.clinic(*CLINICS, passkey_signatures=policy):
+        yield Signing(in_process, visitor, fake_api)
 
 
 def test_it_confirms_what_is_signed_and_the_record_and_the_audit_tell(signing: Signing) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +51,9 @@ FORM = ConsentForm(
 
 
 @pytest.fixture(autouse=True)
-def strong(in_process: InProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    tenants = in_process.app.extensions["portal"].settings.tenants
-    for host, clinic in tenants.by_host.items():
-        monkeypatch.setitem(tenants.by_host, host, replace(clinic, strong=STRONG))
-    yield
+def strong(in_process: InProcess) -> Iterator[None]:
+    with in_process.clinic(strong=STRONG):
+        yield
 
 
 def send(form: Any, **values: Any) -> Any:

@@ -6,7 +6,9 @@ import io
 import json
 import secrets
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from http.client import HTTPMessage
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +23,7 @@ from werkzeug.test import create_environ, run_wsgi_app
 
 from portal.app import create_app
 from portal.config.settings import Settings
-from portal.config.tenants import Side
+from portal.config.tenants import Side, Tenant
 from portal.state.session_records import Person, SessionRecord, Tokens
 from portal.state.sessions import COOKIE
 from tests.support.clock import Clock
@@ -109,6 +111,23 @@ class InProcess:
         """Lose all that is kept: of people, sessions and the clinics' APIs."""
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("DELETE FROM records WHERE name NOT LIKE 'naming-key%'")
+
+    @contextmanager
+    def clinic(self, *keys: str, **settings: Any) -> Iterator[None]:
+        """Let these settings of the clinics be others meanwhile, of Riverside if none is named."""
+        tenants = self.app.extensions["portal"].settings.tenants
+        usual = [tenants.by_key[key] for key in keys or CLINICS[:1]]
+
+        def use(clinics: list[Tenant]) -> None:
+            for clinic in clinics:
+                tenants.by_key[clinic.key] = clinic
+                tenants.by_host.update(dict.fromkeys(clinic.hosts, clinic))
+
+        use([replace(clinic, **settings) for clinic in usual])
+        try:
+            yield
+        finally:
+            use(usual)
 
     def kept(self) -> sqlite3.Connection:
         """A copy of all that is kept, for `restore`."""

@@ -24,6 +24,7 @@ from tests.support.stack import PortalThread
 @pytest.mark.parametrize(
     "broken",
     [
+        Answer(""),
         Answer("{}", 500),
         Answer(DEEP),
         Answer(status=302, headers={"Location": "/elsewhere"}),
@@ -47,6 +48,8 @@ def test_signing_out_works_whatever_the_server_does(
             "POST", "/sign-out", data={"csrf_token": page_token(page)}, follow=False, status=303
         )
     assert answer.headers["Clear-Site-Data"] == '"cache", "storage"'
+    to = "/signed-out" if broken.wait or broken.status == 302 else f"{identity.origin}/end?"
+    assert answer.headers["Location"].startswith(to), "the server's own page, if it can be reached"
     assert person_of(visitor) is None
     assert identity.count("/elsewhere") == 0
 
