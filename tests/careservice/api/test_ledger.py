@@ -55,10 +55,13 @@ _LONGEST = 300
 
 
 class Ledger:
-    """The service in this process on that day, its database as a file that is put back after each act."""
+    """The service in this process on that day, its database as a file that is put back after each act.
+
+    Triggers note which rows are touched: to read and copy all of them takes longer than most acts.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._file, self._kept = folder / "care.db", folder / "kept.db"
+        self._file, kept = folder / "care.db", folder / "kept.db"
         settings = settings_for(f"sqlite:///{self._file}")
         engine = database.connect(settings.database_url)
         app = create_app(settings, engine=engine, time=lambda: self.clinic.moment)
@@ -66,34 +69,72 @@ class Ledger:
         with app.app_context():
             bootstrap(engine, settings, lambda: DAY)
         self.tokens = {who: self.clinic.token(who) for who in EVERYBODY}
-        self._copy(self._file, self._kept)
+        with closing(sqlite3.connect(kept)) as copy, closing(sqlite3.connect(self._file)) as file:
+            file.backup(copy)
+        self._own = sqlite3.connect(self._file, isolation_level=None)
+        self._own.row_factory = sqlite3.Row
+        self._own.execute("ATTACH ? AS kept", (str(kept),))
+        names = [
+            name for (name,) in self._own.execute("SELECT name FROM kept.sqlite_master WHERE type = 'table'")
+        ]
+        self._keys, self._columns = dict[str, list[str]](), dict[str, str]()
+        for name in names:
+            columns = [*self._own.execute(f'PRAGMA table_info("{name}")')]
+            self._keys[name] = [one["name"] for one in columns if one["pk"]] or [
+                one["name"] for one in columns
+            ]
+            self._columns[name] = ", ".join(["rowid", *(f'"{one["name"]}"' for one in columns)])
+        self._own.execute("CREATE TABLE touched (name, place, UNIQUE (name, place))")
+        for name in names:
+            for act, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD")):
+                note = f"INSERT OR IGNORE INTO touched VALUES ('{name}', {row}.rowid)"  # noqa: S608
+                self._own.execute(
+                    f'CREATE TRIGGER "{name} {act} {row}" AFTER {act} ON "{name}" BEGIN {note}; END'
+                )
         self._tables = self.tables()
 
     def __call__(self, who: str, method: str, path: str, body: Any = None) -> Any:
         return self.clinic.call(self.tokens[who], method, path, body)
 
     def put_back(self) -> None:
-        self._copy(self._kept, self._file)
+        self._own.execute("BEGIN IMMEDIATE")
+        for name, place in self._touched():
+            self._own.execute(f'DELETE FROM main."{name}" WHERE rowid = ?', (place,))  # noqa: S608
+            columns = self._columns[name]
+            row = f'SELECT {columns} FROM kept."{name}" WHERE rowid = ?'  # noqa: S608
+            self._own.execute(f'INSERT INTO main."{name}" ({columns}) {row}', (place,))
+        self._own.execute("DELETE FROM touched")
+        self._own.execute("COMMIT")
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """Every row as it is, by its table and key."""
-        with closing(sqlite3.connect(self._file)) as file:
-            file.row_factory = sqlite3.Row
-            names = [name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return {
-                f"{name} {'/'.join(str(row[key]) for key in self._keys(file, name))}": dict(row)
-                for name in names
-                for row in file.execute(f'SELECT * FROM "{name}"')  # noqa: S608
-            }
+        return dict(row for name in self._keys for row in self._read("main", name))
 
     def written(self) -> list[str]:
         """What is different from the sample: columns of rows that were added, changed or removed."""
-        now = self.tables()
-        return sorted(
-            self._change(key, self._tables.get(key), now.get(key))
-            for key in {*now, *self._tables}
-            if self._tables.get(key) != now.get(key)
+        before, now = (
+            dict(row for name, place in self._touched() for row in self._read(where, name, place))
+            for where in ("kept", "main")
         )
+        return sorted(
+            self._change(key, before.get(key), now.get(key))
+            for key in {*now, *before}
+            if before.get(key) != now.get(key)
+        )
+
+    def close(self) -> None:
+        """Fail if something was written past the triggers."""
+        assert self.tables() == self._tables
+        self._own.close()
+
+    def _touched(self) -> list[tuple[str, int]]:
+        return [(name, place) for name, place in self._own.execute("SELECT name, place FROM touched")]
+
+    def _read(self, where: str, name: str, place: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the rows of a table, or the one at this place, of the sample or as it is."""
+        at = "" if place is None else f" WHERE rowid = {place}"
+        for row in self._own.execute(f'SELECT * FROM {where}."{name}"{at}'):  # noqa: S608
+            yield f"{name} {'/'.join(str(row[key]) for key in self._keys[name])}", dict(row)
 
     @staticmethod
     def _change(key: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:
@@ -116,21 +157,12 @@ class Ledger:
         )
         return str(next(rows)["concurrency_stamp"])
 
-    @staticmethod
-    def _keys(file: sqlite3.Connection, name: str) -> list[str]:
-        columns = [*file.execute(f'PRAGMA table_info("{name}")')]
-        return [one[1] for one in columns if one[5]] or [one[1] for one in columns]
-
-    @staticmethod
-    def _copy(source: Path, target: Path) -> None:
-        with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
-            one.backup(other)
-
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     made = Ledger(tmp_path_factory.mktemp("ledger"))
     yield made
+    made.close()
     with made.clinic.app.app_context():
         database.engine().dispose()
 
