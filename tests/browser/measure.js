@@ -5,14 +5,18 @@
     const words = (element.textContent || "").trim().replace(/\s+/g, " ").slice(0, 40);
     return `${element.tagName.toLowerCase()}${element.id ? "#" + element.id : ""}.${[...element.classList].join(".")} "${words}"`;
   };
-  const shown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true });
-  const clips = (style) => style.clipPath !== "none" || style.clip !== "auto";
-  const hidden = (element) => {
-    for (let one = element; one && one !== document.body; one = one.parentElement) {
-      if (clips(getComputedStyle(one))) return true;
-    }
-    return !shown(element);
+  // An element and those around it are asked once, however many lines of text they hold.
+  const once = (ask) => {
+    const known = new Map();
+    return (element) => {
+      if (!known.has(element)) known.set(element, ask(element));
+      return known.get(element);
+    };
   };
+  const styleOf = once((element) => getComputedStyle(element));
+  const clips = (style) => style.clipPath !== "none" || style.clip !== "auto";
+  const isClipped = once((element) => element !== null && element !== document.body && (clips(styleOf(element)) || isClipped(element.parentElement)));
+  const hidden = once((element) => isClipped(element) || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true }));
 
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > wide) {
@@ -24,7 +28,7 @@
   }
 
   for (const one of document.querySelectorAll("body *")) {
-    const style = getComputedStyle(one);
+    const style = styleOf(one);
     const cutsAcross = ["hidden", "clip"].includes(style.overflowX) && one.scrollWidth > one.clientWidth + 1;
     const cutsDown = ["hidden", "clip"].includes(style.overflowY) && one.scrollHeight > one.clientHeight + 2;
     // A line that says the beginning of what the link opens in full may end in dots.
@@ -34,13 +38,16 @@
   }
 
   // Words on words: each line of text against every other that doesn't float above the page.
-  const floats = (element) => {
-    for (let one = element; one && one !== document.body; one = one.parentElement) {
-      const style = getComputedStyle(one);
-      if (["fixed", "sticky"].includes(style.position) || style.display === "none" || one.matches(".menu-panel, dialog, .stamp")) return true;
-    }
-    return false;
-  };
+  const floats = once((element) => {
+    if (element === null || element === document.body) return false;
+    const { position, display } = styleOf(element);
+    return ["fixed", "sticky"].includes(position) || display === "none" || element.matches(".menu-panel, dialog, .stamp") || floats(element.parentElement);
+  });
+  const cutsBy = once((element) => {
+    if (element === null || element === document.body) return [];
+    const around = cutsBy(element.parentElement);
+    return styleOf(element).overflowX === "visible" ? around : [element.getBoundingClientRect(), ...around];
+  });
   const lines = [];
   const walker = document.createTreeWalker(document.querySelector("main") || document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -49,10 +56,7 @@
     const range = document.createRange();
     range.selectNodeContents(node);
     // What an element cuts off isn't seen on top of anything.
-    const cut = [];
-    for (let one = parent; one && one !== document.body; one = one.parentElement) {
-      if (getComputedStyle(one).overflowX !== "visible") cut.push(one.getBoundingClientRect());
-    }
+    const cut = cutsBy(parent);
     for (const rect of range.getClientRects()) {
       const left = Math.max(rect.left, ...cut.map((by) => by.left));
       const right = Math.min(rect.right, ...cut.map((by) => by.right));
