@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -84,6 +85,7 @@ class Names(NamedTuple):
     needed: set[str]
 
 
+@cache
 def names_of(environment: Environment, template: str) -> Names:
     assert environment.loader
     tree = environment.parse(environment.loader.get_source(environment, template)[0])
