@@ -102,25 +102,16 @@ def test_a_reload_with_wrong_settings_is_refused_and_workers_keep_running(runnin
 
 
 @pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
-def test_workers_restart_under_traffic_without_losing_a_request(running: Running) -> None:
-    traffic = running.traffic
-    before = running.workers()
-    with traffic.of(BROWSERS, pause=PAUSE):
-        traffic.wait_for(lambda: len(before - running.workers()) == len(before), "each worker renewed")
-        traffic.wait_for_more(100)
-    assert traffic.failed == []
-
-
-@pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
-def test_a_broken_tenants_file_does_not_affect_restarted_workers_until_a_reload(
+def test_workers_restart_under_traffic_without_losing_a_request_or_rereading_a_broken_file(
     running: Running,
 ) -> None:
+    """Until a reload, which names the fault."""
     traffic = running.traffic
     before = running.workers()
     tenants = running.plan.data / f"tenants-{running.portal.port}.toml"
     tenants.write_text("[tenants.half-written")
     log = running.portal.log
-    with traffic.of(5, pause=0):
+    with traffic.of(BROWSERS, pause=PAUSE):
         traffic.wait_for(lambda: not before & running.workers(), "each worker renewed")
         traffic.wait_for_more(100)
         os.kill(running.portal.child.pid, signal.SIGHUP)
