@@ -1,4 +1,7 @@
-"""Concurrent requests in several worker processes, on each store: one token call, and nobody is signed out by accident.
+"""Concurrent requests in several worker processes: one token call, and nobody is signed out by accident.
+
+They share a file. Machines that share a Redis are `tests/demo/test_scale.py`'s; that both kinds of store compare before they
+write, `tests/store/test_store.py`'s.
 
 The care service gives one-time refresh tokens without grace: a second use of one ends the sign-in.
 """
@@ -106,15 +109,9 @@ def stack(upstream: Upstream, store_url: str, *, workers: int, read: float = 8) 
         portal.stop()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "redis"])
-def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder: Path = tmp_path_factory.mktemp("store")
-    if request.param == "sqlite":
-        yield f"sqlite:///{folder}/store.db"
-        return
-    redis = RedisServer(folder)
-    yield redis.url
-    redis.stop()
+@pytest.fixture(scope="module")
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/store.db"
 
 
 @pytest.fixture(scope="module")
