@@ -156,12 +156,10 @@ def _looks(page: Page) -> str:
 
 
 def constructs(page: str) -> set[tuple[str, ...]]:
-    """What a page is built of: its elements, each with the one around it, by name, classes and what a style looks for."""
+    """What a page is built of: its elements, by name, classes and what a style looks for; and which are in which, by name."""
     body = lxml.html.document_fromstring(page).body
-    return {
-        tuple(_named(one) for one in (element, element.getparent()))
-        for element in body.iterdescendants(lxml.etree.Element)
-    }
+    elements = [*body.iterdescendants(lxml.etree.Element)]
+    return {(_named(one),) for one in elements} | {(one.tag, one.getparent().tag) for one in elements}
 
 
 def _named(element: Any) -> str:

@@ -1,6 +1,6 @@
 """Every page in every state: axe-core finds nothing (WCAG 2.2 AA), and nothing is lost at 320 pixels or in large letters.
 
-`make test` looks once at each of as few pages as hold every construct, in a theme, width and language that change
+`make test` looks once at each of as few pages as hold every construct (each element of each side), in a theme, width and language that change
 from page to page, with letters set wider or twice as large in turns. With CARE_TEST_FULL=1 it looks at one page of each kind in every language and both themes, at a
 phone's width in one and a desk's in the other, and measures each page of each person in one language. What is too wide
 between a phone and a desk is found by `test_patient_widths.py` and `test_staff_widths.py` too.
