@@ -115,10 +115,6 @@ class Consents(Seen):
 class Consent(Seen):
     """One form, on its paper."""
 
-    def read_and_sign(self) -> Reading:
-        self.follow("Read and sign")
-        return Reading(self.page, self.origin)
-
     def withdraw(self, reason: str) -> Withdrawn:
         self.follow(re.compile("Withdraw"))
         self.page.get_by_label(re.compile("why|Reason")).fill(reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 import uuid
@@ -15,11 +14,10 @@ from urllib.parse import urlsplit
 from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, tenants_file
 from tests.support.hostile import CountingProxy
-from tests.support.signing import TREATMENT_OF_AMELIA, consent, copy_rows, fresh_form, to_step
+from tests.support.signing import consent, copy_rows, fresh_form, to_step
 from tests.support.stack import PASSWORD
 from tests.support.visitor import Form, Page, Visitor
 
-TREATMENT_OF_GRACE = sample_id("episode", "grace-2")
 
 
 @dataclass(frozen=True)
@@ -185,68 +183,6 @@ ACTS: dict[str, Callable[[People, Plan], Ready]] = {
     "book by a link": _book_by_link,
 }
 """By name: each makes its records anew, so that tests don't meet."""
-
-
-def _move_embryo(people: People, plan: Plan) -> Ready:
-    embryo = sample_id("embryo", "GO-1")
-    page = people("elif").get(f"/storage/{embryo}?episode={TREATMENT_OF_GRACE}")
-    return Ready(
-        "elif",
-        page.form(f"/storage/{embryo}"),
-        call=f"PUT /api/care/embryo-storage/{embryo}",
-        end="Embryo GO-1 · RF-09117",
-        unsure="",
-        values={"location_tank": uuid.uuid4().hex[:8], "storage_expires_at": "2096-02-29"},
-    )
-
-
-def _thaw_embryo(people: People, plan: Plan) -> Ready:
-    embryo, where = sample_id("embryo", "GO-2"), f"/storage/{sample_id('embryo', 'GO-2')}"
-    form = str(uuid.uuid4())
-    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
-        database.row_factory = sqlite3.Row
-        database.execute("UPDATE embryo_storage SET status = 'Stored' WHERE id = ?", (embryo,))
-        database.execute("UPDATE episodes SET status = 'Active' WHERE id = ?", (TREATMENT_OF_GRACE,))
-        about = {"id": form, "embryo_storage_ids": json.dumps([embryo]), "episode_id": TREATMENT_OF_GRACE}
-        copy_rows(database, "consent_forms", {"id": sample_id("consent", "grace-treatment")}, about)
-        for table in ("consent_signers", "consent_signatures"):
-            copy_rows(
-                database, table, {"form_id": sample_id("consent", "grace-treatment")}, {"form_id": form}
-            )
-    visitor = people("elif")
-    page = visitor.get(f"{where}?episode={TREATMENT_OF_GRACE}")
-    filled = page.form(where)
-    page = visitor.post(filled.action, {**dict(filled.fields()), "status": "Thawed"})
-    return Ready(
-        "elif",
-        page.form(where),
-        call=f"PUT /api/care/embryo-storage/{embryo}",
-        end="Embryo GO-2 · RF-09117",
-        unsure="",
-        values={"code": "GO-2", "record_number": "RF-09117"},
-    )
-
-
-def _move_folder(people: People, plan: Plan) -> Ready:
-    folder = sample_id("directory", "amelia-scans")
-    page = people("nora").get(f"/directories/{folder}/move?episode={TREATMENT_OF_AMELIA}")
-    elsewhere = page.select("input[name=to]:not([disabled]):not([checked])")[0]
-    return Ready(
-        "nora",
-        page.form(f"/directories/{folder}/move"),
-        call="POST /api/document-management/directory-descriptor/move",
-        end="Folders",
-        unsure="",
-        values={"to": str(elsewhere["value"])},
-    )
-
-
-MOVES: dict[str, Callable[[People, Plan], Ready]] = {
-    "move an embryo": _move_embryo,
-    "thaw an embryo": _thaw_embryo,
-    "move a folder": _move_folder,
-}
-"""Acts that change a record which others read, and that may be done again."""
 
 
 def over_the_line(plan: Plan, line: CountingProxy) -> str:
