@@ -1,4 +1,4 @@
-"""Notifications and their settings."""
+"""Which changes of notifications are invalid, and their settings; what else is read and written is in `ledger/`."""
 
 from __future__ import annotations
 
@@ -10,47 +10,6 @@ from tests.careservice.api.calls import Api, code, created, members, signer
 
 NOTIFICATIONS = "/api/app/notification"
 SETTINGS = "/api/app/notification/settings"
-
-
-def test_the_newest_come_first_with_the_count_of_unread(api: Api) -> None:
-    page = api.get("amelia", NOTIFICATIONS, MaxResultCount=1000)
-    times = [item["creationTime"] for item in page["items"]]
-    assert times == sorted(times, reverse=True)
-    assert page["totalCount"] >= 24
-    assert page["unreadCount"] == sum(not item["isRead"] for item in page["items"])
-    assert {item["severity"] for item in page["items"]} == {"Info", "Success", "Warning", "Urgent"}
-
-
-def test_notifications_are_filtered_by_state_and_type(api: Api) -> None:
-    unread = api.get("amelia", NOTIFICATIONS, IsRead="false", MaxResultCount=100)
-    assert unread["totalCount"] == unread["unreadCount"]
-    assert not any(item["isRead"] for item in unread["items"])
-    kinds = api.get("amelia", NOTIFICATIONS, Type="AppointmentReminder", MaxResultCount=100)["items"]
-    assert {item["type"] for item in kinds} == {"AppointmentReminder"}
-
-
-def test_single_notifications_are_marked_read_and_unread(api: Api) -> None:
-    created(api)
-    newest = api.get("daniel", NOTIFICATIONS)["items"][0]
-    body = {"ids": [newest["id"]], "isRead": True}
-    first = api("daniel", "PUT", NOTIFICATIONS, body).json()
-    assert first["updatedCount"] == 1
-    again = api("daniel", "PUT", NOTIFICATIONS, body).json()
-    assert again == {"updatedCount": 0, "unreadCount": first["unreadCount"]}
-    back = api("daniel", "PUT", NOTIFICATIONS, {**body, "isRead": False}).json()
-    assert back["unreadCount"] == first["unreadCount"] + 1
-
-
-def test_all_notifications_of_one_person_are_marked_read_at_once(api: Api) -> None:
-    others = api.get("nora", NOTIFICATIONS)["unreadCount"]
-    answer = api("colin", "PUT", NOTIFICATIONS, {"all": True, "isRead": True}).json()
-    assert answer["unreadCount"] == 0
-    assert api.get("nora", NOTIFICATIONS)["unreadCount"] == others
-
-
-def test_another_persons_notification_is_not_found(api: Api) -> None:
-    theirs = api.get("nora", NOTIFICATIONS)["items"][0]["id"]
-    assert api("amelia", "PUT", NOTIFICATIONS, {"ids": [theirs], "isRead": True}).status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,10 @@
-"""Physicians' calendars, and enquiries: booking a window, merging two records of one person."""
+"""Physicians' calendars, windows that can't be booked, and which values two merged enquiries keep; the rest is in `ledger/`."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
-
-import pytest
 
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
@@ -44,32 +41,6 @@ def book(api: Api, who: str, window: dict[str, Any], prospect: str = "noor", **q
     )
 
 
-@pytest.mark.parametrize(("minutes", "is_taken"), [(9, False), (241, False), (10, True), (210, True)])
-def test_a_window_lasts_ten_minutes_to_four_hours(api: Api, minutes: int, is_taken: bool) -> None:
-    window = free_window(api, "kenji", 9 if minutes < 60 else 13)
-    start = datetime.fromisoformat(window["start"])
-    if minutes > 60:
-        start += timedelta(minutes=30)
-    window |= {"start": start.isoformat(), "end": (start + timedelta(minutes=minutes)).isoformat()}
-    answer = book(api, "colin", window)
-    if is_taken:
-        assert answer.status_code == 200, answer.text
-    else:
-        assert members(answer) == ["end"]
-
-
-def test_a_second_booking_of_a_window_is_refused(api: Api) -> None:
-    window = free_window(api, "kenji", 10)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: book(api, "colin", window), range(8)))
-    booked = [answer.json() for answer in answers if answer.status_code == 200]
-    assert len(booked) == 1
-    assert {code(answer) for answer in answers if answer.status_code != 200} == {"ClientelePortal:SlotTaken"}
-    assert booked[0]["status"] == "Booked"
-    busy = api.get("colin", PHYSICIANS, From=window["start"][:10], Filter="Kenji")["items"][0]["busy"]
-    assert booked[0]["start"] in [item["start"] for item in busy]
-
-
 def test_a_window_must_be_in_the_future_and_in_working_hours(api: Api) -> None:
     window = free_window(api, "leila", 15)
     past = {**window, "start": "2020-01-06T10:00:00Z", "end": "2020-01-06T10:30:00Z"}
@@ -80,15 +51,6 @@ def test_a_window_must_be_in_the_future_and_in_working_hours(api: Api) -> None:
     assert members(book(api, "nora", {**window, "timeZone": "Mars/Base"})) == ["timeZone"]
     assert members(book(api, "nora", {**window, "physicianId": "x"})) == ["physicianId"]
     assert code(book(api, "nora", window, "ruth")) == "ClientelePortal:ProspectClosed"
-
-
-def test_the_public_page_books_by_client_credentials(api: Api) -> None:
-    window = free_window(api, "siobhan", 11)
-    answer = book(api, "riverside-service", window, "tomasz", __tenant="riverside")
-    assert answer.status_code == 200, answer.text
-    assert book(api, "riverside-service", window, "tomasz").status_code == 403
-    assert book(api, "victor", window).content == b""
-    assert book(api, "omar", window).status_code == 501
 
 
 def test_physicians_have_working_hours_and_busy_times(api: Api) -> None:

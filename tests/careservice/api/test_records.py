@@ -1,4 +1,4 @@
-"""Patients, cases, relationships, protocols, folders, files, EMR endpoints."""
+"""Patients, cases, protocols, folders and files: stale stamps, impossible values, parts of files; the rest is in `ledger/`."""
 
 from __future__ import annotations
 
@@ -56,11 +56,6 @@ def test_patients_may_change_only_their_contact_fields(api: Api) -> None:
     assert api("daniel", "PUT", path, editable(changed)).status_code == 404
     assert api("omar", "PUT", path, editable(changed)).status_code == 404
     assert api("elif", "PUT", path, editable(changed)).content == b""
-
-
-def test_a_record_kept_by_the_emr_cannot_be_changed(api: Api) -> None:
-    record = own_record(api, "omar", sample_id("episode", "elsewhere-1"))
-    assert api("omar", "PUT", f"/api/care/patients/{record['id']}", editable(record)).status_code == 501
 
 
 def test_a_patient_without_a_date_of_birth_is_invalid(api: Api) -> None:
@@ -135,19 +130,6 @@ def test_an_illegal_move_of_a_case_is_refused(api: Api) -> None:
     assert api("omar", "PUT", path, editable(done)).status_code == 404
 
 
-# Relationships
-
-
-def test_a_relationship_is_deleted_once(api: Api) -> None:
-    path = "/api/care/relationships/"
-    contact = path + sample_id("relationship", "grace-sister")
-    assert api("amelia", "DELETE", contact).status_code == 404
-    assert api("elif", "DELETE", contact).status_code == 403
-    gone = api("grace", "DELETE", contact)
-    assert (gone.status_code, gone.content) == (204, b"")
-    assert api("grace", "DELETE", contact).status_code == 404
-
-
 # Protocols
 
 
@@ -180,12 +162,6 @@ def test_a_protocol_is_created_read_changed_and_ended(api: Api) -> None:
     done = api("nora", "PUT", path, editable(active, status="Completed")).json()
     assert code(api("nora", "PUT", path, editable(done, name="x"))) == "ClientelePortal:IllegalTransition"
     assert made["id"] in {item["id"] for item in api.get("grace", PROTOCOLS, Type="ppos")["items"]}
-
-
-@pytest.mark.parametrize("who", ["grace", "elif", "colin"])
-def test_roles_without_permission_may_not_write_protocols(api: Api, who: str) -> None:
-    answer = api(who, "POST", PROTOCOLS, plan())
-    assert (answer.status_code, answer.content) == (403, b"")
 
 
 @pytest.mark.parametrize(
@@ -257,32 +233,3 @@ def test_a_file_is_served_whole_in_ranges_and_as_304_when_unchanged(api: Api) ->
     assert api("amelia", "GET", FILE, id=file["id"], headers={"Range": "bytes=9999999-"}).status_code == 416
     same = api("amelia", "GET", FILE, id=file["id"], headers={"If-None-Match": whole.headers["ETag"]})
     assert (same.status_code, same.content) == (304, b"")
-
-
-def test_files_are_served_only_to_people_they_concern(api: Api) -> None:
-    late = sample_id("file", "grace-report-late")
-    assert api("grace", "GET", FILE, id=sample_id("file", "grace-report")).status_code == 200
-    assert api("grace", "GET", FILE, id=late).status_code == 404
-    assert api("elif", "GET", FILE, id=late).status_code == 200
-    copy = sample_id("file", "amelia-treatment-copy")
-    assert api("daniel", "GET", FILE, id=copy).status_code == 200
-    for who in ("grace", "omar", "maya"):
-        assert api(who, "GET", FILE, id=copy).status_code == 404
-    large = api("daniel", "GET", FILE, id=sample_id("file", "amelia-timelapse"))
-    assert len(large.content) > 3_000_000
-
-
-# EMR endpoints
-
-
-def test_an_idle_connection_is_removed_once_by_an_administrator(api: Api) -> None:
-    path = "/api/emr-integration/endpoints/"
-    legacy = path + sample_id("emr-endpoint", "riverside-legacy")
-    assert api("nora", "DELETE", legacy).content == b""
-    assert (
-        code(api("ada", "DELETE", path + sample_id("emr-endpoint", "riverside-main")))
-        == "ClientelePortal:SyncRunning"
-    )
-    assert api("ada", "DELETE", path + sample_id("emr-endpoint", "harbour-legacy")).status_code == 404
-    assert api("ada", "DELETE", legacy).status_code == 204
-    assert api("ada", "DELETE", legacy).status_code == 404
