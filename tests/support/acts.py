@@ -19,7 +19,6 @@ from tests.support.stack import PASSWORD
 from tests.support.visitor import Form, Page, Visitor
 
 
-
 @dataclass(frozen=True)
 class Ready:
     """A form to send, with what is typed into it.
