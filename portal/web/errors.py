@@ -261,7 +261,6 @@ def _unexpected(error: Exception) -> Response:
 
 
 def _bare(status: int) -> Response:
-    audit.nothing_shown()
     return make_response(_plain(correlation_id=g.get("request_id")), status)
 
 

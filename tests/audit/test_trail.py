@@ -142,6 +142,15 @@ def added(lines: list[str]) -> list[str]:
     return [*lines, msgspec.json.encode({**last, "line": last["line"] + 1, "before": before}).decode()]
 
 
+def added_with_the_key(lines: list[str]) -> list[str]:
+    """The same, signed as the process would have."""
+    told = {name: value for name, value in json.loads(added(lines)[-1]).items() if name != "mac"}
+    return [
+        *lines,
+        signature.signed(msgspec.json.encode(told), signature.keys_of([KEY])[_name(KEY)]).decode(),
+    ]
+
+
 @pytest.mark.parametrize(
     ("tamper", "verdict", "said"),
     [
@@ -158,6 +167,7 @@ def added(lines: list[str]) -> list[str]:
         (lambda lines: [*lines[:2], lines[1], *lines[2:]], ChainVerdict.BROKEN, "broken at line 3"),
         (lambda lines: [*lines[:2], "not a record", *lines[2:]], ChainVerdict.BROKEN, "broken at line 3"),
         (added, ChainVerdict.BROKEN, "broken at line 6"),
+        (added_with_the_key, ChainVerdict.BROKEN, "the process ended with line 5"),
         (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], ChainVerdict.BROKEN, "broken at line 2"),
         (lambda lines: lines[:3], ChainVerdict.TRUNCATED, "the last 2 are gone"),
         (lambda lines: [], ChainVerdict.MISSING, "5 lines were written"),
@@ -173,6 +183,7 @@ def added(lines: list[str]) -> list[str]:
             "copied",
             "foreign",
             "added",
+            "added-with-the-key",
         ),
         *("reordered", "truncated", "emptied"),
     ],

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from portal.services.endpoints import ALL
+from portal.store import StoreDown
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, ROLES
 from tests.support.fake_api import FakeApi
@@ -53,6 +54,20 @@ def test_no_page_shows_a_patient_without_an_audit_line(
         assert all(line.get("actor") and line.get("role") for line in written), path
     assert not unseen
     assert found > 20
+
+
+def test_a_page_that_the_store_kept_from_being_made_has_shown_nothing(
+    portal: InProcess, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object, **_more: object) -> None:
+        raise StoreDown("down")
+
+    visitor = portal.visitor("amelia")
+    for status in (200, 503):
+        portal.audited()
+        visitor.get("/notifications", status=status)
+        assert bool(portal.audited()) is (status == 200)
+        monkeypatch.setattr("portal.views.notifications.render", down)
 
 
 def _texts(answer: Any) -> Iterator[str]:

@@ -57,6 +57,7 @@ def test_what_is_over_is_no_change() -> None:
     [
         ((), (FSH,), Kind.NEW, DAY_8),
         ((FSH,), (altered(FSH, end_day=8),), Kind.ENDED, DAY_8 + timedelta(days=1)),
+        ((FSH,), (altered(FSH, end_day=8, dose=250),), Kind.DOSE, DAY_8),
         ((FSH,), (altered(FSH, time="21:00"),), Kind.DOSE, DAY_8),
         ((FSH,), (altered(FSH, every_days=2),), Kind.DAYS, DAY_8),
         ((FSH,), (altered(FSH, end_day=9), TRIGGER), Kind.ENDED, DAY_8 + timedelta(days=2)),

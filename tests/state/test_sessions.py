@@ -255,3 +255,15 @@ def test_a_record_that_changed_since_it_was_read_is_read_again_before_it_is_repl
     vault.update(name, int, lambda was: was + 1)
     assert vault.update(name, int, lambda was: was + 1, held=here.take(name)) == 3
     assert here.take(name) is ..., "used up"
+
+
+def test_the_last_sign_out_counts_for_thirty_days(sessions: Sessions, clock: Clock) -> None:
+    def last(after: float) -> float | None:
+        clock.now += after
+        return sessions.sign_outs.last("https://id.example", CLINIC, "amelia")
+
+    for days in (3, 30):
+        sessions.sign_outs.note("https://id.example", CLINIC, "amelia")
+        at = clock.now
+        assert last(days * 24 * 3600 - 1) == at
+    assert last(1) is None

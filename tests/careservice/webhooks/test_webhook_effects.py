@@ -89,6 +89,15 @@ def test_a_text_from_an_unknown_number_creates_an_enquiry(hooks: Any) -> None:
     assert third["accepted"] is True
 
 
+def test_a_stranger_is_no_enquiry_under_a_name_that_somebody_has(hooks: Any) -> None:
+    first, second = "first@elsewhere.example", "second@elsewhere.example"
+    for name, address, kept in (("amelia HART", first, first), ("Mia Sanz", second, "Mia Sanz")):
+        answer = hooks.email(**{"from": f"{name} <{address}>"}).json()
+        assert hooks.message("colin", answer["id"])["senderName"] == kept
+        told = hooks.notifications("colin", "ProspectReceived")[0]["data"]
+        assert f"{told.get('firstName', '')} {told['lastName']}".strip() == kept
+
+
 def test_pictures_that_were_not_received_are_mentioned_in_the_message(hooks: Any) -> None:
     answer = hooks.sms(Body="", NumMedia="2").json()
     assert hooks.message("amelia", answer["id"])["body"] == "[Pictures not received: 2]"

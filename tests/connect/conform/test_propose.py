@@ -43,6 +43,10 @@ def test_numeric_values_are_not_assumed_to_be_the_portals_own() -> None:
     assert "enumerations" not in tomllib.loads(found.toml()).get("names", {})
 
 
+def test_without_etags_a_missing_stamp_is_told() -> None:
+    assert "ConsentForm.concurrencyStamp" in proposed(forms("Signed")).absent
+
+
 def test_numeric_values_stay_a_question_until_the_dialect_defines_them() -> None:
     counted = parse_dialect('[names]\nenumerations = "integers"')
     assert proposed(forms(1, 2, 3), rules=counted).undecided == []
