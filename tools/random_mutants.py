@@ -6,7 +6,7 @@ an argument, a call or a value left out, another member shown. The week seeds th
 tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
-file first, then the whole pages, those of its own part before others, then the slower near ones, and then those that run least else. At
+file and those that run least else first, then the whole pages, those of its own part before others, then the slower near ones, and then those that run least else. At
 least one of them is run, and further ones while together they took no longer than half a minute when they were watched; after
 ten minutes they are stopped, which counts as noticed. What survived is tried again with `--again`, with eight times as many:
 so it is once a test for it has been written. They are run in a fork of a process that has shown pages before
@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import itertools
 import json
 import os
 import random
@@ -296,12 +297,17 @@ class Watched:
             one for one in inside if one.seconds < _SLOW or _file(one) in (*near, *_WHOLE_PAGES)
         ] or inside
 
+        quick = sorted((one for one in inside if one.seconds < _QUICK), key=lambda one: len(one.calls))
+        spent = itertools.accumulate(one.seconds for one in quick)
+        narrow = {one.test for one, until in zip(quick, spent, strict=True) if until < self._seconds / 6}
+
         def likelihood(test: Reached) -> tuple[int, bool, int, int]:
             file = _file(test)
             part = test.test.rpartition("[")[2].removesuffix("]")
             order = _WHOLE_PAGES.index(file) if file in _WHOLE_PAGES else 0
             kinds = (
                 file in near and test.seconds < _QUICK,
+                test.test in narrow,
                 file in _WHOLE_PAGES,
                 file in near,
                 file.startswith("tests/pages"),
@@ -357,7 +363,7 @@ def _holds(node: ast.AST, line: int) -> TypeGuard[ast.FunctionDef | ast.ClassDef
 
 def _nearest(path: str, root: Path = ROOT) -> list[str]:
     """The test files that bear a file's name or speak of it, then those of its folder (`tests/views/storage`)."""
-    file = Path(path)
+    file = Path(path).parent if path.endswith("/__init__.py") else Path(path)
     names = (path, file.with_suffix("").as_posix().replace("/", "."))
     tests = sorted((root / "tests").rglob("test_*.py"))
     named = [

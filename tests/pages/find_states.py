@@ -274,6 +274,7 @@ def _forms(state: State, shown: Shown) -> Iterator[State]:
         return
     for number, form in enumerate(forms_of(shown.answer.text)):
         filled = ["", "blank", *(["ticked"] if form.xpath(".//input[@type='checkbox']") else [])]
+        filled += ["elsewhere"] if form.xpath(".//button/@formaction") else []
         for choice in form.xpath(".//select/option | .//input[@type='radio'] | .//button[@name]"):
             name = choice.get("name") or choice.getparent().get("name")
             filled.append(f"{name}={choice.get('value') or ''}")

@@ -22,7 +22,7 @@ from portal.connect.answers.members import Members
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
-from tests.pages.test_acts import BOTH
+from tests.pages.test_acts import BOTH, PLAN
 from tests.pages.test_acts import _lines as lines_of
 from tests.pages.test_facts import (
     CASES,
@@ -73,7 +73,7 @@ class State:
     """Changes of what is answered, then forms that are sent one after the other, and how the API takes that.
 
     Of a form: its number on the page, and what is filled in: nothing beside what stands there, "blank", "ticked" or
-    `name=value`. `refused` is the API's status for what they ask, 1 if it never answers; `naming` the member that it says is wrong.
+    `name=value`; or "elsewhere", where it is sent to the address of a button of its own. `refused` is the API's status for what they ask, 1 if it never answers; `naming` the member that it says is wrong.
     """
 
     changes: tuple[Change, ...] = ()
@@ -197,6 +197,8 @@ OTHER_PAGES = [
         for what in ("new", "new/preview", "p-1/end?to=Completed")
     ),
     Case("protocols", "victor", "/protocols/p-1", {}, "drafted"),
+    Case("protocols", "victor", "/protocols/p-1/edit", PLAN, "without a trigger"),
+    Case("consents", "nora", "/consents/new?template=storage&episode=e-1", HERS),
     Case("protocols", "nora", "/protocols/p-1", UNDER_TREATMENT),
     Case("protocols", "amelia", "/protocols/p-1/change", UNDER_TREATMENT),
     Case("other", "amelia", "/files/f-1/preview"),
@@ -341,9 +343,10 @@ def _sent(http: requests.Session, url: str, form: FormElement, filled: str) -> r
             *fields,
             *((box.get("name"), box.get("value") or "on") for box in boxes if box.get("checked") is None),
         ]
-    elif filled:
+    elif filled and filled != "elsewhere":
         fields = [*((one, given) for one, given in fields if one != name), (name, value)]
-    to = urljoin(url, form.get("action") or url)
+    action = form.xpath(".//button/@formaction")[0] if filled == "elsewhere" else form.get("action")
+    to = urljoin(url, action or url)
     if (form.get("method") or "get").lower() == "get":
         return http.get(to, params=fields, allow_redirects=False)
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))

@@ -276,3 +276,9 @@ def test_an_answer_that_is_no_form_is_a_bad_response(care):
     care.answers.append({"succeeded": True})
     with pytest.raises(BadResponse):
         sign(care)
+
+
+@pytest.mark.parametrize(("whose", "name"), [("p", "Amelia Hart"), ("another", "")])
+def test_a_patients_name_is_taken_from_a_form_of_theirs_alone(care, whose: str, name: str) -> None:
+    care.answers.append({"items": [{**FORM, "patientId": whose, "patientName": "Amelia Hart"}]})
+    assert consents.name_on_form(care, "p") == name
