@@ -217,7 +217,7 @@ def list_protocols(
     care: Care,
     *,
     skip: int = 0,
-    limit: int = 20,
+    limit: int,
     sorting: str | None = None,
     text: str | None = None,
     status: ProtocolStatus | None = None,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from flask import g
@@ -22,11 +24,13 @@ from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
 from portal.services.relationships import Relationship
 from portal.services.rules import free_windows
+from portal.services.rules.ending import Ending
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.consents.draft import NewForm
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
 from portal.views.consents.people import About
+from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import ending_of, frozen_in
 from portal.views.episodes.view import EpisodeView
 from portal.views.storage.near_dates import storage_dates
@@ -206,3 +210,11 @@ def test_a_time_that_touches_another_is_free(day: date, busy: tuple[str, str], o
     assert len(free_windows.day_of(on, [anna], ZONE, at(offered[0])).windows) == len(offered) - 1, (
         "what has begun isn't"
     )
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_only_who_records_a_withdrawal_says_when_the_clinic_was_told(day: date, ending: Ending) -> None:
+    given = Given(who="amelia", told_on=day.isoformat(), told_time="23:10", told_by="Telephone")
+    told = cast("Any", Withdrawal).told.fget(SimpleNamespace(ending=ending, given=given))
+    at = datetime.combine(day, time(23, 10), ZONE)
+    assert (told and told.at) == (at if ending is Ending.RECORD else None)

@@ -46,7 +46,7 @@ PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStam
 
 def test_protocols_are_listed_and_read(care):
     care.answers.extend([{"totalCount": 1, "items": [PROTOCOL]}, PROTOCOL])
-    assert protocols.list_protocols(care, text="anta", sorting="name").items[0].name == "Antagonist"
+    assert protocols.list_protocols(care, limit=20, text="anta", sorting="name").items[0].name == "Antagonist"
     assert protocols.get_protocol(care, "p").id == "p"
     assert [c.endpoint for c in care.calls] == [LIST_PROTOCOLS, READ_PROTOCOL]
     assert care.calls[0].query["Filter"] == "anta"

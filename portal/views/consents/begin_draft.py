@@ -85,7 +85,7 @@ def _couple(about: About) -> list[Signer]:
         (SignerRole.PATIENT, about.patient, about.patient_name),
         (SignerRole.PARTNER, about.partner, about.partner_name),
     )
-    return [Signer(role=role, person_id=id_, name=name, order=1) for role, id_, name in named if id_]
+    return [Signer(role=role, person_id=id_, name=name) for role, id_, name in named if id_]
 
 
 def filled_in(text: str, about: About) -> str:
