@@ -68,7 +68,7 @@ def post_worker_init(worker):
     from portal.web.routing import tenant_of
 
     metrics.worker_started()
-    worker.on_check, worker.express_paths = metrics.worker, PATHS
+    worker.on_check, worker.express_paths = supervisor.tidied(metrics.worker), PATHS
     worker.express_listener = supervisor.listener_of_checks(worker) if _given("health_bind") else None
     worker.tenant_of = tenant_of(worker.wsgi)
     worker.error_headers, worker.error_headers_over_tls = FIXED, FIXED | OVER_TLS

@@ -1,6 +1,7 @@
 """Spans for OpenTelemetry: a request, the making of its page, its calls and its work with the store.
 
-Off unless `start` was called, once in each worker (never before a fork); then nothing of OpenTelemetry is even imported. Spans name
+Off unless `start` was called; then nothing of OpenTelemetry is even imported. Spans are sent by a thread, which begins with the first
+request, after any fork. They name
 routes and templates of addresses and the clinic, never a person, a record, a query or what an exception says.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Generator, Mapping
+import threading
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,30 +79,45 @@ class _Tracing:
 
 
 _on: _Tracing | None = None
+_wanted: Callable[[], None] | None = None
+"""Begins with what `start` was told, until that is done."""
+_beginning = threading.Lock()
 
 
 def start(url: str, *, version: str, continues: bool) -> None:
-    """Send spans to this OTLP/HTTP address from now on; `continues` the traces that requests bring.
+    """Send spans to this OTLP/HTTP address from the next request on; `continues` the traces that requests bring.
 
     OpenTelemetry's own variables say the rest (`OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`…).
     """
+    global _wanted
+    _wanted = partial(_begin, url, version, continues)
+
+
+def _begin_once() -> None:
+    with _beginning:
+        if _wanted:
+            _wanted()
+
+
+def _begin(url: str, version: str, continues: bool) -> None:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    global _on
+    global _on, _wanted
     resource = {"service.name": os.environ.get("OTEL_SERVICE_NAME", "portal"), "service.version": version}
     provider = TracerProvider(resource=Resource.create(resource))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
     logger = logging.getLogger("opentelemetry")
     logger.handlers, logger.propagate = logging.getLogger("portal").handlers, False
-    _on = _Tracing(provider, continues=continues)
+    _on, _wanted = _Tracing(provider, continues=continues), None
 
 
 def stop() -> None:
     """Send what is left, and make no more spans."""
-    global _on
+    global _on, _wanted
+    _wanted = None
     if _on:
         _on.provider.shutdown()
         _on = None
@@ -107,6 +125,8 @@ def stop() -> None:
 
 def request(environ: Mapping[str, str]) -> AbstractContextManager[None]:
     """The span of a request, which `answered` names once its route is known."""
+    if _wanted:
+        _begin_once()
     return _on.span("request", "SERVER", {}, _on.parent(environ)) if _on else _NOTHING
 
 

@@ -49,8 +49,8 @@ class Collector(ThreadingHTTPServer):
 
     def take(self) -> list[Span]:
         """The spans that came since this was last asked."""
-        assert tracing._on
-        tracing._on.provider.force_flush()
+        if tracing._on:
+            tracing._on.provider.force_flush()
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         self.bodies.clear()
         return [

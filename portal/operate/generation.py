@@ -1,9 +1,8 @@
 """The process that workers are forked from: it has imported the portal, so that they share the memory which that takes.
 
 Every start and every reload has one of its own, a generation's parent. gunicorn's master forks it and never loads the portal
-itself, so a reload takes the code that is on disk then. It makes an application too, because that leaves less to be written
-anew, and throws it away: each worker makes its own, and with it whatever mustn't be shared, such as connections, locks and
-threads.
+itself, so a reload takes the code that is on disk then. The parent loads the application, which its workers go on with:
+whatever mustn't be shared, such as connections and threads, begins with a process's first use of it.
 
 Workers are the master's children all the same, for it to wait for and to stop: whoever forks one ends at once, and the
 kernel gives the orphan to the master, which asked for that (prctl(2), PR_SET_CHILD_SUBREAPER).
@@ -13,14 +12,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
+import logging
 import os
 import signal
 import socket
 import struct
 import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +30,8 @@ _IGNORED = (
 """The master's: from a terminal they reach its children too."""
 _REQUEST = struct.Struct("<QQ")
 _LONGEST_NUMBER = 32
+_REHEARSED = 10
+"""Python adapts a function to what it is called with after eight calls."""
 _PATIENCE = 120.0
 """Seconds until a parent that doesn't answer is given up: to import takes one or two."""
 _libc = ctypes.CDLL(None)
@@ -82,7 +82,7 @@ class Generation:
 
 
 def _serve(master: Any, asked_by: socket.socket) -> None:
-    """Import the portal, then fork a worker for each request, until the master ends or has another generation.
+    """Load the portal, then fork a worker for each request, until the master ends or has another generation.
 
     The master is gunicorn's `Arbiter`, here a copy of it: `slot` is that of the worker to come, `asked_by` the socket.
     """
@@ -95,14 +95,12 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
         other.tmp.close()
     master.WORKERS, master.asked_by = {}, asked_by
     with suppress(Exception):  # a worker, which does the same again, says what is wrong
-        settings: Any = importlib.import_module("portal.config.settings")
-        # Without traces, which are sent by a thread.
-        importlib.import_module("portal.app").create_app(
-            replace(settings.Settings.from_env(), traces_url=None)
-        )
+        _rehearse(master.app.wsgi())  # which gunicorn keeps
     for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"*_{os.getpid()}.db"):
         file.unlink()
     gc.collect()
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(0)
     gc.freeze()
     while request := asked_by.recv(_REQUEST.size):
         between = os.fork()
@@ -111,6 +109,15 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
             os._exit(0)
         os.waitpid(between, 0)
     os._exit(0)
+
+
+def _rehearse(application: Any) -> None:
+    """Let it answer checks of health, unheard, so that what requests make once and then keep is made before the fork."""
+    client = application.test_client()
+    logging.disable()
+    for _ in range(_REHEARSED):
+        client.get("/healthz")
+    logging.disable(logging.NOTSET)
 
 
 def _fork_worker(master: Any, asked_by: socket.socket, age: int, slot: int) -> None:

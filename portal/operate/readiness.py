@@ -51,7 +51,7 @@ class Readiness:
         self._unmet = list(providers)
         self._clock = clock
         self._lock = threading.Lock()
-        self._started_at = clock()
+        self._started_at: float | None = None  # the application may be older than its process
         self._probed_at = float("-inf")
         self._has_begun = False
         self._faults: list[str] = []
@@ -115,6 +115,8 @@ class Readiness:
                 provider.metadata()
             except (ProviderDown, ProviderRefused):
                 self._unmet.append(provider)
+        if self._started_at is None:
+            self._started_at = self._clock()
         return not self._unmet or not 0 <= self._clock() - self._started_at < _PATIENCE
 
     def _words(self) -> str:
