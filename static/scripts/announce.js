@@ -3,6 +3,6 @@
 import { $, onSwap } from "./dom.js";
 
 onSwap((region) => {
-  const news = $("[data-say]", region);
+  const news = region.matches("[data-say]") ? region : $("[data-say]", region);
   if (news) $("#said").textContent = news.innerText;
 });

@@ -17,12 +17,16 @@ from tests.support.stack import ROOT, PortalProcess
 from tests.support.wire import Received, Recorder
 
 EPISODE = sample_id("episode", "amelia-1")
+SCAN = sample_id("conversation", "amelia-scan")
 MAIN_PAGES = ("/", f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications")
 """The five that patients open most."""
 
 FIRST_VISIT, REQUESTS, NEXT_PAGE = 28_000, 5, 6_500
 WITH_HTMX = 41_500
 """A first visit to a page that someone begins to use."""
+
+UNREAD = 34_000
+"""A first visit to a conversation with a picture and a message that is marked as read, which takes 2.2 kB more."""
 
 PARTS = {"Scans": 4_200, "Medicines": 4_200, "Appointments": 2_500}
 """The medicines have the doses around now and the drawing of the whole plan."""
@@ -104,6 +108,17 @@ def test_what_only_use_needs_is_loaded_once_someone_begins_to_use_the_page(
     assert not [one for one in seen if one.path.endswith("htmx.js")]
     assert [one.path for one in used if one.path.endswith("htmx.js")], told(used)
     assert sum(one.size for one in (*seen, *used)) <= WITH_HTMX, told([*seen, *used])
+
+
+def test_a_conversation_with_something_unread_is_marked_as_read_without_htmx(
+    fresh: Page, stack: PortalProcess
+) -> None:
+    fresh.route("**/read", lambda route: route.abort())  # it stays unread for others
+    recorder = Recorder(fresh)
+    with fresh.expect_request("**/read"):
+        seen = recorder.during(lambda: fresh.goto(f"{stack.origin()}/conversations/{SCAN}"))
+    assert not [one for one in seen if one.path.endswith("htmx.js")]
+    assert sum(one.size for one in seen) <= UNREAD, told(seen)
 
 
 def test_the_web_app_manifest_is_loaded_after_the_page(fresh: Page, stack: PortalProcess) -> None:

@@ -86,7 +86,7 @@ def test_opening_a_thread_with_htmx_marks_it_read_and_updates_the_bell(portal: P
     page = daniel.get(f"/conversations/{DANIELS}")
     assert page.soup.select_one(".bubble[data-unread]")
     form = page.form(f"/conversations/{DANIELS}/read").element
-    assert form["hx-trigger"] == "load, submit"
+    assert "hx-trigger" not in form.attrs, "htmx isn’t loaded for it"
     answer = daniel.fragment(f"/conversations/{DANIELS}/read", "read", data={})
     assert "1 new message, now marked as read." in answer.words
     assert not answer.select(".bubble"), "a menu among the messages may be open"
