@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,13 @@ NAME = re.compile(r"\b((?:portal|care)_[a-z_]+)(?:\{([^}]*)\})?")
 BUILT_IN = {"up"}
 
 
+@cache
 def rules() -> list[dict[str, Any]]:
     groups = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
+@cache
 def panels() -> list[dict[str, Any]]:
     return [
         one for one in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"] if one["type"] != "row"
@@ -49,6 +52,7 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for rule in rules() if "alert" in rule]
 
 
+@cache
 def alert_tests() -> list[dict[str, Any]]:
     return [
         test for file in ALERT_TESTS for test in yaml.safe_load(file.read_text(encoding="utf-8"))["tests"]
