@@ -1,4 +1,4 @@
-"""Each function calls its endpoint with what the API expects, and handles an empty answer."""
+"""What functions do with an empty answer, and what they leave as it is; what each sends is in `tests/pages/facts/service_calls.txt`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from portal.services import (
     prospects,
     protocols,
     relationships,
-    storage,
 )
 from portal.services.cases import CareStatus, Case
 from portal.services.changes import written
@@ -28,28 +27,17 @@ from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.notifications import Notification
 from portal.services.patients import UPDATE_PATIENT, Patient
 from portal.services.protocols import (
-    LIST_PROTOCOLS,
-    READ_PROTOCOL,
     UPDATE_PROTOCOL,
     Medication,
     ProtocolDraft,
     ProtocolStatus,
 )
 from portal.services.relationships import DELETE_RELATIONSHIP
-from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from tests.services.calls import EMBRYO, SLOT, only_call
 
 PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStamp": "s1", "creatorId": "9"}
 
 # protocols
-
-
-def test_protocols_are_listed_and_read(care):
-    care.answers.extend([{"totalCount": 1, "items": [PROTOCOL]}, PROTOCOL])
-    assert protocols.list_protocols(care, limit=20, text="anta", sorting="name").items[0].name == "Antagonist"
-    assert protocols.get_protocol(care, "p").id == "p"
-    assert [c.endpoint for c in care.calls] == [LIST_PROTOCOLS, READ_PROTOCOL]
-    assert care.calls[0].query["Filter"] == "anta"
 
 
 @pytest.mark.parametrize("answer", [PROTOCOL, None])
@@ -143,35 +131,6 @@ def test_a_delete_succeeds_whatever_the_body(care, delete, endpoint, answer):
     assert (only_call(care).endpoint, only_call(care).ids) == (endpoint, {"id": "1"})
 
 
-def test_staff_update_an_embryo_with_its_location(care):
-    care.answers.append(EMBRYO)
-    embryo = EmbryoStorage(
-        id="1",
-        embryo_code="E1",
-        status=EmbryoStatus.RESERVED,
-        location=StorageLocation(facility="Riverside", tank="T2", canister="3", cane="B", position="1"),
-        storage_expires_at=SLOT,
-        disposition=Disposition.CONTINUE_STORAGE,
-        concurrency_stamp="s",
-    )
-    saved = storage.update_embryo_storage(care, "1", embryo=embryo)
-    assert saved.status is EmbryoStatus.RESERVED
-    assert only_call(care).body == {
-        "status": "Reserved",
-        "location": {"facility": "Riverside", "tank": "T2", "canister": "3", "cane": "B", "position": "1"},
-        "storageExpiresAt": "2026-11-27T09:30:00Z",
-        "disposition": "ContinueStorage",
-        "notes": None,
-        "concurrencyStamp": "s",
-    }
-
-
-def test_patients_send_only_their_decision(care):
-    care.answers.append(None)
-    assert storage.choose_disposition(care, "1", disposition=Disposition.DONATE_RESEARCH, stamp="s") is None
-    assert only_call(care).body == {"disposition": "DonateResearch", "concurrencyStamp": "s"}
-
-
 # episodes, physicians, directories
 
 
@@ -240,19 +199,6 @@ def test_a_directory_moves_to_the_root(care, answer):
     moved = directories.move_directory(care, "d", new_parent_id=None, stamp="s")
     assert (moved and moved.name) == (answer and "Scans")
     assert only_call(care).body == {"id": "d", "newParentId": None, "concurrencyStamp": "s"}
-
-
-# prospects
-
-
-@pytest.mark.parametrize("choices", [{"email": "2"}, None])
-def test_two_prospects_are_merged(care, choices):
-    care.answers.append({"id": "1", "firstName": "Mia", "lastName": "Lund"})
-    merged = prospects.merge_prospects(care, "1", merge_id="2", field_choices=choices, operation="op")
-    assert merged.full_name == "Mia Lund"
-    assert only_call(care).ids == {"id": "1", "mergeId": "2"}
-    assert only_call(care).body == ({"fieldChoices": choices} if choices else {})
-    assert only_call(care).operation == "op"
 
 
 @pytest.mark.parametrize("answer", [{"bookingId": 7, "start": "2026-11-27T09:30:00"}, None])

@@ -10,7 +10,7 @@ import pytest
 
 from portal.demo.stack import PEOPLE, tenants_file
 from tests.services.accepted_formats.pages import sign_in
-from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
+from tests.support.dialect import DOTNET, DialectProxy
 from tests.support.stack import CareService, PortalThread, free_port, plan
 from tests.support.walks import Careful
 
@@ -49,14 +49,6 @@ def foreign(service: CareService, proxy: DialectProxy, foreign_port: int) -> Ite
     running = PortalThread(there, PORTAL_TENANTS=str(tenants))
     yield running
     running.stop()
-
-
-@pytest.fixture(params=[DOTNET, SNAKES], ids=["dotnet", "snakes"])
-def dialect(request: pytest.FixtureRequest, proxy: DialectProxy) -> Iterator[Dialect]:
-    """The format that the proxy uses during the test."""
-    usual, proxy.dialect = proxy.dialect, request.param
-    yield request.param
-    proxy.dialect = usual
 
 
 @pytest.fixture(scope="module")
