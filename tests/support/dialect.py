@@ -130,8 +130,6 @@ class Dialect:
     file_name: str | None = None
     """What every file is called."""
     change: Change | None = None
-    before: Callable[[str, str], None] | None = None
-    """What happens meanwhile: called with method and path before a call is passed on."""
 
 
 DOTNET = Dialect(
@@ -183,8 +181,6 @@ class DialectProxy(Proxy):
         dialect = self.dialect
         sent = body_of(handler)
         path = urlsplit(handler.path).path
-        if dialect.before:
-            dialect.before(handler.command, path)
         if re.fullmatch(dialect.not_offered, f"{handler.command} {path}"):
             status, headers, body = 501, {}, b""
         else:
