@@ -87,7 +87,7 @@ def _kinds(person: Person) -> list[tuple[str, str]]:
 
 
 def _page(person: Person, answer: NothingFound | None = None) -> Response:
-    form = unsent.restored_form(url_for(".find")) or request.form
+    form = unsent.restored_form(url_for(".show")) or request.form
     page = OpenPage(
         error=answer.words if answer else "",
         pasted=line(form.get("id"), longest=_LONGEST),

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote, urlencode
 
 import msgspec
-from flask import Flask, Response, abort, current_app, g, request
+from flask import Flask, Response, abort, current_app, g, make_response, request
 
 from portal.clock import age
 from portal.config.strong import Strength, Strong
@@ -128,6 +128,9 @@ def init_app(app: Flask) -> None:
         """Only save the text of a form that was posted after its session ended, even if someone has signed in since."""
         if request.method != "POST" or unsent.ONLY_KEEP not in request.form:
             return None
+        if request.form[unsent.ONLY_KEEP] == unsent.LEFT:
+            unsent.forget_left()
+            return make_response("", 204)
         unsent.keep()
         return htmx.redirect_to(page_to_return_to()) if session().person else to_sign_in()
 

@@ -26,6 +26,8 @@ from portal.web.pages import Page
 from portal.web.routing import without_sign_in_code
 
 _TOASTS = "toasts"
+_NOT_SENT = frozenset({200, 409, 422})
+"""With which a page answers a form that isn't sent yet: to review, to choose, or to correct."""
 
 
 class Toast(msgspec.Struct, frozen=True):
@@ -80,7 +82,11 @@ def render(
     A fragment is followed by out-of-band updates: this request's toasts, the bell if its unread count is given in `bell`,
     and the blocks in `also`, each with selector, swap style and block name. The notice that nothing has been sent goes
     once it isn't true.
+
+    Where a form's answers have no address of their own, what it held and isn't sent yet waits on its page.
     """
+    if status in _NOT_SENT and unsent.page_of_form():
+        unsent.keep()
     template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
     if bell is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from flask import Flask, g
+from flask import Flask, g, request
 
 from portal.context import session
 from portal.i18n.locale import direction, language
@@ -26,6 +26,7 @@ from portal.web import (
     templates,
     visit_times,
 )
+from portal.web.guard import page_to_return_to
 from portal.web.navigation import navigation
 from portal.web.not_given import not_given
 from portal.web.pages import Frame
@@ -85,7 +86,7 @@ def _context() -> dict[str, object]:
         preferred_name=preferred_name(person) if person else "",
         locale=language(),
         # The home page instead of an address with control characters.
-        current_address=local_path(current_address()),
+        current_address=local_path(page_to_return_to() if request.method == "POST" else current_address()),
         direction=direction(),
         languages=[{"code": code, "name": locale_selector.NAMES[code]} for code in tenant.languages]
         if tenant

@@ -1,10 +1,11 @@
 """What was typed into a form that could not be taken, given back to the person who typed it.
 
-A form may be sent after its session ended, or from a page that was made in an earlier one; a page that sees its session
-end, or is left, hands in its form only for that (`ONLY_KEEP`). Then the text of its known fields waits, encrypted in
-the store, for an hour: under the person, the clinic and the form's address, so that nobody else is ever shown it. When
-that person is signed in and opens the form's page, the page holds what was typed and says that nothing has been sent.
-It goes when the form is sent, and when the person signs out.
+A form may be sent after its session ended, or from a page that was made in an earlier one; its answer may be a page without an
+address, such as a review; a page that sees its session end, or is left, hands in its form only for that (`ONLY_KEEP`). Then the text
+of its known fields waits, encrypted in the store, for an hour: under the person, the clinic and the address of the form or, if its
+handler names one, of the form's page, so that nobody else is ever shown it. When that person is signed in and opens the form's page,
+also by the browser's Back, the page holds what was typed and says that nothing has been sent. It goes when the form is sent or
+left by choice, and when the person signs out.
 
 A form's handler names the fields (`typed_text`); the handler of its page asks for them (`restored_form`). Where the
 form's address doesn't say whose record it makes, the form does (`TYPED_FOR`), so that what was typed for one patient is never
@@ -40,10 +41,13 @@ _LIFETIME = 3600
 _LARGEST = 128 * 1024
 _LONGEST_PURPOSE = 300
 _MOST = 5
-"""Forms that wait for one person at a time."""
+"""Forms that wait for one person at a time; one more takes the place of the one kept first."""
 
 ONLY_KEEP = "only-keep"
 """A field that says: keep what was typed, and do nothing else with the form (scripts/unsent.js)."""
+
+LEFT = "left"
+"""What that field holds for a form that was left by choice: forget what was typed."""
 
 TYPED_FOR = "typed-for"
 """A field that says what the text is for, where the form's address doesn't."""
@@ -53,16 +57,18 @@ _LEAVE = "as-saved"
 
 
 class Unsent(msgspec.Struct, frozen=True):
-    """The text of one form: its address, with what the text is for, and what its fields held."""
+    """The text of one form: its address, with what the text is for; what its fields held; and when it was kept (seconds since 1970)."""
 
     action: str
     fields: list[tuple[str, str]]
+    kept_at: float = 0.0
 
 
 def typed_text(*names: str, page: str | None = None) -> Callable[[View], View]:
     """Mark a form's handler: what these fields hold is kept (`*` stands for the rest of a name), no others.
 
-    `page` is the endpoint of the form's page, where the form also stands on pages that have no address of their own.
+    `page` is the endpoint of the form's page, where the form also stands on pages that have no address of their own; what they all
+    hold waits as one.
     """
 
     def mark(view: View) -> View:
@@ -90,7 +96,7 @@ def init_app(app: Flask) -> None:
 
 
 def keep() -> bool:
-    """Keep the text of this form for whoever its page was made for; return whether there is any.
+    """Keep the text of this form for whoever its page was made for, in place of what waited; return whether there is any.
 
     That is who is signed in here now, or was until the session ended, and the form's own token has to name the same person: the
     page of someone else who used this browser before is not theirs. If the browser has lost its session, the token alone says
@@ -98,23 +104,28 @@ def keep() -> bool:
     """
     view = current_app.view_functions.get(request.endpoint or "")
     fields = [(name, value) for name, value in request.form.items(multi=True) if is_kept(view, name)]
-    if (
-        request.method != "POST"
-        or not csrf.is_same_origin()
-        or not any(value.strip() for _name, value in fields)
-    ):
+    if request.method != "POST" or not csrf.is_same_origin():
+        return False
+    if not any(value.strip() for _name, value in fields):
         return False
     try:
         who = session().whose()
         owner = csrf.owner_of_form() if who is None else _owner(who) if csrf.is_issued_for(*who) else None
         if owner is None or (who is None and context().vault.get(_left(owner), Unsent)):
             return False
-        g.is_unsent = _write(owner, Unsent(_sent_form(), fields))
+        g.is_unsent = _write(owner, Unsent(_sent_form(), fields, context().clock()))
         if g.is_unsent and session().person:
             _mark_waiting(owner)
     except StoreDown as error:
         log.warning("typed text not kept: %s", error)
     return g.get("is_unsent", False)
+
+
+def forget_left() -> None:
+    """Forget the text of this form, whose page was left by choice."""
+    who = session().whose()
+    if who and csrf.is_same_origin() and csrf.is_issued_for(*who):
+        _forget_one(_owner(who), _sent_form())
 
 
 def page_of_form() -> str | None:
@@ -131,7 +142,7 @@ def await_return(person: Person) -> None:
 
 
 def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, str] | None:
-    """Return what the person had typed into the form that posts to one of these addresses; None for nothing.
+    """Return what the person had typed into the form that posts to one of these addresses, or has its page there; None for nothing.
 
     Only for a page that is opened (GET), which then says so at its top. `typed_for` is the form's own `TYPED_FOR`, None
     where the page takes over whom the text is for.
@@ -184,12 +195,18 @@ def _write(owner: bytes, unsent: Unsent) -> bool:
     if sum(len(name) + len(value) for name, value in unsent.fields) > _LARGEST:
         return False
     vault, name = context().vault, _name(owner, unsent.action)
-    vault.delete(name)
-    if len(vault.tagged(*_tag(owner))) >= _MOST:
-        return False
-    return vault.insert(
-        name, unsent, expires_at=context().clock() + _LIFETIME, tags=[vault.tag(*_tag(owner))]
+    others = [other for other in _held(owner) if other.action != unsent.action]
+    if len(others) >= _MOST:
+        vault.delete(_name(owner, min(others, key=lambda other: other.kept_at).action))
+    written = vault.update(
+        name,
+        Unsent,
+        lambda _before: unsent,
+        initial=unsent,
+        expires_at=unsent.kept_at + _LIFETIME,
+        tags=[vault.tag(*_tag(owner))],
     )
+    return written is not None
 
 
 def _forget_sent(response: Response) -> Response:
@@ -224,9 +241,13 @@ def _mark_waiting(owner: bytes) -> None:
 
 
 def _actions(owner: bytes) -> list[str]:
+    return [unsent.action for unsent in _held(owner)]
+
+
+def _held(owner: bytes) -> list[Unsent]:
     vault = context().vault
     held = (vault.get(name, Unsent) for name in vault.tagged(*_tag(owner)))
-    return [record.value.action for record in held if record]
+    return [record.value for record in held if record]
 
 
 def _waiting() -> list[str]:
@@ -235,7 +256,7 @@ def _waiting() -> list[str]:
 
 
 def _sent_form() -> str:
-    return _form_of(request.path, request.form.get(TYPED_FOR, ""))
+    return _form_of(page_of_form() or request.path, request.form.get(TYPED_FOR, ""))
 
 
 def _form_of(path: str, typed_for: str) -> str:

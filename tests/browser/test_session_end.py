@@ -21,6 +21,7 @@ from tests.support.stack import SECRETS, PortalThread
 NOTICE = "Here is what you had typed. Nothing has been sent yet."
 IDLE = 30 * 60
 CASE = f"/cases/{sample_id('case', 'amelia')}/edit?episode={sample_id('episode', 'amelia-1')}"
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
 
 scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 LeaveIn = Callable[[Seen, float], None]
@@ -111,6 +112,24 @@ def test_typed_text_is_restored_after_leaving_the_page(visit: SignIn) -> None:
     nora.go(CASE)
     expect(notes).to_have_value(typed)
     expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
+
+
+def test_back_and_reload_from_a_review_show_what_was_typed_and_leaving_it_forgets_that(visit: SignIn) -> None:
+    nora = visit("nora")
+    name = nora.page.get_by_label("Name", exact=True)
+    nora.go(PROTOCOL)
+    name.fill("Typed, to be reviewed")
+    for comes_back in (nora.page.go_back, nora.page.reload):
+        nora.press("Look at the changes")
+        nora.sees("Nothing is saved yet.")
+        comes_back()
+        nora.sees(NOTICE)
+        expect(name).to_have_value("Typed, to be reviewed")
+    nora.press("Look at the changes")
+    with nora.page.expect_request(lambda request: request.method == "POST"):
+        nora.follow("Leave it as it is")
+    nora.go(PROTOCOL)
+    expect(name).not_to_have_value("Typed, to be reviewed")
 
 
 def test_the_page_warns_two_minutes_before_the_session_ends_and_can_extend_it(

@@ -36,9 +36,6 @@ FORM = (*FACTS, "medication-*", "check-*")
 _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 """The names of the form's fields, and of the hidden fields on the pages after it."""
 
-_AFTER_FORM = ("choose", "back", "save")
-"""The endpoints that those pages post to."""
-
 
 @bp.get("/<record:protocol_id>/edit")
 @signed_in(Side.STAFF, roles=_ROLES)
@@ -50,10 +47,10 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
         return _ended(protocol)
     plan = Plan.of(protocol)
     opened = plan.values()
-    if given := unsent.restored_form(url_for(".fill", protocol_id=protocol_id)):
-        plan, opened = Plan.posted(given), opened_in(given)
-    elif given := unsent.restored_form(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
-        plan, opened = Plan.from_values(_typed(given)), opened_in(given)
+    if given := unsent.restored_form(url_for(".edit", protocol_id=protocol_id)):
+        opened = opened_in(given)
+        is_form = any(name.startswith(("medication-", "check-")) for name in given)
+        plan = Plan.posted(given) if is_form else Plan.from_values(_typed(given))
     return form_page(care, plan, protocol, opened=opened)
 
 

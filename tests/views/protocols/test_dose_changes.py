@@ -100,12 +100,17 @@ def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
     assert "17 April 1991" in page.words
     rewritten = press(page, "review", status=422, **row(0, dose="250"))
     assert "It was given as 225 IU (two hundred and twenty-five) on earlier days" in rewritten.words
-    page = press(nora.get(f"/protocols/{AMELIAS}/edit"), "split-medication-0")
+    again = nora.get(f"/protocols/{AMELIAS}/edit")
+    assert again.soup.select_one("#medication-0-dose")["value"] == "250" and again.select("#given-back")
+    page = press(again.follow("Show it as it is saved instead"), "split-medication-0")
     first = int(page.soup.select_one("#medication-1-start_day")["value"])
     assert int(page.soup.select_one("#medication-0-end_day")["value"]) == first - 1
     assert page.soup.select_one("#medication-1-dose[data-focus]")
     review = press(page, "review", **row(1, dose="250"))
     assert "RF-10482" in review.words
+    assert review.soup.body["data-page"] == f"/protocols/{AMELIAS}/edit"
+    back = nora.get(f"/protocols/{AMELIAS}/edit")
+    assert back.soup.select_one("#medication-1-dose")["value"] == "250"
     line = next(
         one for one in review.select("tbody tr") if "250 IU" in one.get_text() and "225 IU" in one.get_text()
     )
@@ -122,3 +127,4 @@ def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
     assert re.search(r"Read for this: \d+ messages of the last 7 days", review.words)
     saved = review.form(f"/protocols/{AMELIAS}/save").submit()
     assert "225 IU" in saved.words and "250 IU" in saved.words
+    assert not nora.get(f"/protocols/{AMELIAS}/edit").select("#given-back")
