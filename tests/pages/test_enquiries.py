@@ -85,6 +85,25 @@ def test_new_ones_behind_many_other_notifications_are_listed_as_home_counts_them
     assert rail(listed).endswith("2 new") and rail(colin.get("/help")).endswith("2 new")
 
 
+def test_an_enquiry_behind_many_other_notifications_opens_with_its_name(
+    colin: Visitor, fake_api: FakeApi
+) -> None:
+    others = [
+        Notification(id=f"o-{number}", type="Payment", title="Paid", is_read=True) for number in range(250)
+    ]
+    everything = [*others, news("Bea", 90, is_read=True)]
+
+    def answer(query: dict[str, str]) -> dict[str, Any]:
+        at, most = int(query.get("SkipCount", 0)), int(query.get("MaxResultCount", 20))
+        return {
+            "totalCount": len(everything),
+            "items": msgspec.to_builtins(everything[at : at + most]),
+        }
+
+    fake_api.computes(LIST_NOTIFICATIONS, answer)
+    assert "Bea Reis" in colin.get("/prospects/Bea/book").words
+
+
 def test_a_name_opens_its_own_enquiry_and_both_of_a_pair_are_audited(
     colin: Visitor, fake_api: FakeApi, in_process: InProcess
 ) -> None:

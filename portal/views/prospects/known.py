@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotOffered
-from portal.services.gather import gather, known
+from portal.services.gather import gather, gather_all, known
 from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification, list_notifications, new_enquiries, newest_unread
 from portal.web import audit
@@ -19,6 +20,8 @@ T = TypeVar("T")
 
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 _NEWS, _TALKS = 100, 50
+_MOST_NEWS = 1000
+"""Among how many notifications an enquiry is looked for that the newest don't tell of."""
 _MOST_SHOWN = 3
 
 
@@ -46,8 +49,8 @@ class Known:
 
 def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
-    news, talks = _read_mentions(care)
-    heard, spoken = _items(news), _items(talks)
+    news, talks = gather(lambda: _heard_of(care, prospect_ids), lambda: _newest_talks(care))
+    heard, spoken = () if isinstance(news, CareError) else news.items, _items(talks)
     found = [_known(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
@@ -55,7 +58,7 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     audit.shown(
         "conversation.list", "conversation", [c.id for enquiry in found for c in enquiry.conversations]
     )
-    return found, not (isinstance(news, CareError) or isinstance(talks, CareError))
+    return found, not (isinstance(news, CareError) or isinstance(talks, CareError)) and news.is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,18 @@ def read_enquiries(care: Care) -> Enquiries:
     )
 
 
-def _read_mentions(
-    care: Care,
-) -> tuple[PagedResult[Notification] | CareError, PagedResult[Conversation] | CareError]:
-    return gather(lambda: _newest_notifications(care), lambda: _newest_talks(care))
+def _heard_of(care: Care, prospect_ids: Sequence[str]) -> Listed[Notification]:
+    """The newest notifications and, if they don't tell of each of these, those before them; whole if all asked for were read."""
+    newest = _newest_notifications(care)
+    told = {id_ for one in newest.items for id_ in (one.entity_id, one.datum("mergeId"))}
+    if told.issuperset(prospect_ids):
+        return Listed(newest.items)
+    before = [
+        partial(list_notifications, care, skip=skip, limit=_NEWS)
+        for skip in range(_NEWS, min(newest.total, _MOST_NEWS), _NEWS)
+    ]
+    pages = [newest, *map(known, gather_all(before))]
+    return Listed(tuple(one for page in pages if page for one in page.items), None not in pages)
 
 
 def _newest_notifications(care: Care) -> PagedResult[Notification]:
