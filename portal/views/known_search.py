@@ -16,7 +16,7 @@ from portal.web.known_people import KnownEmbryo, KnownPerson
 _NOT_DIGITS = re.compile(r"\D")
 _TELEPHONE = re.compile(r"[+(]?[\d\s()./\-\u00a0]{6,}")
 _DATE = re.compile(r"(\d{1,4})[./\-\s](\d{1,2})[./\-\s](\d{1,4})")
-_PLACE = re.compile(r"[a-z]{0,3}\d{1,4}")
+_PLACE = re.compile(r"[a-z]{0,3}\d{1,4}|[a-z]")
 _SHORTEST = 6
 """How many digits a telephone number has to have at least: fewer would be a part of many."""
 _MOST = 8
@@ -57,9 +57,10 @@ def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
 
 
 def is_place(text: str) -> bool:
-    """Whether the text can be a place in the store: `T4 C2`."""
+    """Whether the text can be a place in the store: `T4 C2` or `A 1`."""
     words = words_of(text)
-    return 1 < len(words) <= 4 and all(_PLACE.fullmatch(word) for word in words)
+    has_number = any(map(str.isdigit, text))
+    return has_number and 1 < len(words) <= 4 and all(_PLACE.fullmatch(word) for word in words)
 
 
 def is_date(text: str) -> bool:

@@ -165,6 +165,13 @@ def test_places_telephones_and_numbers_are_found_and_lead_to_the_thing(elif_: Vi
         assert hits(typed(elif_, text))[0] == ("Amelia Hart", AMELIA)
 
 
+def test_a_tank_may_be_named_by_a_letter(person: Callable[[str], Visitor]) -> None:
+    omar = person("omar")
+    omar.get(f"/episodes/{sample_id('episode', 'maya-1')}")
+    assert [name for name, _href in hits(typed(omar, "A 1"))][:1] == ["MF-2"]
+    assert "MF-2" not in [name for name, _href in hits(typed(omar, "a maya"))]
+
+
 def test_what_one_has_read_is_found_by_nobody_else_and_gone_with_the_session(
     portal: PortalThread, person: Callable[[str], Visitor], elif_: Visitor
 ) -> None:

@@ -104,11 +104,9 @@ def _heard_of(care: Care, prospect_ids: Sequence[str]) -> Listed[Notification]:
     told = {id_ for one in newest.items for id_ in (one.entity_id, one.datum("mergeId"))}
     if told.issuperset(prospect_ids):
         return Listed(newest.items)
-    before = [
-        partial(list_notifications, care, skip=skip, limit=_NEWS)
-        for skip in range(_NEWS, min(newest.total, _MOST_NEWS), _NEWS)
-    ]
-    pages = [newest, *map(known, gather_all(before))]
+    starts = range(_NEWS, min(newest.total, _MOST_NEWS), _NEWS)
+    before = gather_all([partial(list_notifications, care, skip=at, limit=_NEWS) for at in starts])
+    pages = [newest, *map(known, before)]
     return Listed(tuple(one for page in pages if page for one in page.items), None not in pages)
 
 

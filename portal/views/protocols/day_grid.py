@@ -16,8 +16,10 @@ from portal.web.doses import dose_number
 from portal.web.filters import date_locale, today
 
 _MOST_DAYS = 92
+_MOST_WHOLE = 35
+"""How long a plan may be to be shown from its first day, which doesn't lead today off a wide window."""
 _DAYS_BEFORE = 3
-"""How many days before the first change, or before today, are shown with a changed plan."""
+"""How many days before the first change, or before today, are shown with a changed plan, and before today with a long one."""
 
 _ByDay = dict[tuple[str, str], dict[int, tuple[str, ...]]]
 """The doses by medicine and unit, then by day."""
@@ -44,10 +46,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class DayGrid:
-    """The days, and by medicine (name and unit) a cell for each; `is_cut` if the plan goes on after the last day."""
+    """The days, and by medicine (name and unit) a cell for each; `is_begun` if a long plan began before the first day, `is_cut` if
+    the plan goes on after the last.
+    """
 
     days: list[GridDay]
     rows: list[tuple[str, str, list[Cell]]]
+    is_begun: bool
     is_cut: bool
 
     @classmethod
@@ -62,12 +67,16 @@ class DayGrid:
         first, last = min(days), max(days)
         if before:
             first = min(max(first, _first_change(plan, now, was) - _DAYS_BEFORE), last)
+        is_begun = not before and last - first >= _MOST_WHOLE and first < _today(plan) - _DAYS_BEFORE <= last
+        if is_begun:
+            first = _today(plan) - _DAYS_BEFORE
         shown = range(first, min(last, first + _MOST_DAYS - 1) + 1)
         rows = [
             (*name, [_cell(now.get(name, {}), was.get(name, {}) if before else None, day) for day in shown])
             for name in dict.fromkeys((*now, *was))
         ]
-        return cls([_day(plan, day, is_first=day == first) for day in shown], rows, last > shown[-1])
+        days_shown = [_day(plan, day, is_first=day == first) for day in shown]
+        return cls(days_shown, rows, is_begun, last > shown[-1])
 
 
 def _first_change(plan: Plan, now: _ByDay, was: _ByDay) -> int:
@@ -78,8 +87,13 @@ def _first_change(plan: Plan, now: _ByDay, was: _ByDay) -> int:
         for day in now.get(name, {}).keys() | was.get(name, {}).keys()
         if now.get(name, {}).get(day) != was.get(name, {}).get(day)
     ]
-    on = [(today() - plan.begins).days + 1] if plan.begins else []
+    on = [_today(plan)] if plan.begins else []
     return min((*differ, *on), default=0)
+
+
+def _today(plan: Plan) -> int:
+    """Today as a day of the plan; 0 for one without a first day."""
+    return (today() - plan.begins).days + 1 if plan.begins else 0
 
 
 def _cell(now: dict[int, tuple[str, ...]], was: dict[int, tuple[str, ...]] | None, day: int) -> Cell:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from tests.views.protocols.plans import AMELIAS, EPISODE, GANIRELIX, press, row
 
 HCG = {**GANIRELIX, "drug": "Pregnyl (hCG)", "drug_class": "Luteal support", "unit": "IU"}
@@ -128,3 +129,11 @@ def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
     saved = review.form(f"/protocols/{AMELIAS}/save").submit()
     assert "225 IU" in saved.words and "250 IU" in saved.words
     assert not nora.get(f"/protocols/{AMELIAS}/edit").select("#given-back")
+
+
+def test_a_long_plan_under_way_is_drawn_from_shortly_before_today(portal):
+    omar = portal.sign_in("omar")
+    page = omar.get(f"/protocols/{sample_id('protocol', 'maya')}/edit")
+    days = [one.get_text(" ", strip=True) for one in page.select(".day-grid thead th")][1:]
+    assert [day.startswith("Today") or " Today " in day for day in days[:5]].index(True) == 3
+    assert "The plan began before these days." in page.words
