@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,22 +19,30 @@ from portal.demo.stack import Plan
 from portal.printing import pdf
 from tests.printing.test_sealing import PAGE, signature
 from tests.support.seals import TRUSTED, VALID, Clinic, judged
-from tests.support.stack import PASSWORD, CareService, PortalProcess, PortalThread, workers_of
+from tests.support.stack import PASSWORD, CareService, PortalProcess, PortalThread
 from tests.support.visitor import Visitor
 
 CRASHES = 12
 WAIT = 30
 
 
+def children(portal: PortalProcess, name: str) -> set[int]:
+    master, found = portal.child.pid, set[int]()
+    for child in Path(f"/proc/{master}/task/{master}/children").read_text().split():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if Path(f"/proc/{child}/comm").read_text() == f"{name}\n":
+                found.add(int(child))
+    return found
+
+
 def workers(portal: PortalProcess) -> set[int]:
-    return set(workers_of(portal.child.pid))
+    """By the name that they give themselves, which a new parent doesn't have yet, either."""
+    return children(portal, "portal-worker")
 
 
 def parent(portal: PortalProcess) -> int:
     """The process that workers are forked from."""
-    master = portal.child.pid
-    children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
-    (found,) = {int(child) for child in children} - workers(portal)
+    (found,) = children(portal, "portal-parent")
     return found
 
 
