@@ -55,7 +55,6 @@ _app: Callable[[], Flask] = cast("Any", current_app)._get_current_object
 
 
 def context() -> Context:
-    """Return the parts of the running application."""
     return _app().extensions["portal"]
 
 

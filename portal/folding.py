@@ -28,6 +28,5 @@ def _stream_safe(text: str) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
-    """Return the text without case and accents."""
     apart = normalized("NFKD", text.casefold().translate(_WITHOUT_ACCENT))
     return "".join(letter for letter in apart if not unicodedata.combining(letter))

@@ -261,7 +261,6 @@ _known: dict[tuple[object, ...], Any] = {}
 
 
 def request(route: str | None, method: str, status: int, seconds: float) -> None:
-    """Count a response; `route` is the template of its route, or None."""
     route, method = route or "-", method if method in _METHODS else "other"
     class_ = _status_class(status)
     if (_requests, route, method, class_) not in _known:
@@ -270,7 +269,6 @@ def request(route: str | None, method: str, status: int, seconds: float) -> None
 
 
 def waited(seconds: float) -> None:
-    """Record how long a request waited for a thread."""
     _waits.observe(seconds)
 
 
@@ -280,7 +278,6 @@ def page_speed(figure: str, page: str, tenant: str, value: float) -> None:
 
 
 def worker_started() -> None:
-    """Count the start of a worker process."""
     _starts.inc()
     _workers.set(1)
 
@@ -343,7 +340,6 @@ def thread_taken() -> None:
 
 
 def thread_freed() -> None:
-    """Record that a thread is free again."""
     _busy.dec()
 
 
@@ -363,7 +359,6 @@ def record_opened(kind: str, roles: Collection[str]) -> None:
 
 
 def records_listed(kind: str, roles: Collection[str], count: int) -> None:
-    """Count records shown in a list."""
     _listed_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc(count)
 
 
@@ -435,7 +430,6 @@ class _Sampled(Collector):
 
 
 def _facts(name: str, help_: str, labels: tuple[str, str], values: Mapping[str, str]) -> GaugeMetricFamily:
-    """A gauge that is 1 for each pair of labels."""
     gauge = GaugeMetricFamily(name, help_, labels=labels)
     for pair in values.items():
         gauge.add_metric(pair, 1)

@@ -26,8 +26,6 @@ _FIRST = b'{"audit":'
 
 
 class ChainVerdict(StrEnum):
-    """The result for one chain."""
-
     GOOD = "good"
     GAP = "gap"
     UNVOUCHED = "unvouched"
@@ -38,8 +36,6 @@ class ChainVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainResult:
-    """The result for one chain: where it is, the verdict, and an explanation."""
-
     where: str
     verdict: ChainVerdict
     words: str

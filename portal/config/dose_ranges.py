@@ -43,7 +43,6 @@ def usual_ranges() -> tuple[DoseRange, ...]:
 
 
 def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | None:
-    """The first range for this medicine in this unit, or None."""
     name, measured = drug.casefold(), _unit(unit)
     return next(
         (limit for limit in ranges if limit.drug.casefold() in name and _unit(limit.unit) == measured), None

@@ -131,7 +131,6 @@ def read_table(of: type[_T], given: object, source: Source, what: str, **more: o
 
 
 def _by_field(of: type) -> dict[str, tuple[str, Setting]]:
-    """The key and the setting of each field."""
     found = {member.name: member.metadata.get("setting") for member in fields(of)}
     return {
         name: (name if setting.name is None else setting.name, setting)
@@ -167,7 +166,6 @@ def text(value: Any, source: Source) -> str:
 
 
 def https_address(value: Any, source: Source) -> str:
-    """An address of a page elsewhere."""
     parts = urlsplit(text(value, source))
     if parts.scheme != "https" or not parts.netloc:
         raise ValueError(f"must be an https address (found {value!r})")
@@ -175,7 +173,6 @@ def https_address(value: Any, source: Source) -> str:
 
 
 def by_language(value: Any, source: Source) -> Mapping[str, str]:
-    """A text in each language that it is given in."""
     if not isinstance(value, dict):
         raise ValueError(_ADVICE)
     given = cast("dict[str, Any]", value)
@@ -192,7 +189,6 @@ def by_language(value: Any, source: Source) -> Mapping[str, str]:
 
 
 def texts(value: Any, source: Source) -> tuple[str, ...]:
-    """A list of texts."""
     if not isinstance(value, list) or not all(
         isinstance(item, str) and item for item in cast("list[Any]", value)
     ):
@@ -201,7 +197,6 @@ def texts(value: Any, source: Source) -> tuple[str, ...]:
 
 
 def flag(value: Any, source: Source) -> bool:
-    """True or false."""
     if not isinstance(value, bool):
         raise ValueError("must be true or false")
     return value

@@ -57,7 +57,6 @@ def zones_offered(clinic: ZoneInfo, chosen: str) -> list[str]:
 
 
 def zone_named(name: str | None) -> ZoneInfo | None:
-    """The zone of that name; None if there is none."""
     found = name if name in time_zones() else _windows_zones().get(name or "")
     return ZoneInfo(found) if found else None
 

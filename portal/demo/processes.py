@@ -105,7 +105,6 @@ class Process:
             return
 
     def last_words(self) -> str:
-        """Return the last lines of its log."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
 
 
@@ -168,7 +167,6 @@ def answers(address: str) -> Callable[[], bool]:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -31,7 +31,6 @@ PANGO = Requirement("Pango", printing.PACKAGES, lambda: printing.fault() is None
 
 
 def program(name: str) -> Requirement:
-    """Return the requirement for a program whose package has the same name."""
     return Requirement(name, (name,), lambda: find(name) is not None)
 
 

@@ -124,8 +124,6 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of one process."""
-
     def __init__(self, failures: int = 5, clock: Clock = time.time) -> None:
         self._failures = failures
         self._clock = clock

@@ -28,9 +28,7 @@ _OWN = {"connection", "accept-encoding", "content-length"}
 class Prover(Protocol):
     """Makes proofs of a key for requests (portal.signin.dpop)."""
 
-    def proof(self, method: str, url: str, *, nonce: str | None = None) -> str:
-        """Return a new proof for one request."""
-        ...
+    def proof(self, method: str, url: str, *, nonce: str | None = None) -> str: ...
 
     def learn(self, url: str, headers: Mapping[str, str]) -> str | None:
         """Take what an answer's headers ask of the next proof, and return it."""

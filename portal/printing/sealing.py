@@ -45,7 +45,6 @@ class DocumentSealer:
         self._signer = SimpleSigner(certificates[0], keys.PrivateKeyInfo.load(key), issuers)
 
     def sealed(self, document: bytes, seal: Seal) -> bytes:
-        """Return the document with the signature appended."""
         return self._loop.run_until_complete(self._signed(document, seal))
 
     async def _signed(self, document: bytes, seal: Seal) -> bytes:

@@ -180,7 +180,6 @@ class Connection:
             self._worker.schedule(self)
 
     def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
-        """Send a response whose body is streamed."""
         self.closes = closes
         self._output.append(memoryview(b"".join(head)))
         self._stream = stream

@@ -31,7 +31,6 @@ class FairQueue(Generic[JobT]):
         return len(self._jobs)
 
     def put(self, tenant: str, job: JobT) -> None:
-        """Add a job of this tenant."""
         with self._lock:
             self._jobs.append((tenant, job))
 

@@ -45,9 +45,7 @@ class Loop(Protocol[Client]):
         """Drop the oldest unfinished bodies while all bodies together take too much memory."""
         ...
 
-    def remove(self, connection: Client) -> None:
-        """Forget a closed connection."""
-        ...
+    def remove(self, connection: Client) -> None: ...
 
 
 class ResponseWriter(Protocol):
@@ -67,9 +65,7 @@ class ResponseWriter(Protocol):
         """Send a complete response, or the rest of one."""
         ...
 
-    def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
-        """Send a response whose body is streamed."""
-        ...
+    def send_stream(self, head: list[bytes], stream: Stream, *, closes: bool) -> None: ...
 
     def body_progressed(self) -> None:
         """Notify the loop that the body has made progress."""

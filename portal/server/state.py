@@ -27,8 +27,6 @@ class ClientTimeouts:
 
 
 class ConnectionState(IntEnum):
-    """What a connection waits for."""
-
     HEAD = 0  # a request, or the rest of its head
     BODY = 1  # the rest of a body
     BUSY = 2  # the thread that handles the request

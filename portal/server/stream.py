@@ -58,7 +58,6 @@ class Stream:
         return self._is_done and not self._ready
 
     def begin(self, pieces: list[bytes]) -> list[bytes]:
-        """Return the first pieces, framed for the wire."""
         return [wire for piece in pieces for wire in self._frame(piece)]
 
     def take(self) -> list[bytes]:

@@ -220,7 +220,6 @@ class Worker(BaseWorker):
             min(unfinished, key=_age).drop()
 
     def remove(self, connection: Connection) -> None:
-        """Forget a closed connection."""
         self._connections.discard(connection)
 
     # The loop

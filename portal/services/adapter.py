@@ -32,7 +32,6 @@ class Adapter:
         return False
 
     def template(self, endpoint: AnyEndpoint) -> str:
-        """Return the endpoint's path template."""
         return endpoint.template
 
     def query(self, endpoint: AnyEndpoint, query: Query | None) -> Query:
@@ -73,7 +72,6 @@ class Adapter:
         return decoding.encode(body if before is None else without_empty(endpoint, body, before)), []
 
     def method(self, endpoint: AnyEndpoint) -> str:
-        """Return the endpoint's method."""
         return endpoint.method
 
     def is_empty_list(self, status: int, body: bytes) -> bool:
@@ -86,7 +84,6 @@ class Adapter:
         return None
 
     def redirects_to(self, address: str) -> bool:
-        """Whether the API may redirect to this address for a file."""
         return False
 
     def file_in(self, answer: object) -> tuple[str | None, str | None]:
@@ -129,7 +126,6 @@ class Adapter:
         return None
 
     def rule_of(self, code: str) -> str:
-        """Return the rule that a code stands for."""
         return code
 
     def is_rule(self, answer: object) -> bool:

@@ -55,7 +55,6 @@ class Endpoint(Generic[AnswerT, RequestT]):
 
     @property
     def query(self) -> type[RequestT] | None:
-        """The type of the query, if there is one."""
         return self.request if self.is_safe else None
 
     @property
@@ -189,7 +188,6 @@ def is_declared(endpoint: AnyEndpoint) -> bool:
 
 
 def has_read(group: str) -> bool:
-    """Whether a group has a read."""
     return group in _read_groups
 
 

@@ -75,7 +75,6 @@ class Case(Audited, frozen=True, kw_only=True):
 
     @property
     def next_statuses(self) -> tuple[CareStatus, ...]:
-        """The statuses that it may change to."""
         return CARE_MOVES.get(self.status, ())
 
 

@@ -457,7 +457,6 @@ class Care:
         )
 
     def address(self, endpoint: AnyEndpoint, query: Query | None, ids: Mapping[str, str]) -> str:
-        """Return a call's address."""
         path = path_text(self.adapter.template(endpoint), ids)
         return self.base_url + path + query_text(self.adapter.query(endpoint, query))
 

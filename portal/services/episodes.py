@@ -188,7 +188,6 @@ class Appointment(Timed, frozen=True, kw_only=True):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it was cancelled."""
         return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
 
     @property
@@ -265,7 +264,6 @@ class Episode(Timed, frozen=True, kw_only=True):
 
     @property
     def patient_ref(self) -> PatientRef:
-        """Whose treatment it is."""
         return PatientRef(self.patient.id, self.patient.full_name, self.id)
 
     @property
@@ -318,7 +316,6 @@ READ_EPISODE = Group("PatientPortal").get(
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:
-    """One episode with all its embedded records."""
     episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
     if by := care.adapter.signers_by:
         people = (person for person in (episode.patient, episode.partner) if person and person.user_id)

@@ -44,7 +44,6 @@ class Found:
         return sorted(by_start, key=lambda e: e.is_ended)
 
     def with_more(self, more: Found) -> Found:
-        """These episodes and those of another result."""
         is_incomplete = self.is_incomplete or more.is_incomplete
         return Found((*self.episodes, *more.episodes), is_incomplete, self.absent | more.absent)
 

@@ -15,9 +15,7 @@ Caller = TypeVar("Caller", contravariant=True)
 class Bearer(Protocol):
     """The source of the access token: a person's session, or the clinic's service client."""
 
-    def token(self) -> str:
-        """Return a token to send."""
-        ...
+    def token(self) -> str: ...
 
     def renew(self, refused: str) -> str:
         """Return a new token after the API refused this one; raise NotSignedIn if there is none."""

@@ -30,7 +30,6 @@ class Member:
 
     @property
     def record(self) -> str:
-        """The name of its record."""
         return self.owner.__name__
 
     @property
@@ -40,7 +39,6 @@ class Member:
 
     @property
     def is_nullable(self) -> bool:
-        """Whether it may be null."""
         return isinstance(self.type, inspect.UnionType) and len(self._given) < len(self.type.types)
 
     @property
@@ -68,7 +66,6 @@ class Member:
 
     @property
     def is_truth(self) -> bool:
-        """Whether it is true or false."""
         return isinstance(self.value_type, inspect.BoolType)
 
     @property
@@ -83,7 +80,6 @@ class Member:
 
     @property
     def is_list(self) -> bool:
-        """Whether it holds a list."""
         return isinstance(self.value_type, inspect.VarTupleType)
 
     @property

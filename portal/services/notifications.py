@@ -55,7 +55,6 @@ class Notification(Timed, frozen=True, kw_only=True):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether it is marked as urgent."""
         return self.weight == Severity.URGENT
 
     def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
@@ -219,7 +218,6 @@ def ids_announcing(notifications: Iterable[Notification], conversation_id: str) 
 
 
 def get_settings(care: Care) -> NotificationSettings:
-    """This person's notification settings."""
     return care.read(READ_NOTIFICATION_SETTINGS)
 
 

@@ -63,7 +63,6 @@ class PatientOverview:
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient."""
         newest = next(iter(self.episodes), None)
         return PatientRef(self.patient_id, self.name, newest.id if newest else None)
 

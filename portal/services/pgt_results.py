@@ -106,12 +106,10 @@ class PgtResult(Timed, frozen=True, kw_only=True):
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient of its treatment."""
         return PatientRef(None, "", self.episode_id)
 
     @property
     def is_released(self) -> bool:
-        """Whether patients may see it."""
         return self.status in RELEASED
 
     @property
@@ -126,7 +124,6 @@ class PgtResult(Timed, frozen=True, kw_only=True):
 
     @property
     def withholds(self) -> frozenset[str]:
-        """The withheld texts, by member: none in a result as sent by the API."""
         return frozenset()
 
 
@@ -153,7 +150,6 @@ class PgtBrief(Record, frozen=True, kw_only=True):
 
     @property
     def is_released(self) -> bool:
-        """Whether patients may see its result."""
         return self.status in RELEASED
 
 

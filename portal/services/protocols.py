@@ -104,7 +104,6 @@ class Medication(Record, frozen=True, kw_only=True):
 
     @property
     def is_until_trigger(self) -> bool:
-        """Whether its stop rule is the trigger."""
         return is_until_trigger(self.stop_rule or "")
 
     @property
@@ -117,7 +116,6 @@ class Medication(Record, frozen=True, kw_only=True):
 
 
 def is_until_trigger(stop_rule: str) -> bool:
-    """Whether this rule for stopping is the trigger."""
     return bool(_TRIGGER.search(stop_rule.casefold()))
 
 
@@ -182,7 +180,6 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
 
     @property
     def next_statuses(self) -> tuple[ProtocolStatus, ...]:
-        """The statuses that it may change to."""
         return PROTOCOL_MOVES.get(self.status, ())
 
     def day_on(self, today: date) -> int | None:
@@ -241,7 +238,6 @@ def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None =
 
 
 def get_protocol(care: Care, protocol_id: str) -> Protocol:
-    """One protocol."""
     return care.read(READ_PROTOCOL, id=protocol_id)
 
 

@@ -150,7 +150,6 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
 
     @property
     def next_statuses(self) -> tuple[EmbryoStatus, ...]:
-        """The statuses that it may change to."""
         return EMBRYO_MOVES.get(self.status, ())
 
     @staticmethod

@@ -40,7 +40,6 @@ class Nonces:
         self._lock = Lock()
 
     def of(self, url: str) -> str | None:
-        """Return the nonce for a request to this address."""
         return self._by_origin.get(_origin(url))
 
     def learn(self, url: str, headers: Mapping[str, str]) -> str | None:

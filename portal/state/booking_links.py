@@ -35,7 +35,6 @@ class BookingLink:
 
     @property
     def purpose(self) -> str:
-        """The purpose of its operation."""
         return f"book:{self.clinic}:{self.prospect_id}"
 
     @property

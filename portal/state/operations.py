@@ -147,7 +147,6 @@ class Operations:
         return self._move(owner, id_, (State.PENDING,), State.UNKNOWN)
 
     def drop(self, owner: str, id_: str) -> None:
-        """Delete the operation."""
         self._vault.delete(self._name(owner, id_))
 
     def _move(

@@ -25,8 +25,6 @@ class ReadOnlyClinics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadOnly:
-    """The clinics in read-only mode."""
-
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock

@@ -112,7 +112,6 @@ class Session(SessionMixin):
 
     @property
     def name(self) -> str | None:
-        """The record's name in the store."""
         return record_name(self._cookie) if self._cookie else None
 
     @property
@@ -142,7 +141,6 @@ class Session(SessionMixin):
 
     @property
     def person(self) -> Person | None:
-        """The person signed in, or None."""
         record = self.record
         return record.person if record else None
 

@@ -56,7 +56,6 @@ class SigningPasskeys:
         self._tenant = tenant
 
     def of(self, person: Person) -> tuple[SigningPasskey, ...]:
-        """Return the person's passkeys, in the order in which they were added."""
         held = self._vault.get(self._name(person), _Held)
         return held.value.passkeys if held else ()
 

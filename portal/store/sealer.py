@@ -47,7 +47,6 @@ class Sealer:
 
 
 def key_id(sealed: bytes) -> bytes:
-    """The id of the key that a value was sealed with."""
     return sealed[:_KEY_ID]
 
 

@@ -66,7 +66,6 @@ class Vault:
         return records
 
     def open(self, name: str, record: StoredRecord, into: type[T]) -> Versioned[T] | None:
-        """Decrypt and decode one record."""
         plain = self._opened(name, record)
         value = None if plain is None else self._read(plain, into)
         return None if value is None else Versioned(value, record.version, record.expires_at)

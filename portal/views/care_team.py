@@ -110,7 +110,6 @@ class Member:
 
     @property
     def works(self) -> bool:
-        """Whether there are working hours in this week."""
         return any(day.works for day in self.days)
 
     @property
@@ -165,7 +164,6 @@ class Team:
 
     @property
     def zone_words(self) -> str:
-        """The zone's display name."""
         midday = datetime.combine(self.query.first_day, time(12), self.query.zone)
         return get_timezone_name(midday, locale=date_locale())
 

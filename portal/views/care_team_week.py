@@ -48,7 +48,6 @@ class WeekQuery:
 
     @property
     def days(self) -> list[date]:
-        """The days of the week."""
         return [self.first_day + timedelta(days=offset) for offset in range(DAYS)]
 
     @property
@@ -60,7 +59,6 @@ class WeekQuery:
 
     @property
     def is_clinic_zone(self) -> bool:
-        """Whether times are in the clinic's time zone."""
         return self.zone.key == g.tenant.time_zone.key
 
     @property
@@ -75,12 +73,10 @@ class WeekQuery:
 
     @property
     def this_week(self) -> str | None:
-        """The address of the current week, unless it is this one."""
         first_day = first_day_of("", in_zone(now(), self.zone).date(), self.first_day.weekday())
         return None if first_day == self.first_day else replace(self, first_day=first_day).href()
 
     def href(self, **changed: str) -> str:
-        """The address of this query."""
         arguments = {
             "week": self.week,
             "q": self.text,

@@ -45,7 +45,6 @@ class EditPage(Page, template="cases/edit.html", about="episode"):
 @bp.get("/<record:case_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_CASE)
 def edit(care: Care, person: Person, case_id: str) -> Response:
-    """Show a case as a form."""
     episode, case = find_embedded(care, person, _of_id(case_id), within="Episode.case")
     audit.shown("case.read", "case", case.id)
     return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))

@@ -31,7 +31,6 @@ class ChosenPatient:
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient."""
         return PatientRef(self.id, self.name, self.people[0].episode_id if self.people else None)
 
     @property

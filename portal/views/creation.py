@@ -31,14 +31,10 @@ class Content(Protocol):
     @property
     def known_ids(self) -> tuple[str, ...]: ...
 
-    def draft(self) -> msgspec.Struct:
-        """Return the record to send."""
-        ...
+    def draft(self) -> msgspec.Struct: ...
 
 
 class Made(Protocol):
-    """The created record."""
-
     @property
     def id(self) -> str: ...
 
@@ -69,13 +65,11 @@ class Draft(Generic[C]):
 
     @property
     def attempt(self) -> Attempt:
-        """The record as it is sent."""
         sent = msgspec.json.encode(self.content.draft()).decode()
         return Attempt(self.person.sub, self.operation, (sent,))
 
     @property
     def event(self) -> str:
-        """The audit event of its creation."""
         return f"{self.kind}.create"
 
 
@@ -90,7 +84,6 @@ class Search(Generic[C, M]):
     recognise: Callable[[Sequence[M], C], M | None]
 
     def find(self, content: C) -> M | None:
-        """Return the record, if it exists."""
         new = [record for record in self.alike(content) if record.id not in content.known_ids]
         return self.recognise(new, content)
 
@@ -130,7 +123,6 @@ class Drafts(Generic[C]):
     address: Callable[[str], str]
 
     def begin(self, person: Person, content: C) -> Draft[C]:
-        """Start a draft with initial content."""
         operation = context().operations.begin(person.sub, self._purpose, _data(content))
         return Draft(self.kind, person, operation, content)
 
@@ -199,11 +191,9 @@ class Drafts(Generic[C]):
                 return redirect_to(url_for(f"{self.pages}.outcome", operation=draft.operation.id))
 
     def to_preview(self, draft: Draft[C]) -> Response:
-        """Redirect to the preview."""
         return redirect_to(url_for(f"{self.pages}.preview", operation=draft.operation.id))
 
     def to_record(self, id_: str) -> Response:
-        """Redirect to the created record."""
         return redirect_to(self.address(id_))
 
     def _find(self, person: Person) -> Draft[C] | None:

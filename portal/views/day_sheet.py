@@ -56,7 +56,6 @@ class Who:
 
     @classmethod
     def of(cls, episode: Episode) -> Who:
-        """The patient of a treatment."""
         patient = episode.patient
         href = url_for("episodes.show", episode_id=episode.id)
         return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
@@ -73,8 +72,6 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class SheetDose:
-    """A dose in the day's list."""
-
     who: Who
     line: DoseLine
 

@@ -46,8 +46,6 @@ class ListPage(Page, template="devices/index.html"):
 
 
 class ConfirmPage(Page, template="devices/one.html"):
-    """Whether to sign out this device."""
-
     device: Device
     asks_first: bool
 
@@ -96,7 +94,6 @@ def end(care: Care, person: Person, handle: str) -> Response:
 @bp.get("/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_everywhere(care: Care, person: Person) -> Response:
-    """Show the consequences of signing out everywhere, and ask."""
     return render(EverywherePage(asks_first=_asks_first(person, _devices(person))))
 
 

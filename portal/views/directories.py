@@ -25,8 +25,6 @@ bp = Blueprint("directories", __name__, url_prefix="/directories")
 
 
 class TreePage(Page, template="directories/index.html", about="episode"):
-    """All folders of an episode."""
-
     episode: Episode
     places: list[Place]
 

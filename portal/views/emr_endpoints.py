@@ -52,15 +52,11 @@ class RemovePage(Page, template="emr_endpoints/remove.html"):
 
 
 class RemovedPage(Page, template="emr_endpoints/removed.html"):
-    """The receipt."""
-
     connection: Connection
     removed_at: datetime
 
 
 class GonePage(Page, template="emr_endpoints/gone.html"):
-    """There is no connection with this id."""
-
     connection: Connection
 
 

@@ -136,7 +136,6 @@ def media_type(source: Content, first: bytes) -> str:
 
 
 def _came_from() -> str:
-    """The page of this portal with the link, or home."""
     parts = address_parts(request.headers.get("Referer"))
     is_here = parts.netloc == request.host and parts.path.startswith("/") and parts.path != request.path
     return "/" + parts.path.lstrip("/") if is_here else "/"

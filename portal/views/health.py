@@ -17,7 +17,6 @@ PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 
 @bp.get("/healthz")
 def healthz() -> Response:
-    """200 while the process answers."""
     return _plain("ok")
 
 

@@ -25,14 +25,10 @@ class HelpPage(Page, template="help/show.html"):
 
 
 class StaffHelpPage(Page, template="help/staff.html"):
-    """How staff work with the portal."""
-
     has_day_sheet: bool
 
 
 class WordsPage(Page, template="help/words.html"):
-    """The glossary, or its words that match what is searched for."""
-
     words: tuple[Word, ...]
     searched: str
 

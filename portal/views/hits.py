@@ -69,7 +69,6 @@ class Hits:
 
     @property
     def count(self) -> Count:
-        """How many were found."""
         return Count(len(self.hits), not self.is_partial)
 
     @property
@@ -112,12 +111,10 @@ def known_hit(found: Known) -> Hit:
 
 
 def recent_hit(opened: Opened) -> Hit:
-    """A record that was opened lately."""
     return Hit(opened.title, opened.href, opened.line, "clock")
 
 
 def action_hit(action: Action) -> Hit:
-    """Something to do."""
     return Hit(action.words, action.href, icon=action.icon)
 
 
@@ -139,7 +136,6 @@ def who_words(mrn: str, born: date | None) -> list[str]:
 
 
 def latest_words(person: FoundPerson) -> list[str]:
-    """What the latest record about a person is, and its day."""
     at = happened_at(person.latest)
     match person.latest:
         case ConsentForm() as form:

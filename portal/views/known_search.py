@@ -24,8 +24,6 @@ _MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A person, or the embryo of theirs that was meant."""
-
     person: KnownPerson
     embryo: KnownEmbryo | None = None
 
@@ -40,7 +38,6 @@ class KnownFound:
 
     @property
     def first(self) -> tuple[Known, ...]:
-        """The best of them."""
         return self.exact or self.named or self.near
 
 
@@ -64,7 +61,6 @@ def is_place(text: str) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Whether the text can be a day: `17/04/1991`."""
     return bool(_DATE.fullmatch(text.strip()))
 
 

@@ -69,8 +69,6 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Mine:
-    """My record, and who is on it."""
-
     patient: Patient
     related: tuple[Related, ...]
 

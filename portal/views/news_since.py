@@ -56,7 +56,6 @@ class _Kind:
 
     @property
     def ids(self) -> set[Id]:
-        """What a look at it shows."""
         return {self.within, *(id_ for id_, _row in self.things)}
 
     def new_row(self, visit: LastVisit) -> Row | None:

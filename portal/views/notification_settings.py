@@ -63,7 +63,6 @@ class SettingsPage(Page, template="notifications/settings.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show the settings."""
     current = get_settings(care)
     return _page(current, open_form(_editing(care, person), current))
 

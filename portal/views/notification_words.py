@@ -22,7 +22,6 @@ from portal.web.said import said
 
 
 def kind_words(kind: str) -> str:
-    """Return the label of a kind of notification; an unknown one is split into words."""
     return known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
 
 

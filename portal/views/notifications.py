@@ -124,21 +124,18 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
 @bp.post("/<record:notification_id>/read")
 @signed_in(Side.PATIENT, Side.STAFF)
 def read(care: Care, person: Person, notification_id: str) -> Response:
-    """Mark one as read."""
     return _after(care, person, _mark(care, notification_id, is_read=True))
 
 
 @bp.post("/<record:notification_id>/unread")
 @signed_in(Side.PATIENT, Side.STAFF)
 def unread(care: Care, person: Person, notification_id: str) -> Response:
-    """Mark one as unread."""
     return _after(care, person, _mark(care, notification_id, is_read=False))
 
 
 @bp.post("/read")
 @signed_in(Side.PATIENT, Side.STAFF)
 def read_all(care: Care, person: Person) -> Response:
-    """Mark all of them as read."""
     counts = set_all_read(care)
     audit.note("notification.read-all", "done")
     if not counts.unread_count:

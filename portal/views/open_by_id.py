@@ -43,8 +43,6 @@ class OpenPage(Page, template="open/show.html"):
 
 @dataclass(frozen=True, slots=True)
 class NothingFound:
-    """The reason why a search found nothing."""
-
     status: int
     words: str
 

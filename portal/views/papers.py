@@ -50,7 +50,6 @@ class PapersPage(Page, template="papers/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT)
 def index(care: Care, person: Person) -> Response:
-    """List what the patient signed or was given."""
     forms, talks, found = gather(
         lambda: all_consents(care),
         lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True),

@@ -49,8 +49,6 @@ class ListPage(Page, template="passkeys/index.html"):
 
 
 class RemovePage(Page, template="passkeys/remove.html"):
-    """What follows from removing a passkey."""
-
     passkey: SigningPasskey
     asks_first: bool
 
@@ -109,7 +107,6 @@ def add(care: Care, person: Person) -> Response:
 @bp.get("/<handle>/remove")
 @signed_in(Side.PATIENT)
 def confirm_removal(care: Care, person: Person, handle: str) -> Response:
-    """Ask whether to remove one."""
     found = next((passkey for passkey in passkeys().of(person) if passkey.handle == handle), None)
     if found is None:
         return _is_gone()

@@ -101,7 +101,6 @@ class NeedsPage(Page, template="home/needs.html"):
 
 
 def patient_home(care: Care, person: Person) -> NeedsPage:
-    """Home with all its regions."""
     ids = remembered()
     forms, talks, news, found = gather(
         lambda: _forms(care),

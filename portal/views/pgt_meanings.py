@@ -29,7 +29,6 @@ def change_in_words(change: str) -> Markup | str:
 
 
 def meaning_line(call: PgtCall | None) -> str:
-    """What a call means, in one sentence, for lists."""
     return meaning_of(call)[0]
 
 

@@ -52,13 +52,11 @@ class ResultView:
 
     @property
     def title(self) -> str:
-        """The page's title."""
         code = self.code
         return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
 
     @property
     def words(self) -> list[str]:
-        """The glossary's words that this result uses."""
         of_call = {PgtCall.EUPLOID: "euploid", PgtCall.ANEUPLOID: "aneuploid"}.get(
             self.result.call or PgtCall.LOW_MOSAIC, "mosaic"
         )
@@ -114,7 +112,6 @@ class ResultView:
 
     @property
     def cut_offs(self) -> list[str]:
-        """The laboratory's cut-offs, in sentences."""
         below, above = self.result.thresholds.euploid_below, self.result.thresholds.aneuploid_above
         found: list[str] = []
         if below is not None:
@@ -156,12 +153,10 @@ class ResultView:
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """What the call means and doesn't mean."""
         return meaning_of(self.result.call)
 
     @property
     def embryo_href(self) -> str | None:
-        """The page of the embryo."""
         result = self.result
         if not result.embryo_storage_id or not has_module("storage"):
             return None

@@ -29,7 +29,6 @@ class QuestionsPage(Page, template="questions/show.html"):
 @bp.get("")
 @signed_in(Side.PATIENT)
 def show(care: Care, person: Person) -> Response:
-    """Show the note."""
     kept = questions(person)
     given = unsent.restored_form(url_for(".save")) or {}
     form = _form(given.get("questions", kept))
@@ -40,7 +39,6 @@ def show(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT)
 @unsent.typed_text("questions", "before")
 def save(care: Care, person: Person) -> Response:
-    """Keep the note, for this person alone."""
     form, before = _form(request.form.get("questions", "")), request.form.get("before", "")
     if not form.validate():
         return render(QuestionsPage(form=form, before=before), status=422)

@@ -21,8 +21,6 @@ from portal.web.routing import endpoint_at
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do: its words, where, and its icon."""
-
     words: str
     href: str
     icon: str

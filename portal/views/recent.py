@@ -39,12 +39,10 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def words(self) -> str:
-        """The kind in words."""
         return labels().get(self.kind, self.kind)
 
     @property
     def href(self) -> str:
-        """The address of its page."""
         return address_of(self.kind, self.id) or "/open"
 
 

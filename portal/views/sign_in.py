@@ -216,7 +216,6 @@ def sign_out() -> Response:
 
 @bp.get("/signed-out")
 def signed_out() -> Response:
-    """Say that the person is signed out, and offer to sign in again."""
     return render(SignedOutPage())
 
 

@@ -20,8 +20,6 @@ _DAYS = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The conversation, and its message of the clinic."""
-
     talk: Conversation
     message: Message
 

@@ -302,7 +302,6 @@ class _Act(Generic[T]):
     also: Mapping[str, str] | None = None
 
     def newest(self) -> Operation:
-        """The operation as it is by now."""
         operation = self.attempt.operation
         return context().operations.find(self.attempt.owner, operation.id, operation.purpose) or operation
 

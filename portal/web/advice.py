@@ -23,7 +23,6 @@ class Advice:
 
 
 def init_app(app: Flask) -> None:
-    """Register the filters for templates."""
     cast("Any", app.jinja_env).filters.update(
         visit_place=visit_place, visit_advice=visit_advice, advice=advice_in
     )
@@ -37,7 +36,6 @@ def advice_in(texts: Mapping[str, str]) -> Advice | None:
 
 
 def visit_place(visit: Appointment) -> Place | None:
-    """Return the address of a visit, if the clinic gave one for its location."""
     return place_of(g.tenant.places, visit.location)
 
 

@@ -22,7 +22,6 @@ class ClinicAlert:
 
     @property
     def is_pressing(self) -> bool:
-        """Whether it is more than information."""
         return self.tone in ("attention", "urgent")
 
 

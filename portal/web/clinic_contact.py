@@ -30,7 +30,6 @@ class Line:
 
 
 def init_app(app: Flask) -> None:
-    """Register these functions as globals of templates."""
     cast("Any", app.jinja_env).globals.update(
         line_now=line_now,
         opening_hours=opening_hours,

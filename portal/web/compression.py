@@ -85,7 +85,6 @@ class Stream:
             self._gzip = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
 
     def part(self, body: bytes) -> bytes:
-        """Return what to send of this part."""
         if self._brotli:
             return self._brotli.process(body) + self._brotli.flush()
         return self._gzip.compress(body) + self._gzip.flush(zlib.Z_SYNC_FLUSH) if self._gzip else body

@@ -52,7 +52,6 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         app.after_request(_set_cookie)
 
     def exempt(self, view: View) -> View:
-        """Exempt a view from the check (decorator)."""
         setattr(view, _EXEMPT, True)
         return view
 

@@ -63,7 +63,6 @@ class PlanWords:
         return product(medication)
 
     def line(self, dose: Dose) -> DoseLine:
-        """Return a dose as a line of a list."""
         medication = dose.medication
         route = labels.route_name(medication.route)
         how = (said(product(medication)), route, said(medication.instructions))

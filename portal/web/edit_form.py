@@ -25,9 +25,7 @@ class Stamped(Protocol):
     """A record that others may change."""
 
     @property
-    def id(self) -> str:
-        """Its id."""
-        ...
+    def id(self) -> str: ...
 
     @property
     def concurrency_stamp(self) -> str | None:
@@ -56,7 +54,6 @@ class EditForm(Form):
 
     @property
     def errors(self) -> list[str]:
-        """All errors."""
         return [*super().errors, *self.faults.values()]
 
     def label(self, name: str) -> str:
@@ -65,13 +62,11 @@ class EditForm(Form):
         return rows.label(self.values.get(name, "")) if rows else super().label(name)
 
     def words(self, name: str, value: str) -> str:
-        """A value as a person reads it."""
         rows = self.rows_of(name)
         words = rows.words if rows else self._words.get(name)
         return words(value) if words else super().words(name, value)
 
     def rows_of(self, name: str) -> Rows[Any] | None:
-        """The rows to which this name belongs."""
         return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
 
 
@@ -92,7 +87,6 @@ class Difference:
 
     @property
     def id(self) -> str:
-        """The id and name of its choice."""
         return f"keep-{self.name}"
 
 
@@ -217,7 +211,6 @@ class Sent:
 
     @classmethod
     def of_form(cls, fields: Fields[Any], form: Mapping[str, str]) -> Sent:
-        """Read these fields of a form that was sent."""
         opened = opened_in(form)
         typed = [field.typed(form, opened) for field in fields]
         return cls(
@@ -339,7 +332,6 @@ def _asking(difference: Difference) -> Difference:
 
 
 def hidden_fields(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
-    """Return the hidden fields of an edit form."""
     return (("opened", msgspec.json.encode(opened).decode()), ("seen", seen))
 
 
@@ -355,7 +347,6 @@ def _filled(record: Stamped, form: EditForm, *, status: int = 200) -> Filled:
 
 
 def values_of(fields: Fields[R], record: R) -> Values:
-    """Return what the form holds for a record."""
     return {name: text for field in fields for name, text in field.values(record).items()}
 
 
@@ -368,5 +359,4 @@ def changed(fields: Fields[R], record: R, values: Values) -> R:
 
 
 def is_shown(fields: Fields[R], record: R, values: Values) -> bool:
-    """Whether the record holds these values."""
     return all(field.shows(record, values) for field in fields)

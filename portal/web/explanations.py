@@ -43,7 +43,6 @@ class Explanation:
 
 
 def explain(error: CareError) -> Explanation:
-    """Explain what a failed call means to the person."""
     match error:
         case TokenRefused():
             return Explanation(
@@ -214,7 +213,6 @@ def is_staff() -> bool:
 
 
 def store_down() -> Explanation:
-    """Explain a store that can't be read."""
     return Explanation(
         503,
         _("The portal can’t be used right now"),
@@ -224,7 +222,6 @@ def store_down() -> Explanation:
 
 
 def store_full() -> Explanation:
-    """Explain a store that can't be written."""
     return Explanation(
         503,
         _("That can’t be done right now"),
@@ -256,7 +253,6 @@ def client_refused() -> Explanation:
 
 
 def identity_down() -> Explanation:
-    """Explain an identity server that doesn't answer."""
     return Explanation(
         503,
         _("Signing in isn’t possible right now"),
@@ -322,7 +318,6 @@ def too_many_downloads() -> Explanation:
 
 
 def wrong_method() -> Explanation:
-    """Explain an address that isn't used by this method."""
     return Explanation(
         405, _("That doesn’t work this way"), _("This address can’t be used like that."), _start_again()
     )

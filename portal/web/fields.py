@@ -35,7 +35,6 @@ class Field(Generic[R]):
     words: Callable[[str], str] | None = None
 
     def values(self, record: R) -> Values:
-        """What it holds for a record, by name."""
         return {self.name: self.text(record)}
 
     def typed(self, form: Mapping[str, str], opened: Values) -> Values:
@@ -49,7 +48,6 @@ class Field(Generic[R]):
         return record if typed == self.text(read) else self.onto(record, typed)
 
     def shows(self, record: R, values: Values) -> bool:
-        """Whether the record holds this value."""
         return self.text(record) == values[self.name]
 
 
@@ -73,7 +71,6 @@ class Rows(Generic[R]):
         return self.texts(record)
 
     def typed(self, form: Mapping[str, str], opened: Values) -> Values:
-        """The rows that a form holds."""
         return {
             name: text.replace("\r\n", "\n") for name, text in form.items() if name.startswith(self.prefix)
         }
@@ -84,14 +81,12 @@ class Rows(Generic[R]):
         return record if list(rows.items()) == list(self.texts(read).items()) else self.onto(record, rows)
 
     def shows(self, record: R, values: Values) -> bool:
-        """Whether the record holds these rows."""
         held, wanted = self.texts(record), self.among(values)
         return [self.content(text) for text in held.values()] == [
             self.content(text) for text in wanted.values()
         ]
 
     def among(self, values: Values) -> Values:
-        """Those of the values that are rows of this kind."""
         return {name: text for name, text in values.items() if name.startswith(self.prefix) and text}
 
 
@@ -100,7 +95,6 @@ Fields: TypeAlias = Sequence[Field[R] | Rows[R]]
 
 
 def written(value: object) -> str:
-    """Return a member's value as text; "" for None."""
     return "" if value is None else str(value)
 
 

@@ -38,7 +38,6 @@ _HALF_A_YEAR = timedelta(days=183)
 
 
 def init_app(app: Flask) -> None:
-    """Register the filters for templates."""
     app.jinja_env.filters.update(
         breakable=breakable,
         unbroken=unbroken,
@@ -63,7 +62,6 @@ def init_app(app: Flask) -> None:
 
 
 def now() -> datetime:
-    """Return the current time (UTC), from the portal's clock."""
     return datetime.fromtimestamp(context().clock(), UTC)
 
 
@@ -113,7 +111,6 @@ def months(first: date | None, last: date | None) -> str:
 
 
 def full_date(value: date | datetime) -> str:
-    """`Friday, 27 November 2026`."""
     return format_date(_plain(value), "full", locale=date_locale())
 
 

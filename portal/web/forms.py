@@ -53,27 +53,22 @@ class Form:
 
     @property
     def errors(self) -> list[str]:
-        """All errors."""
         of_fields = [str(text) for field in self for text in field.errors]
         return [*self.form_errors, *of_fields]
 
     def validate(self) -> bool:
-        """Check every field by itself."""
         return bool(self._form.validate())
 
     def value(self, name: str) -> str:
-        """What a field holds."""
         return str(self[name].data or "")
 
     def add_error(self, name: str | None, text: str) -> None:
-        """Add an error to a field, or to the whole form."""
         if name is None or name not in self:
             self.form_errors.append(text)
         else:
             self[name].errors = [*self[name].errors, text]
 
     def label(self, name: str) -> str:
-        """The field's name in words."""
         return str(self[name].label.text)
 
     def words(self, name: str, value: str) -> str:
@@ -168,18 +163,15 @@ class _Select(_wt.widgets.Select):
 
 
 def an_email(value: str) -> str | None:
-    """The error in an e-mail address."""
     return None if _EMAIL.fullmatch(value) else _("Enter an e-mail address like name@example.com.")
 
 
 def a_phone_number(value: str) -> str | None:
-    """The error in a telephone number."""
     is_number = _PHONE.fullmatch(value) and e164(value, g.tenant.country)
     return None if is_number else _("Enter a telephone number like +44 7700 900123.")
 
 
 def a_date(value: str) -> str | None:
-    """The error in a date."""
     return None if calendar_date(value) else _("Enter a real date, with day, month and year.")
 
 

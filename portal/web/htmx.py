@@ -40,7 +40,6 @@ class Toast(msgspec.Struct, frozen=True):
 
 
 def is_htmx() -> bool:
-    """Return whether htmx sent this request for a fragment."""
     return (
         "seen" not in here()
         and request.headers.get("HX-Request") == "true"

@@ -12,8 +12,6 @@ _KEPT_SECONDS = 90 * 24 * 3600
 
 
 class Questions(msgspec.Struct, frozen=True):
-    """One person's note."""
-
     text: str
 
 

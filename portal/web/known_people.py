@@ -77,7 +77,6 @@ _lately = Lately(_AGAIN_SECONDS)
 
 
 def people_of(episode: Episode, *, at: float) -> list[KnownPerson]:
-    """Return the people of a treatment."""
     both = ((episode.patient, True), (episode.partner, False))
     return [_known(patient, episode, is_patient, at) for patient, is_patient in both if patient]
 

@@ -105,7 +105,6 @@ def _visit_names() -> dict[str, str]:
 
 
 def care_status_tone(status: CareStatus) -> str:
-    """Return the tone of its tag."""
     return {CareStatus.ACTIVE: "accent", CareStatus.ON_HOLD: "attention"}.get(status, "neutral")
 
 
@@ -185,7 +184,6 @@ def _embryo_status_terms() -> dict[EmbryoStatus, str]:
 
 
 def embryo_status_tone(status: EmbryoStatus) -> str:
-    """Return the tone of its tag."""
     tones = {
         EmbryoStatus.STORED: "info",
         EmbryoStatus.RESERVED: "accent",

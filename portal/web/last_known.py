@@ -81,7 +81,6 @@ class LastKnown(Generic[T]):
         return cast("dict[str, object]", held[1])
 
     def record_name(self, person: Person) -> str:
-        """Return the name of the store's record."""
         return context().vault.name(self.kind, person.issuer, here().tenant.key, person.sub)
 
 

@@ -84,12 +84,10 @@ class ListQuery(Generic[StatusT]):
 
     @property
     def column(self) -> str:
-        """The column that the list is sorted by."""
         return self.order.removeprefix("-")
 
     @property
     def is_descending(self) -> bool:
-        """Whether the order is descending."""
         return self.order.startswith("-")
 
     @property
@@ -99,7 +97,6 @@ class ListQuery(Generic[StatusT]):
 
     @property
     def of_everybody(self) -> ListQuery[StatusT]:
-        """The same for all patients."""
         return replace(self, patient_id=None, page=1)
 
     @property
@@ -135,12 +132,10 @@ class Table(Generic[StatusT, ItemT]):
 
     @property
     def pages(self) -> int:
-        """The number of pages, at least 1."""
         return max(1, -(-self.found.total // self.query.size))
 
     @property
     def chips(self) -> list[Chip]:
-        """The status filters: all, and each status."""
         query = self.query
         return [
             Chip(

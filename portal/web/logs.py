@@ -41,8 +41,6 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """Formats a log record as one line of text."""
-
     def format(self, record: logging.LogRecord) -> str:
         request_id = g.get("request_id", "-") if has_request_context() else "-"
         extra = " ".join(f"{name}={getattr(record, name)}" for name in _EXTRA if hasattr(record, name))

@@ -37,23 +37,19 @@ def part_of(module: Module) -> Callable[[T], T]:
 
 
 def off() -> frozenset[Module]:
-    """Return the modules that this request's clinic has switched off."""
     return getattr(clinic(), "modules_off", frozenset[Module]())
 
 
 def has_module(name: str) -> bool:
-    """Return whether the clinic uses the module."""
     return Module(name) not in off()
 
 
 def module_at(endpoint: str) -> Module | None:
-    """Return the module that an endpoint belongs to, or None."""
     of_blueprint = _OF_BLUEPRINT.get(endpoint.partition(".")[0])
     return of_blueprint or getattr(current_app.view_functions.get(endpoint), _MARK, None)
 
 
 def is_off(endpoint: str) -> bool:
-    """Return whether an endpoint belongs to a module that is switched off."""
     modules_off = off()
     return bool(modules_off) and module_at(endpoint) in modules_off
 

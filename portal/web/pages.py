@@ -95,7 +95,6 @@ class Page:
 
     @property
     def patient_ref(self) -> PatientRef | None:
-        """The patient whom the page is about."""
         record = getattr(self, self.record_field) if self.record_field else None
         return record.patient_ref if record else None
 

@@ -20,5 +20,4 @@ def learn(record: Patient) -> None:
 
 
 def preferred_name(person: Person) -> str:
-    """Return the preferred name of this session's person."""
     return session().get(_KEY) or person.given_name or person.name

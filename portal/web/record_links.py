@@ -87,14 +87,12 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
 
 
 def kind_at(path: str) -> str | None:
-    """The kind of record, of those with a label, that the page at this path is about."""
     labelled = (kind for kind in KINDS if kind.label)
     return next((kind.name for kind in labelled if path.startswith(kind.page.partition("{id}")[0])), None)
 
 
 @for_each_language
 def labels() -> dict[str, str]:
-    """The labels of the kinds that have one, by name."""
     return {kind.name: kind.label() for kind in KINDS if kind.label}
 
 

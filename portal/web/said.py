@@ -21,7 +21,6 @@ _ARABIC = re.compile(r"[\u0600-\u06ff]")
 
 
 def init_app(app: Flask) -> None:
-    """Register the filters for templates."""
     cast("Any", app.jinja_env).filters.update(said=said, foreign=foreign)
 
 

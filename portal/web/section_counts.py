@@ -36,8 +36,6 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class SectionCounts(msgspec.Struct, frozen=True):
-    """The counts by the section's address."""
-
     read: dict[str, Read] = {}
 
 

@@ -40,8 +40,6 @@ class SeenResult(msgspec.Struct, frozen=True):
 
 
 class SeenResults(msgspec.Struct, frozen=True):
-    """What one person has seen, by test id."""
-
     results: dict[str, SeenResult]
 
 

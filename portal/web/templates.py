@@ -128,7 +128,6 @@ def prepare(app: Flask, languages: Iterable[str]) -> None:
 
 
 def render(name: str, context: dict[str, Any], *, block: str | None = None) -> str:
-    """Return the rendered template, or one block of it."""
     with tracing.span("page", template=name, **({"block": block} if block else {})):
         current_app.update_template_context(context)
         page = template(name)

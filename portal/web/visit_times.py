@@ -21,7 +21,6 @@ from portal.web.filters import day, in_a_row, local
 
 
 def init_app(app: Flask) -> None:
-    """Register the filter for templates."""
     app.jinja_env.filters["visit_time"] = _visit_time
 
 

@@ -68,7 +68,6 @@ class Figures:
         self._said: set[tuple[str, str, str]] = set()
 
     def called(self, clinic: str, endpoint: str, seconds: float, *, failed: bool) -> None:
-        """Count a call."""
         self._of(clinic, endpoint).calls.append((seconds, failed))
 
     def left_out(self, clinic: str, endpoint: str, fields: Iterable[str]) -> None:

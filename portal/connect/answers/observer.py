@@ -90,7 +90,6 @@ class Answers:
         self.figures = Figures(clock)
 
     def of(self, clinic: str) -> ClinicObserver:
-        """Return the observer of the calls at a clinic."""
         return ClinicObserver(clinic, self.members, self.figures)
 
 

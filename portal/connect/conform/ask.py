@@ -133,7 +133,6 @@ class _List:
         return call(self._care, self._visit.endpoint, into=self._visit.into, query=query)
 
     def written(self, parameter: str, value: object) -> Any:
-        """A parameter's value as the API writes it."""
         query = {parameter: cast("Any", value)}
         return self._writing.query(self._visit.endpoint, query)[self._writing.rules.parameter(parameter)]
 

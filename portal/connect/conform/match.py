@@ -240,7 +240,6 @@ def _may_be(member: Member, theirs: str, values: list[object]) -> bool:
 
 
 def _is_record(value: object, *, is_list: bool) -> bool:
-    """Whether it is a record, or a list of records."""
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     is_alike = isinstance(value, list) is is_list
     return is_alike and bool(items) and all(isinstance(item, dict) for item in items)

@@ -50,7 +50,6 @@ class Doubt:
 
     @property
     def text(self) -> str:
-        """One line."""
         return f"{self.about}: {self.why}: {self.settle}"
 
 

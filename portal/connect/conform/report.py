@@ -48,7 +48,6 @@ class Report:
         return int(has_gap or bool(self.doubts) or not self.proposal.is_empty)
 
     def text(self) -> str:
-        """The report for the terminal."""
         lines = [f"{self.clinic}: {self.base_url}, as {self.side}", ""]
         for verdict in self.verdicts:
             lines.append(f"{_word(verdict):5} {verdict.endpoint}: {_summary(verdict)}")

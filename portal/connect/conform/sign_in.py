@@ -40,7 +40,6 @@ class HeldToken:
         self._token = token
 
     def token(self) -> str:
-        """Return the token."""
         return self._token
 
     def renew(self, refused: str) -> str:

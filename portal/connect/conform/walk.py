@@ -257,7 +257,6 @@ def call(
 
 
 def is_translated(care: Care) -> bool:
-    """Whether the clinic has a dialect."""
     return isinstance(care.adapter, Dialect)
 
 
@@ -278,5 +277,4 @@ STAMP = "concurrencyStamp"
 
 
 def has_stamp(record: type[object]) -> bool:
-    """Whether records of this kind have a stamp."""
     return any(member.name == STAMP for member in members_of(record))

@@ -206,7 +206,6 @@ def before_writing(
 
 
 def opposite(value: object) -> object:
-    """The other one of true and false."""
     return not value if isinstance(value, bool) else value
 
 

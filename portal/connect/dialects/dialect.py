@@ -68,15 +68,12 @@ class Dialect(Adapter):
         return self.rules.paging == "cursor"
 
     def template(self, endpoint: AnyEndpoint) -> str:
-        """The endpoint's path template in this API."""
         return self._templates[endpoint]
 
     def query(self, endpoint: AnyEndpoint, query: Query | None) -> Query:
-        """Translate a query."""
         return self._writing.query(endpoint, query)
 
     def method(self, endpoint: AnyEndpoint) -> str:
-        """The endpoint's method in this API."""
         return self._methods[endpoint]
 
     def posted(self, endpoint: AnyEndpoint, query: Query | None) -> bytes | None:
@@ -174,7 +171,6 @@ class Dialect(Adapter):
         return self.rules.signers_by
 
     def redirects_to(self, address: str) -> bool:
-        """Whether the API may redirect to this address for a file."""
         parts = urlsplit(address)
         return f"{parts.scheme}://{parts.netloc}".lower() in self.rules.files.redirects
 
@@ -197,7 +193,6 @@ class Dialect(Adapter):
         return self._reading.opened
 
     def status(self, status: int) -> int:
-        """Translate an error status."""
         return self.rules.errors.statuses.get(status, status)
 
     def is_well(self, body: bytes) -> bool | None:

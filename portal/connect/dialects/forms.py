@@ -72,7 +72,6 @@ class Pattern:
         return datetime(part["year"], part["month"], part["day"], hour, minute, second)
 
     def write(self, at: date) -> str:
-        """Format a datetime or date."""
         return self._written.format(at)
 
 
@@ -240,7 +239,6 @@ def number_from_text(value: object) -> object:
 
 
 def number_as_text(value: object) -> object:
-    """Convert a number to a string."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

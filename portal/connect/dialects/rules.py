@@ -113,7 +113,6 @@ class Rules:
 
     @property
     def numbers_as_text(self) -> bool:
-        """Whether numbers are texts."""
         return self.numbers != "number"
 
     def of_member(self, shape: type, member: str) -> tuple[Conversion | None, bool]:

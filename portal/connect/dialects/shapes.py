@@ -23,7 +23,6 @@ def record_of(answer: Any) -> type | None:
 
 @cache
 def listed_records() -> tuple[str, ...]:
-    """The records that come in lists, by name."""
     pages = (
         endpoint.answer for endpoint in ALL if getattr(endpoint.answer, "__origin__", None) is PagedResult
     )
@@ -32,7 +31,6 @@ def listed_records() -> tuple[str, ...]:
 
 @cache
 def records() -> dict[str, type]:
-    """Every record that is sent or read, by name."""
     found: dict[str, type] = {}
     for endpoint in ALL:
         for shape in (record_of(endpoint.answer), endpoint.body):
@@ -43,7 +41,6 @@ def records() -> dict[str, type]:
 
 @cache
 def member_names() -> frozenset[str]:
-    """What members of records are called."""
     return frozenset(member.name for shape in records().values() for member in members_of(shape))
 
 
@@ -72,7 +69,6 @@ def all_marked(mark: Mark) -> frozenset[str]:
 
 @cache
 def choices() -> dict[str, type[Choice]]:
-    """Every enumeration, by name."""
     shapes = [*records().values(), *(endpoint.query for endpoint in ALL if endpoint.query)]
     found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
     return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
@@ -80,7 +76,6 @@ def choices() -> dict[str, type[Choice]]:
 
 @cache
 def query_names() -> dict[str, Member]:
-    """Every query parameter, by the portal's name."""
     shapes = [endpoint.query for endpoint in ALL if endpoint.query]
     return {member.name: member for shape in shapes for member in members_of(shape)}
 

@@ -83,7 +83,6 @@ class TableReader:
         return ()
 
     def _named_texts(self, table: Table, where: str, key: str) -> dict[str, str]:
-        """A table of texts by name."""
         value = self._within(table, where, key) if where else self._table(table, key)
         found = {name: one for name, one in value.items() if isinstance(one, str) and one}
         for name in value.keys() - found.keys():

@@ -34,7 +34,6 @@ def with_account(care: Care, form: ConsentForm) -> ConsentForm:
 
 
 def with_accounts(care: Care, page: PagedResult[ConsentForm]) -> PagedResult[ConsentForm]:
-    """The same for forms of a list."""
     return structs.replace(page, items=_told(care, page.items))
 
 

@@ -222,7 +222,6 @@ class Signature(Timed, frozen=True, kw_only=True):
 
     @property
     def is_typed(self) -> bool:
-        """Whether the signer typed their name in the portal."""
         return self.method == SigningMethod.TYPED_NAME
 
     @property
@@ -303,7 +302,6 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient whom it is about."""
         return PatientRef(self.patient_id, self.patient_name, self.episode_id)
 
     @property
@@ -343,7 +341,6 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether its signers sign in sequence."""
         return self.signing_order == SigningOrder.SEQUENTIAL
 
     @property
@@ -457,7 +454,6 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return tuple(s for s in self.missing_signers if s.order < mine.order)
 
     def is_signer(self, sub: str) -> bool:
-        """Whether `sub` is a signer, or has signed."""
         return any(s.person_id == sub for s in (*self.required_signers, *self.signatures))
 
     def signature_of(self, sub: str) -> Signature | None:

@@ -91,7 +91,6 @@ class Standing(Enum):
 
     @property
     def has_doses(self) -> bool:
-        """Whether days have doses."""
         return self in (Standing.FOLLOWED, Standing.GOES_ON)
 
 

@@ -116,7 +116,6 @@ def needed_kinds(status: EmbryoStatus) -> tuple[ConsentKind, ...]:
 
 
 def names_embryo(form: ConsentForm, embryo_id: str) -> bool:
-    """Whether the form names this embryo."""
     return embryo_id in (form.embryo_storage_ids or ())
 
 

@@ -54,7 +54,6 @@ class Day:
 
     @property
     def windows(self) -> list[Window]:
-        """Only the windows."""
         return [entry for entry in self.entries if isinstance(entry, Window)]
 
     def without(self, value: str) -> Day:

@@ -38,7 +38,6 @@ class Portion:
 
     @property
     def amount(self) -> tuple[float | None, str]:
-        """The dose and its unit."""
         return self.medication.dose, self.medication.unit
 
 

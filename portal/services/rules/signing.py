@@ -74,7 +74,6 @@ def is_awaited(form: ConsentForm, person: Person) -> bool:
 
 
 def has_signed(form: ConsentForm, person: Person, role: SignerRole | None = None) -> bool:
-    """Whether the form shows the person's signature, in that role if one is given."""
     theirs = (form.signature_of(person.sub), *(s for s in form.signatures if s.person_id == person.sub))
     return any(s is not None and role in (None, s.role) for s in theirs)
 

@@ -61,7 +61,6 @@ def _prepare(setup: BlueprintSetupState) -> None:
 
 
 def links() -> BookingLinks:
-    """Return the application's `BookingLinks`."""
     return _booking().links
 
 
@@ -83,8 +82,6 @@ class WeekPage(Page, template="booking/show.html"):
 
 
 class ReceiptPage(Page, template="booking/receipt.html"):
-    """The receipt of a booking."""
-
     signed: str
     visit: Visit
 
@@ -98,8 +95,6 @@ class UnconfirmedPage(Page, template="booking/unconfirmed.html"):
 
 
 class ExpiredPage(Page, template="booking/expired.html"):
-    """The link has expired."""
-
     link: BookingLink
 
 
@@ -177,13 +172,11 @@ class BrokenLink(Exception):
 
 @bp.errorhandler(BrokenLink)
 def broken(_error: BrokenLink) -> Response:
-    """Say how to repair the link or to get another."""
     return render(BrokenPage(), status=404)
 
 
 @bp.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> Response:
-    """Say when to try again."""
     audit.note(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     response = render(LimitedPage(again_at=now() + timedelta(seconds=seconds)), status=429)

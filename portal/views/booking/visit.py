@@ -34,7 +34,6 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def physician_id(self) -> str:
-        """The physician's id."""
         return self.window.partition("/")[2]
 
     @property

@@ -44,12 +44,10 @@ class Week:
 
     @property
     def is_full(self) -> bool:
-        """Whether it has no free window."""
         return not any(day.windows for day in self.days)
 
     @property
     def soonest(self) -> datetime | None:
-        """When the first of its windows begins."""
         return next((window.start for day in self.days for window in day.windows), None)
 
     @property
@@ -74,7 +72,6 @@ class Week:
 
     @property
     def earlier(self) -> date | None:
-        """The first day of the previous week, unless that is past."""
         return max(self.first_day - timedelta(days=_DAYS), today()) if self.first_day > today() else None
 
     @property
@@ -85,7 +82,6 @@ class Week:
 
     @property
     def last_day(self) -> date:
-        """The last day shown."""
         return self.first_day + timedelta(days=_DAYS - 1)
 
     def href(

@@ -138,7 +138,6 @@ def list_(care: Care, person: Person) -> Response:
 @bp.get("/<record:consent_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, consent_id: str) -> Response:
-    """Show the form, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.shown("consent.read", "consent", form.id)
     return show_form(care, form, person, place_in_list(care, person, form))

@@ -80,7 +80,6 @@ def from_template(
 
 
 def _couple(about: About) -> list[Signer]:
-    """The patient and the partner as signers."""
     named = (
         (SignerRole.PATIENT, about.patient, about.patient_name),
         (SignerRole.PARTNER, about.partner, about.partner_name),

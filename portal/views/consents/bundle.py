@@ -59,12 +59,10 @@ class BundledForm:
 
     @property
     def new_form(self) -> NewForm:
-        """What will be sent."""
         return self.draft.content
 
     @property
     def signers(self) -> str:
-        """Who will sign it, by name."""
         return names_of(self.new_form.preview().required_signers)
 
     @property
@@ -74,12 +72,10 @@ class BundledForm:
 
     @property
     def procedure(self) -> date | None:
-        """The day of the procedure, if it has a date."""
         return calendar_date(self.new_form.procedure_date)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be sent."""
         return not (self.href or self.lacks)
 
 

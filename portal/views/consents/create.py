@@ -63,8 +63,6 @@ drafts = Drafts(
 
 
 class FillPage(Page, template="consents/fill.html", about="new_form"):
-    """The form to fill in, with its errors by field."""
-
     operation: Operation
     new_form: NewForm
     faults: dict[str, str]
@@ -134,7 +132,6 @@ def choose(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @drafts.open_step
 def change(care: Care, draft: Draft[NewForm]) -> Response:
-    """Edit the draft."""
     return _fill(draft)
 
 
@@ -167,7 +164,6 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
-    """Show the preview."""
     if faults := faults_of(draft.content):
         return _fill(draft, faults, status=422)
     form = draft.content.preview()
@@ -205,7 +201,6 @@ def look_again(care: Care, draft: Draft[NewForm]) -> Response:
 
 
 def send_in(care: Care) -> Callable[[NewForm, str], ConsentForm | None]:
-    """Return what sends a form to its signers."""
     return lambda new_form, key: create_consent(care, new_form.draft(), operation=key)
 
 

@@ -39,8 +39,6 @@ _LONGEST_TYPED = 10_000
 
 
 class Embryo(msgspec.Struct, frozen=True):
-    """An embryo that the form may name."""
-
     id: str
     code: str
 
@@ -56,12 +54,10 @@ class Earlier(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, form: ConsentForm) -> Earlier:
-        """From a form in a list."""
         return cls(form.id, form.title, form.status, form.required_signers, form.embryo_storage_ids or ())
 
     @property
     def is_signed(self) -> bool:
-        """Whether everyone has signed it."""
         return self.status == ConsentStatus.SIGNED
 
     def signers_without(self, signing: Iterable[Signer]) -> list[Signer]:
@@ -100,7 +96,6 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient whom it is about."""
         return self.about.patient_ref
 
     @property
@@ -137,12 +132,10 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether its signers will sign in sequence."""
         return self.order == SigningOrder.SEQUENTIAL
 
     @property
     def decisions(self) -> tuple[Disposition, ...]:
-        """The dispositions that a form of its kind can decide."""
         return _DECISIONS.get(ConsentKind(self.kind), ())
 
     def candidates_for(self, row: Row) -> list[Candidate]:
@@ -156,7 +149,6 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return next((c.name for c in self.candidates if c.person_id == row.person_id), "")
 
     def without_account(self) -> tuple[Signer, ...]:
-        """The signers who don't have an account yet."""
         waiting = {c.person_id for c in self.candidates if not c.has_account}
         return tuple(signer for signer in self.signers() if signer.person_id in waiting)
 
@@ -194,7 +186,6 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def preview(self) -> ConsentForm:
-        """The form as a record, for the preview."""
         draft = self.draft()
         return ConsentForm(
             id="preview",

@@ -89,7 +89,6 @@ def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = 
 
 
 def may_create(person: Person) -> bool:
-    """Whether the person's role allows creating forms."""
     return person.is_staff and not CREATORS.isdisjoint(person.roles)
 
 

@@ -13,7 +13,6 @@ from portal.web.filters import in_a_row, long_moment
 
 
 def register(bp: Blueprint) -> None:
-    """Register the words as template filters."""
     bp.add_app_template_filter(ending_of, "ending")
     bp.add_app_template_filter(ending_words, "ending_words")
     bp.add_app_template_filter(recorded_words, "recorded_words")

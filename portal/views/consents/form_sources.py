@@ -197,7 +197,6 @@ def address_to_create(kind: ConsentKind, episode_id: str) -> str:
 
 
 def templates_in_use() -> Templates:
-    """Return the templates that this clinic can use."""
     return load(context().settings.consent_templates, g.tenant.country)
 
 

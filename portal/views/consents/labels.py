@@ -22,7 +22,6 @@ from portal.web.opened_forms import first_opened
 
 
 def register(bp: Blueprint) -> None:
-    """Register the labels as template filters."""
     bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(short_name, "consent_short")
@@ -58,7 +57,6 @@ _STATUS_TONES = {
 
 
 def method_word(method: SigningMethod | None) -> str:
-    """How a signature was given."""
     words = {
         SigningMethod.TYPED_NAME: _("Name typed in the portal"),
         SigningMethod.DRAWN: _("Drawn on a screen"),
@@ -83,7 +81,6 @@ def text_gap_words(gap: TextGap) -> str:
 
 
 def signer_name(signer: Signer) -> str:
-    """A signer's name, or the role if nobody is named yet."""
     return signer.name or choice_name(signer.role)
 
 

@@ -13,7 +13,6 @@ from portal.services.consents.forms import ConsentForm, ReadingMode
 
 
 def register(bp: Blueprint) -> None:
-    """Register the template filters."""
     bp.add_app_template_filter(language_word, "language_name")
     bp.add_app_template_filter(foreign_language, "foreign_language")
     bp.add_app_template_filter(mode_word, "reading_mode")

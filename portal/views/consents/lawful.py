@@ -92,7 +92,6 @@ def _rules_of(templates: Templates, kind: ConsentKind) -> list[Rule]:
 def _known_clauses(
     new_form: NewForm, templates: Iterable[Template]
 ) -> Mapping[tuple[str, str], TemplateClause]:
-    """The clauses of all templates for these people, by heading and text."""
     return {
         (clause.heading, filled_in(clause.text, new_form.about)): clause
         for template in templates

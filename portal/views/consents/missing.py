@@ -34,7 +34,6 @@ def unseen_words(form: ConsentForm, role: SignerRole) -> str:
 
 
 def account_words(signers: tuple[Signer, ...]) -> list[str]:
-    """Say that these signers have no account."""
     words = ngettext(
         "%(names)s has no account yet: the form waits",
         "%(names)s have no account yet: the form waits",

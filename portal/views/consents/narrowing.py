@@ -48,17 +48,14 @@ class Narrowing:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters."""
         named = {"waits": self.waits_for, "kind": self.kind, "patient": self.patient_id}
         return {name: str(value) for name, value in named.items() if value is not None}
 
     @property
     def of_everybody(self) -> Narrowing:
-        """The same for all patients."""
         return replace(self, patient_id=None)
 
     def address(self, **parameters: str | int) -> str:
-        """The address of a list with these parameters and its own."""
         return url_for("consents.list") + "?" + urlencode({**parameters, **self.query})
 
     def __bool__(self) -> bool:

@@ -89,7 +89,6 @@ class About(msgspec.Struct, frozen=True):
 
     @property
     def patient_ref(self) -> PatientRef:
-        """The patient."""
         return PatientRef(self.patient_id, self.patient_name, self.episode_id)
 
     @property

@@ -20,7 +20,6 @@ from portal.web.htmx import redirect_to
 
 
 def asked_list() -> WorkList | None:
-    """The work list named in the query."""
     try:
         return WorkList(request.args.get("list", ""))
     except ValueError:

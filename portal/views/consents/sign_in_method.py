@@ -14,7 +14,6 @@ from portal.web.filters import in_a_row
 
 
 def register(bp: Blueprint) -> None:
-    """Register the template filter."""
     bp.add_app_template_filter(sign_in_words, "sign_in_method")
 
 

@@ -48,15 +48,11 @@ class StepPage(Page, about="form", is_pinned=True):
 
 
 class ReadPage(StepPage, template="consents/sign/read.html"):
-    """The form to read, with what has changed since it was shown."""
-
     embryos: list[str]
     is_refused: bool
 
 
 class StatementsPage(StepPage, template="consents/sign/statements.html"):
-    """The statements to acknowledge."""
-
     is_refused: bool
 
 
@@ -149,7 +145,6 @@ def step_address(form_id: str, step: Step, *, refused: str = "") -> str:
 
 
 def _incomplete(error: Incomplete) -> Response:
-    """To the same step, which says what is missing."""
     return redirect_to(step_address(error.signing.form.id, error.step, refused="1"))
 
 

@@ -24,8 +24,6 @@ _RETRIES = 2
 
 @dataclass(eq=False)
 class HasSigned(Exception):
-    """The person has signed the form."""
-
     form: ConsentForm
 
 
@@ -77,8 +75,6 @@ class NotSigned(Exception):
 
 @dataclass(eq=False)
 class SignatureRefused(Exception):
-    """The API refused the signature; `code` is the rule's."""
-
     care: Care
     signing: Signing
     code: str

@@ -81,7 +81,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def missing(self) -> tuple[Statement, ...]:
-        """The statements not acknowledged yet."""
         return tuple(s for s in self.content.statements if s.id not in self.acknowledged)
 
     def is_of(self, form: ConsentForm) -> bool:
@@ -146,7 +145,6 @@ class Signing:
 
     @property
     def step(self) -> Step:
-        """The first incomplete step."""
         if not self.progress.has_read:
             return Step.READ
         if not self.is_agreed:
@@ -155,7 +153,6 @@ class Signing:
 
     @property
     def text_read_at(self) -> datetime | None:
-        """When the person has read the text that they are to sign."""
         progress = self.progress
         return (
             datetime.fromtimestamp(progress.read_at, UTC) if progress.has_read and progress.read_at else None
@@ -168,7 +165,6 @@ class Signing:
 
     @property
     def expected_name(self) -> str:
-        """The name on the form that this person must type."""
         return expected_name(self.form, self.person, self.role)
 
     @property
@@ -178,7 +174,6 @@ class Signing:
 
     @property
     def attempt(self) -> Attempt:
-        """The signature as it is sent."""
         progress = self.progress
         sent = (
             progress.typed,
@@ -208,7 +203,6 @@ class Signing:
         )
 
     def is_in(self, form: ConsentForm) -> bool:
-        """Whether the form shows this signature."""
         return has_signed(form, self.person, self.role)
 
     def enter(self, **values: object) -> Signing:
@@ -279,7 +273,6 @@ def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
 
 
 def purpose_of(form: ConsentForm, role: SignerRole) -> str:
-    """The purpose of the operation that signs the form in this role."""
     return f"sign:{form.id}:{role}"
 
 

@@ -31,7 +31,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, form: ConsentForm) -> Snapshot:
-        """The current text of a form."""
         return cls(
             title=form.title,
             kind=str(form.kind or ""),

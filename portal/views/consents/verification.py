@@ -49,12 +49,10 @@ class SealCheck:
 
     @property
     def matches(self) -> bool:
-        """Whether they are equal."""
         return self.given.strip().casefold() == self.own
 
 
 def register(bp: Blueprint) -> None:
-    """Register the template filters."""
     bp.add_app_template_filter(is_confirmed, "is_confirmed_in")
     bp.add_app_template_filter(domain_of, "passkey_site")
     bp.add_app_template_filter(fingerprint, "passkey_fingerprint")

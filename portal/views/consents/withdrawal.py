@@ -52,7 +52,6 @@ class Given:
 
     @property
     def told_at(self) -> datetime | None:
-        """When the clinic was told."""
         on, at = calendar_date(self.told_on), time_of_day(self.told_time)
         return datetime.combine(on, at.replace(tzinfo=None), g.tenant.time_zone) if on and at else None
 
@@ -76,12 +75,10 @@ class Withdrawal:
 
     @property
     def event(self) -> str:
-        """The audit event."""
         return EVENTS[self.ending]
 
     @property
     def attempt(self) -> Attempt:
-        """The withdrawal as it is sent."""
         return Attempt(
             self.person.sub, self.operation, (self.form.concurrency_stamp, *asdict(self.given).values())
         )
@@ -146,8 +143,6 @@ class NotWithdrawn(Exception):
 
 @dataclass(eq=False)
 class WithdrawalRefused(Exception):
-    """The API refused it."""
-
     withdrawal: Withdrawal
     reason: Invalid | Refused | Conflict
 

@@ -95,11 +95,9 @@ class Work:
 
     @property
     def forms(self) -> Sequence[ConsentForm]:
-        """All of them."""
         return self.lists[WorkList.OPEN]
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
-        """The forms of one list."""
         found = tuple(self.lists[which])
         if self.narrowing:
             found = tuple(form for form in found if self.narrowing.fits(form, self.person))
@@ -191,7 +189,6 @@ def work_of(
 def _by_list(
     forms: Iterable[ConsentForm], person: Person, day: date
 ) -> Mapping[WorkList, Sequence[ConsentForm]]:
-    """The forms of each list; one may stand on several."""
     lists: dict[WorkList, list[ConsentForm]] = {which: [] for which in WorkList}
     until = friday(day)
     for form in forms:
@@ -250,7 +247,6 @@ def _reached(head: PagedResult[ConsentForm]) -> date | None:
 def listed_rows(
     forms: Iterable[ConsentForm], person: Person, contacts: Contacts = NO_CONTACTS
 ) -> tuple[WorkRow, ...]:
-    """The rows for a list of forms."""
     rows = [_row_of(form, person, contacts) for form in forms]
     alike = Counter((row.form.patient_name, row.short) for row in rows)
     return tuple(
@@ -271,7 +267,6 @@ def _row_of(form: ConsentForm, person: Person, contacts: Contacts) -> WorkRow:
 
 
 def list_word(which: WorkList) -> str:
-    """A list's name."""
     words = {
         WorkList.MINE: _("Mine"),
         WorkList.LATE: _("Late or today"),
@@ -285,7 +280,6 @@ def list_word(which: WorkList) -> str:
 
 
 def list_address(which: WorkList, narrowing: Narrowing = EVERYTHING) -> str:
-    """The address of a list."""
     return narrowing.address(list=which)
 
 

@@ -53,7 +53,6 @@ def restore_one_message(care: Care, person: Person, conversation_id: str, messag
 @bp.get("/<record:conversation_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_archive(care: Care, person: Person, conversation_id: str) -> Response:
-    """Show the consequences of archiving the thread, and ask."""
     conversation = get_conversation(care, conversation_id)
     audit.shown("conversation.read", "conversation", conversation.id)
     return render(
@@ -131,8 +130,6 @@ def _act(person: Person, event: str, record_id: str, send: Callable[[], object])
 
 
 class ArchivePage(Page, template="conversations/archive.html", about="thread"):
-    """Asks for confirmation before archiving a conversation."""
-
     thread: Thread
     consequences: list[str]
 

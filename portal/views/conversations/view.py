@@ -77,8 +77,6 @@ class Bubble:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation, oldest message first."""
-
     id: str
     subject: str
     who: str
@@ -113,7 +111,6 @@ def waiting_row(waiting: WaitingConversation, person: Person) -> Row:
 
 
 def row_of(conversation: Conversation, person: Person) -> Row:
-    """Return the conversation for a list."""
     latest = conversation.latest
     return Row(
         id=conversation.id,
@@ -149,12 +146,10 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
 
 
 def subject_of(conversation: Conversation) -> str:
-    """Return its subject, or words for one without."""
     return conversation.subject or _("Without a subject")
 
 
 def others_in(conversation: Conversation, person: Person) -> list[str]:
-    """Return the names of the other participants."""
     return [
         participant.name
         for participant in conversation.participants

@@ -129,7 +129,6 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
 @bp.get("/<record:episode_id>/consents")
 @signed_in(Side.PATIENT, Side.STAFF)
 def consents(care: Care, person: Person, episode_id: str) -> Response:
-    """Show the consent forms of this episode."""
     episode, forms = gather(
         lambda: get_episode(care, episode_id),
         lambda: list_consents(care, episode_id=episode_id, limit=100),

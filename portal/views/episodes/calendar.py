@@ -30,7 +30,6 @@ def changed_since_added(visit: Appointment, person: Person) -> bool:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def all_appointments(care: Care, person: Person, episode_id: str) -> Response:
-    """Answer with all visits."""
     return _download(person, get_episode(care, episode_id).appointments, episode_id)
 
 
@@ -38,7 +37,6 @@ def all_appointments(care: Care, person: Person, episode_id: str) -> Response:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def one_appointment(care: Care, person: Person, episode_id: str, appointment_id: str) -> Response:
-    """Answer with one visit."""
     visits = [visit for visit in get_episode(care, episode_id).appointments if visit.id == appointment_id]
     if not visits:
         raise NotFound

@@ -97,5 +97,4 @@ def file_paper(
 
 
 def by_date(papers: Iterable[Paper]) -> list[Paper]:
-    """Return them newest first, those without a date last."""
     return sorted(papers, key=lambda paper: paper.at.timestamp() if paper.at else float("-inf"), reverse=True)

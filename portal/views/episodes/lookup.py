@@ -38,7 +38,6 @@ MOST_RECENT = 4
 
 
 def remembered() -> list[str]:
-    """Return the ids stored in the session."""
     return session().episode_ids
 
 
@@ -100,7 +99,6 @@ def absent_from(member: str) -> CareError:
 
 
 def _named(care: Care) -> Found:
-    """The episode that the address names."""
     episode_id = record_id(request.args.get("episode"))
     if episode_id is None:
         raise NotFound

@@ -31,7 +31,6 @@ class Measurements:
 
     @property
     def chart(self) -> Markup | None:
-        """The monitoring chart, or None without measurements."""
         return monitoring_chart(
             self.days,
             number=number,

@@ -73,14 +73,10 @@ class TabPage(Page, about="episode"):
 
 
 class OverviewPage(TabPage, template="episodes/overview.html"):
-    """The state of the treatment today."""
-
     name = "overview"
 
 
 class TimelinePage(TabPage, template="episodes/timeline.html"):
-    """What happened and what is planned."""
-
     name = "timeline"
 
 
@@ -93,28 +89,20 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
-    """Today's medicines and the whole plan."""
-
     name = "medication"
     module = Module.MEDICINES
 
 
 class AppointmentsPage(TabPage, template="episodes/appointments.html"):
-    """The visits."""
-
     name = "appointments"
 
 
 class EmbryosPage(TabPage, template="episodes/embryos.html"):
-    """The embryos."""
-
     name = "embryos"
     module = Module.STORAGE
 
 
 class DocumentsPage(TabPage, template="episodes/documents.html"):
-    """The files, newest first."""
-
     name = "documents"
 
 
@@ -131,8 +119,6 @@ class ConsentsPage(TabPage, template="episodes/consents.html"):
 
 
 class TeamPage(TabPage, template="episodes/team.html"):
-    """Who looks after the patient."""
-
     name = "team"
 
 

@@ -124,7 +124,6 @@ class Tonight:
 
     @property
     def doses(self) -> tuple[CardDose, ...]:
-        """The doses that can be ticked off."""
         return (*self.first, *self.others, *(self.trigger.doses if self.trigger else ()))
 
     @property

@@ -94,7 +94,6 @@ class EpisodeView:
 
     @property
     def may_create_consent(self) -> bool:
-        """Whether the reader may create a consent form for this treatment."""
         return may_create(self.person)
 
     @property
@@ -117,12 +116,10 @@ class EpisodeView:
 
     @property
     def patient_called(self) -> str:
-        """What to call the patient."""
         return self.episode.patient.called
 
     @property
     def href(self) -> str:
-        """The episode's address."""
         return url_for("episodes.show", episode_id=self.episode.id)
 
     @property
@@ -133,7 +130,6 @@ class EpisodeView:
 
     @property
     def protocol(self) -> Protocol | None:
-        """The active plan, if there is one."""
         return self.episode.protocol
 
     @property
@@ -203,7 +199,6 @@ class EpisodeView:
 
     @property
     def words(self) -> PlanWords:
-        """The plan's rows and doses in words."""
         return PlanWords(self.protocol, is_plain=self.person.is_patient)
 
     @property
@@ -213,7 +208,6 @@ class EpisodeView:
 
     @property
     def may_change_plan(self) -> bool:
-        """Whether the reader may change the plan now."""
         plan = self.protocol
         return plan is not None and not plan.is_ended and may_write(self.person)
 
@@ -277,12 +271,10 @@ class EpisodeView:
 
     @property
     def upcoming(self) -> list[Appointment]:
-        """Upcoming visits, the next one first."""
         return [named(a) for a in self.episode.upcoming(now())]
 
     @property
     def later(self) -> list[Appointment]:
-        """The visits after today."""
         return [a for a in self.upcoming if local(a.start).date() > today()]
 
     @property
@@ -293,7 +285,6 @@ class EpisodeView:
 
     @property
     def past_visits(self) -> list[Appointment]:
-        """Past visits, latest first."""
         ahead = {appointment.id for appointment in (*self.upcoming, *self.cancelled_ahead)}
         gone = (named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
@@ -366,7 +357,6 @@ class EpisodeView:
 
     @property
     def papers(self) -> list[Paper]:
-        """The files, newest first."""
         changed_at = last_change(self.person, self.episode.id) if self.person.is_patient else None
         return papers_of(self.episode.documents, changed_at)
 
@@ -388,7 +378,6 @@ class EpisodeView:
         return {id_: PgtCall(previous.call) for id_, previous in previous_calls(self.person, tests).items()}
 
     def number(self, value: float | None) -> str | None:
-        """A number in the person's language."""
         return None if value is None else number(value)
 
     def _short_date_of(self, day: int) -> str:

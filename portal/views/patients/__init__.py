@@ -70,7 +70,6 @@ def list_(care: Care, person: Person) -> Response:
 @bp.get("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
 def edit(care: Care, person: Person, patient_id: str) -> Response:
-    """Show a patient's record as a form."""
     episode, patient = find_embedded(care, person, _of_id(patient_id), within="Episode.patient")
     audit.shown("patient.read", "patient", patient.id)
     return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))

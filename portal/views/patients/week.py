@@ -54,8 +54,6 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class HappeningDay:
-    """What happened on one day, the latest first."""
-
     on: date
     name: str
     happenings: tuple[Happening, ...]

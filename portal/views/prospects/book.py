@@ -139,7 +139,6 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/book/receipt")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def receipt(care: Care, person: Person, prospect_id: str) -> Response:
-    """Show what was booked."""
     id_, visit = _booked(person, prospect_id)
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
@@ -227,7 +226,6 @@ def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: 
 
 
 def _enquiry(care: Care, prospect_id: str) -> Known:
-    """What is known of the enquirer."""
     ((enquiry,), _is_complete) = read_known(care, prospect_id)
     name_opened(enquiry.name)
     return enquiry

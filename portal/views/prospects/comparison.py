@@ -49,7 +49,6 @@ class ComparePage(Page, template="prospects/merge.html"):
 
 
 def merge_fields() -> list[tuple[str, str]]:
-    """The fields to choose in a merge, with their labels."""
     return [
         ("firstName", _("First name")),
         ("lastName", _("Last name")),

@@ -52,7 +52,6 @@ class ListPage(Page, template="prospects/list.html"):
 @bp.get("")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def show(care: Care, person: Person) -> Response:
-    """Show the enquiries."""
     read = read_enquiries(care)
     found = read.found.through(lambda enquiries: _in_order([_row(enquiry) for enquiry in enquiries]))
     if read.new is not None:

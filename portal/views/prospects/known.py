@@ -42,7 +42,6 @@ class Known:
 
     @property
     def name(self) -> str:
-        """The enquirer's name, as far as known."""
         told = (self.values.get("firstName", ""), self.values.get("lastName", ""))
         return " ".join(part for part in told if part) or self.wrote_as
 
@@ -123,7 +122,6 @@ def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
 
 
 def named_in(news: Sequence[Notification], prospect_id: str) -> Known:
-    """What these notifications say about it."""
     return _known(prospect_id, tuple(news), ())
 
 

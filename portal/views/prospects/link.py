@@ -38,13 +38,10 @@ class LinkCard:
 
     @classmethod
     def empty(cls) -> LinkCard:
-        """The form before a link is made."""
         return cls(is_offered=g.tenant.service_client is not None)
 
 
 class LinkPage(Page, template="prospects/book_link.html"):
-    """The form for making a link, and the link."""
-
     prospect_id: str
     link: LinkCard
 

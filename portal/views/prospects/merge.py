@@ -131,7 +131,6 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/merge/receipt")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def receipt(care: Care, person: Person, prospect_id: str) -> Response:
-    """Show what was merged, and which record survives."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None or operation.state is not State.DONE:

@@ -51,16 +51,12 @@ class ConfirmPage(Page, template="prospects/merge_confirm.html"):
 
 
 class MergedPage(Page, template="prospects/merged.html"):
-    """The receipt."""
-
     prospect_id: str
     merged: Merged
     fields: dict[str, str]
 
 
 class RefusedPage(Page, template="prospects/merge_refused.html"):
-    """Says that they were not merged, and why."""
-
     prospect_id: str
     merge_id: str
     kept: Said
@@ -69,8 +65,6 @@ class RefusedPage(Page, template="prospects/merge_refused.html"):
 
 
 class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
-    """The outcome is unknown."""
-
     prospect_id: str
     merge_id: str
     kept: Said
@@ -80,7 +74,6 @@ class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
 
 
 def refused(prospect_id: str, merge_id: str, operation: Operation, error: Refused | NotFound) -> Response:
-    """Say that they were not merged, and why."""
     if isinstance(error, NotFound):
         reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
     else:
@@ -109,7 +102,6 @@ def unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status
 
 
 def receipt_text(merge_id: str, operation: Operation, survivor: Prospect | None) -> str:
-    """What is kept of the merge for its receipt."""
     name = (survivor.full_name if survivor else "") or said_of(operation, "kept").name
     status = str(survivor.status or "") if survivor else ""
     values = {field: value for field, value in outcome_of(operation).items() if value}

@@ -27,7 +27,6 @@ class VisitMessage:
 
 
 def message_about(visit: Visit, email: str, language: str) -> VisitMessage:
-    """Return the message for a visit that is booked, in this language."""
     with speaking(language):
         text = _text(visit)
         return VisitMessage(language, text, mail_to(email, _("Your appointment"), text) if email else "")

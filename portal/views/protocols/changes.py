@@ -16,8 +16,6 @@ from portal.web.forms import Values
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: what changes, and the text before and after ("" for none)."""
-
     label: str
     before: str
     after: str

@@ -43,8 +43,6 @@ _LONGEST_EPISODE = 300
 
 
 class PreviewPage(Page, template="protocols/preview.html", about="new_protocol", is_pinned=True):
-    """The preview."""
-
     new_protocol: NewProtocol
     plan: Plan
     draft: ProtocolDraft
@@ -106,7 +104,6 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @drafts.open_step
 def back(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Edit the draft."""
     return form_page(care, _given_back(draft.content.plan), None, operation=draft.operation.id)
 
 
@@ -114,7 +111,6 @@ def back(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @drafts.open_step
 def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Show the preview."""
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)

@@ -40,7 +40,6 @@ _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 @bp.get("/<record:protocol_id>/edit")
 @signed_in(Side.STAFF, roles=_ROLES)
 def edit(care: Care, person: Person, protocol_id: str) -> Response:
-    """Show the protocol as a form."""
     protocol = get_protocol(care, protocol_id)
     audit.shown("protocol.read", "protocol", protocol.id)
     if protocol.is_ended:

@@ -190,7 +190,6 @@ def _focus(plan: Plan, act: str) -> str:
 
 
 def types() -> list[tuple[str, str]]:
-    """The types of protocol, as values and labels."""
     return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
 
 

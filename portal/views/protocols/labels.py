@@ -17,7 +17,6 @@ ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 
 
 def register(bp: Blueprint) -> None:
-    """Register the labels as template filters."""
     for name, filter_ in (
         ("protocol_tone", status_tone),
         ("protocol_step", step_word),
@@ -26,12 +25,10 @@ def register(bp: Blueprint) -> None:
 
 
 def may_write(person: Person) -> bool:
-    """Whether this person may create and edit protocols."""
     return person.is_staff and not WRITERS.isdisjoint(person.roles)
 
 
 def status_tone(status: ProtocolStatus) -> str:
-    """The tone of its tag."""
     tones = {
         ProtocolStatus.DRAFT: "info",
         ProtocolStatus.ACTIVE: "accent",
@@ -42,7 +39,6 @@ def status_tone(status: ProtocolStatus) -> str:
 
 
 def step_word(status: ProtocolStatus, now: ProtocolStatus) -> str:
-    """The label of the button that changes a protocol from `now` to this status."""
     if status == ProtocolStatus.ACTIVE:
         return _("Resume") if now == ProtocolStatus.ON_HOLD else _("Activate")
     names = {

@@ -43,7 +43,6 @@ class NewProtocol(msgspec.Struct, frozen=True):
         return PatientRef(self.patient_id, self.patient_name, self.episode_id) if self.patient_id else None
 
     def draft(self) -> ProtocolDraft:
-        """The protocol to send."""
         return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
 
 
@@ -58,8 +57,6 @@ drafts = Drafts(
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """The people of an episode."""
-
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None

@@ -48,7 +48,6 @@ class Plan(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, protocol: ProtocolDraft) -> Plan:
-        """The form data for a record."""
         return cls(
             name=clean(protocol.name),
             type=str(protocol.type or ""),
@@ -101,7 +100,6 @@ class Plan(msgspec.Struct, frozen=True):
         return found
 
     def faults(self) -> dict[str, str]:
-        """The errors, by field id."""
         found: dict[str, str] = {}
         if not self.name:
             found["name"] = _("Enter a name for the protocol.")

@@ -36,8 +36,6 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
 
 
 class ComparePage(Page, template="protocols/compare.html", about="protocol", is_pinned=True):
-    """The conflicting versions of two people."""
-
     protocol: Protocol
     comparison: Comparison
 
@@ -73,5 +71,4 @@ def _name(protocol: Protocol, whose: Whose) -> str:
 
 
 def show_comparison(protocol: Protocol, comparison: Comparison) -> Response:
-    """Show both versions, to choose from."""
     return render(ComparePage(protocol=protocol, comparison=comparison), status=comparison.status)

@@ -55,7 +55,6 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, medication: Medication) -> MedicationRow:
-        """The row for this medicine."""
         last = min((d for d in (medication.end_day, medication.last_dose_day) if d is not None), default=None)
         return cls(
             id=medication.id or "",
@@ -97,7 +96,6 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def hours(self) -> tuple[str, ...]:
-        """The hours of a day, in order."""
         return tuple(sorted(filter(None, self.time.split(", "))))
 
     @property
@@ -110,7 +108,6 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def days(self) -> str:
-        """Its days in words."""
         if self.end_day and self.end_day == self.start_day:
             return _("day %(day)s", day=self.start_day)
         if self.start_day and self.end_day:
@@ -123,7 +120,6 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return in_a_row(part for part in (f"{self.dose} {self.unit}".strip(), self.time, self.days) if part)
 
     def words(self) -> str:
-        """The row as one line."""
         trigger = _("trigger") if self.is_trigger else ""
         often = _("every %(num)s days", num=self.every_days) if self.every_days not in ("", "1") else ""
         parts = (self.drug_class, trigger, self.amount, self.route, self.time, often, self.days)
@@ -131,7 +127,6 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return in_a_row(part for part in (self.drug, *parts, *rest) if part)
 
     def faults(self) -> dict[str, str]:
-        """The errors, by column."""
         found: dict[str, str] = {}
         for column, sentence in (
             ("drug", _("Enter the medicine.")),
@@ -177,7 +172,6 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, check: Check) -> CheckRow:
-        """The row for this check."""
         return cls(day=str(check.day), kind=clean(check.kind), note=clean(check.note))
 
     def check(self) -> Check:
@@ -190,11 +184,9 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return in_a_row(part for part in (self.day and _("day %(day)s", day=self.day), self.note) if part)
 
     def words(self) -> str:
-        """The row as one line."""
         return in_a_row(part for part in (_("day %(day)s", day=self.day), self.kind, self.note) if part)
 
     def faults(self) -> dict[str, str]:
-        """The errors, by column."""
         found: dict[str, str] = {}
         if day_in(self.day) is None:
             found["day"] = not_a_day()
@@ -209,7 +201,6 @@ CHECK_COLUMNS = tuple(name for name in CheckRow.__struct_fields__ if name != "ke
 
 
 def column_labels() -> dict[str, str]:
-    """The labels of the columns."""
     return {
         "drug": _("Medicine"),
         "drug_class": _("Class"),

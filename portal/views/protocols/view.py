@@ -39,12 +39,10 @@ class ProtocolView:
 
     @property
     def may_write(self) -> bool:
-        """Whether this person may edit it now."""
         return may_write(self.person) and not self.protocol.is_ended
 
     @property
     def may_copy(self) -> bool:
-        """Whether this person may copy it."""
         return may_write(self.person)
 
     @property
@@ -54,7 +52,6 @@ class ProtocolView:
 
     @property
     def ends(self) -> list[ProtocolStatus]:
-        """The allowed final statuses."""
         return [to for to in self.protocol.next_statuses if to in ENDS] if self.may_write else []
 
     @property
@@ -76,7 +73,6 @@ class ProtocolView:
 
     @property
     def medications(self) -> list[Medication]:
-        """The medicines, by first day."""
         return sorted(
             self.protocol.medications,
             key=lambda medication: (medication.start_day, medication.hours[0] or "~", medication.drug),
@@ -84,12 +80,10 @@ class ProtocolView:
 
     @property
     def checks(self) -> list[Check]:
-        """The checks, by day."""
         return sorted(self.protocol.monitoring, key=lambda entry: (entry.day, entry.kind))
 
     @property
     def words(self) -> PlanWords:
-        """Its rows and doses in words."""
         return PlanWords(self.protocol, is_plain=self.person.is_patient)
 
     @property

@@ -43,8 +43,6 @@ class StoragePage(Page, template="storage/index.html"):
 
 
 class EmbryoPage(Page, template="storage/show.html", about="view"):
-    """One embryo, and what its patient may decide."""
-
     view: EmbryoView
     decisions: list[Decision]
 

@@ -41,8 +41,6 @@ bp = Blueprint("decide", __name__)
 
 
 class DecisionPage(Page, template="storage/decide.html"):
-    """The consequences of a decision, and the form to confirm it."""
-
     view: EmbryoView
     decision: Decision
     wanted: Disposition

@@ -98,7 +98,6 @@ def obstacle_to(embryo: EmbryoStorage, decision: str) -> str | None:
 
 
 def consequences_of(embryo: EmbryoStorage, name: str) -> list[str]:
-    """The consequences of a decision, in sentences."""
     once_signed = _(
         "Once the form is signed, you can still take it back here until the clinic has acted on it. The embryo then goes on hold."
     )

@@ -49,7 +49,6 @@ class OnStraw(msgspec.Struct, frozen=True):
 
     @classmethod
     def posted(cls) -> OnStraw:
-        """What the request says."""
         given = (request.form.get("code"), request.form.get("record_number"))
         return cls(*(None if text is None else line(text, longest=_LONGEST_CODE) for text in given))
 

@@ -52,12 +52,10 @@ class FirstStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wanted(self) -> EmbryoStatus:
-        """The status that the embryo gets."""
         return EmbryoStatus(self.values["status"])
 
     @property
     def sent_at(self) -> datetime:
-        """When the first person sent it."""
         return datetime.fromtimestamp(self.at, UTC)
 
     @property
@@ -67,7 +65,6 @@ class FirstStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def href(self) -> str:
-        """The address of the second person's page."""
         return url_for("storage.second_person.show", embryo_id=self.embryo_id, episode=self.episode_id)
 
     def is_by(self, person: Person) -> bool:
@@ -123,7 +120,6 @@ def release(step: FirstStep) -> None:
 
 
 def forget(embryo_id: str) -> None:
-    """Drop what waits at this embryo."""
     context().vault.delete(_name(embryo_id))
 
 

@@ -19,7 +19,6 @@ LONGEST_NOTES = 10_000
 
 
 def embryo_fields(embryo: EmbryoStorage, moves: Moves) -> Fields[EmbryoStorage]:
-    """The fields of its form, with the moves that are offered."""
     offered = (embryo.status, *(move.status for move in moves.of(embryo) if move.is_offered))
     status = choice(
         _("Status"),

@@ -27,7 +27,6 @@ class Letter:
 
     @property
     def text(self) -> str:
-        """The letter as plain text, to be copied or sent."""
         return "\n\n".join((*self.paragraphs, self.sender))
 
     @property

@@ -39,7 +39,6 @@ class Reason:
 
     @property
     def href(self) -> str | None:
-        """The form's address."""
         return url_for("consents.show", consent_id=self.form.id) if self.form else None
 
 
@@ -61,7 +60,6 @@ class Moves:
     sub: str
 
     def of(self, embryo: EmbryoStorage) -> tuple[Move, ...]:
-        """Every move from its status."""
         return moves_of(embryo, self.episode, self.evidence, self.sub)
 
     def to(self, embryo: EmbryoStorage, status: EmbryoStatus) -> Move | None:
@@ -69,7 +67,6 @@ class Moves:
         return next((move for move in self.of(embryo) if move.status == status), None)
 
     def withheld(self, embryo: EmbryoStorage) -> list[Withheld]:
-        """The moves not offered, with reasons."""
         return [
             Withheld(
                 move_name(embryo, move.status),
@@ -115,7 +112,6 @@ def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
 
 
 def reason(embryo: EmbryoStorage, missing: Missing) -> Reason:
-    """Say what is missing."""
     return Reason(_words(embryo, missing), missing.form)
 
 

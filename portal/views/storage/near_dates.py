@@ -16,8 +16,6 @@ _NEAR_DAYS = 60
 
 @dataclass(frozen=True, slots=True)
 class NearDate:
-    """A date of a stored embryo that is near or has passed."""
-
     code: str
     what: str
     on: date

@@ -71,19 +71,15 @@ class Canister:
 
 @dataclass(frozen=True, slots=True)
 class Shelves:
-    """The inventory as selected."""
-
     views: Listed[EmbryoView]
     selection: Selection
 
     @property
     def stored(self) -> Count:
-        """How many embryos are in storage."""
         return self._count(Selection())
 
     @property
     def shown(self) -> Listed[EmbryoView]:
-        """The selected embryos, by place."""
         fitting = self.views.where(lambda view: self.selection.fits(view) and self.selection.is_at(view))
         return fitting.through(lambda views: sorted(views, key=_order))
 
@@ -96,12 +92,10 @@ class Shelves:
 
     @property
     def pages(self) -> int:
-        """How many pages there are."""
         return 1 if self.selection.is_sheet else max(1, -(-len(self.shown.items) // PAGE))
 
     @property
     def canisters(self) -> list[Canister]:
-        """The embryos of this page by canister."""
         several = self._has_several_facilities
         return [
             Canister(place_name(place, with_facility=several), [_row(view) for view in views])
@@ -110,7 +104,6 @@ class Shelves:
 
     @property
     def lists(self) -> list[Link]:
-        """The lists, each counted at the place that is selected."""
         links: list[Link] = []
         for which in StoredList:
             selection = replace(self.selection, which=which, page=1, is_sheet=False)
@@ -181,7 +174,6 @@ def _end_date(term: str, day: date) -> EndDate:
 
 
 def _order(view: EmbryoView) -> tuple[bool, tuple[tuple[tuple[bool, int, str], ...], ...], str]:
-    """By place, without one last; then by code."""
     place = place_of(view)
     return not place[1], natural(place), view.embryo.embryo_code
 

@@ -62,7 +62,6 @@ def changing_room() -> Generator[None]:
 
 
 def forget_room() -> None:
-    """Drop what is kept."""
     if name := session().name:
         try:
             context().copies.drop(name, ROOM)

@@ -50,7 +50,6 @@ class KeptEmbryo(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def view(self) -> EmbryoView:
-        """The embryo with the little of its episode that is kept."""
         embryo = EmbryoStorage(
             id=self.id,
             embryo_code=self.code,
@@ -95,7 +94,6 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for more embryos."""
         return len(self.embryos) >= MOST
 
     @property
@@ -110,7 +108,6 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def episodes(self) -> int:
-        """How many episodes were read."""
         return self.asked - len(self.failed)
 
     @property
@@ -120,12 +117,10 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def begun(self) -> datetime:
-        """When the first of it was read."""
         return datetime.fromtimestamp(self.begun_at, UTC)
 
     @property
     def listed(self) -> Listed[EmbryoView]:
-        """The embryos."""
         return Listed(tuple(kept.view for kept in self.embryos), self.is_whole)
 
 

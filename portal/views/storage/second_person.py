@@ -32,8 +32,6 @@ bp = Blueprint("second_person", __name__)
 
 
 class WaitingPage(Page, template="storage/second_person.html", about="view", hides_mrn=True):
-    """Tells the first person that the move waits for a second one."""
-
     view: EmbryoView
     step: FirstStep
     move: str

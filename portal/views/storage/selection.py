@@ -29,8 +29,6 @@ _MARKS = re.compile(r"[›>/·,;\s\u00a0]+")
 
 
 class StoredList(StrEnum):
-    """The lists, by their name in the query."""
-
     ALL = "all"
     HELD = "on-hold"
     UNPAID = "unpaid"
@@ -80,12 +78,10 @@ class Selection:
 
     @property
     def href(self) -> str:
-        """The address."""
         return self._address({"sheet": "1"} if self.is_sheet else {})
 
     @property
     def sheet_href(self) -> str:
-        """The address of the same on one page, to print."""
         return self._address({"sheet": "1"})
 
     @property
@@ -100,7 +96,6 @@ class Selection:
 
     @property
     def read_on_href(self) -> str:
-        """The address that reads more and returns here."""
         return self._address({}, "storage.cryo_room.go_on")
 
     def _address(self, more: Mapping[str, str], endpoint: str = "storage.index") -> str:
@@ -108,11 +103,9 @@ class Selection:
         return url_for(endpoint) + (f"?{query}" if query else "")
 
     def fits(self, view: EmbryoView) -> bool:
-        """Whether the embryo is shown, wherever it is."""
         return _IS_IN[self.which](view, today()) and _matches(view, self.text)
 
     def is_at(self, view: EmbryoView) -> bool:
-        """Whether the embryo is at the place."""
         return place_of(view)[: len(self.place)] == self.place
 
 
@@ -123,7 +116,6 @@ def place_of(view: EmbryoView) -> tuple[str, str, str, str, str]:
 
 
 def list_name(which: StoredList) -> str:
-    """A list's name."""
     names = {
         StoredList.ALL: _("In storage"),
         StoredList.HELD: _("On hold"),

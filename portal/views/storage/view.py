@@ -51,8 +51,6 @@ class StorageDate:
 
 @dataclass(frozen=True, slots=True)
 class EmbryoView:
-    """An embryo and its episode."""
-
     embryo: EmbryoStorage
     episode: Episode
 
@@ -80,12 +78,10 @@ class EmbryoView:
 
     @property
     def href(self) -> str:
-        """The address of its page."""
         return url_for("storage.show", embryo_id=self.embryo.id, episode=self.episode.id)
 
     @property
     def dates(self) -> list[StorageDate]:
-        """The three dates, each with a plain explanation."""
         embryo = self.embryo
         return [
             _storage_date(
@@ -113,7 +109,6 @@ class EmbryoView:
 
     @property
     def nearest(self) -> StorageDate | None:
-        """The near date, if there is one."""
         near = [date_ for date_ in self.dates if date_.near and date_.day]
         return min(near, key=lambda date_: date_.day or date.max, default=None)
 
@@ -149,8 +144,6 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
 
 @dataclass(frozen=True, slots=True)
 class SharedDate:
-    """A date, and the codes of the embryos that have it."""
-
     date: StorageDate
     codes: tuple[str, ...]
 

@@ -66,13 +66,11 @@ def label(
 
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> Markup:
-    """Return a line through the points."""
     steps = " ".join(f"{_written(x)} {_written(y)}" for x, y in points)
     return element("path", class_=class_, d=f"M{steps}")
 
 
 def dot(x: float, y: float, radius: float, class_: str = "chart-dot") -> Markup:
-    """Return a point of measurement."""
     return element("circle", class_=class_, cx=x, cy=y, r=radius)
 
 
@@ -86,7 +84,6 @@ class Axis:
     end: float
 
     def at(self, value: float) -> float:
-        """Return the place of a value."""
         if self.high == self.low:
             return (self.start + self.end) / 2
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
