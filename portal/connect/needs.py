@@ -217,7 +217,11 @@ def page() -> str:
         "| --- | --- | --- | --- |",
     ]
     for endpoint in ALL:
-        asked = ", ".join(f"`{one.name}`" for one in members_of(endpoint.query)) if endpoint.query else ""
+        asked = (
+            ", ".join(f"`{parameter.name}`" for parameter in members_of(endpoint.query))
+            if endpoint.query
+            else ""
+        )
         record = record_of(endpoint.answer)
         answer = "the file's bytes" if endpoint.answer is bytes else ""
         if record is not None:

@@ -126,8 +126,8 @@ def _in_pieces(
 
 def _not_among(found: Sequence[T], items: Sequence[T]) -> list[T]:
     """The records that weren't found yet: where some were, pages overlap, and another record may be on none of them."""
-    ids = {getattr(one, "id", None) for one in found} - {None}
-    return [one for one in items if getattr(one, "id", None) not in ids]
+    ids = {getattr(item, "id", None) for item in found} - {None}
+    return [item for item in items if getattr(item, "id", None) not in ids]
 
 
 _MOST_PIECES = 40

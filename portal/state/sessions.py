@@ -303,7 +303,7 @@ class Sessions(SessionInterface):
         names = (name, tokens_name(name), *self._wanted.get(name, ()))
         records = self._vault.get_many(names)
         if into is not None:
-            into |= {one: records.get(one) for one in names}
+            into |= {name: records.get(name) for name in names}
         sealed = records.get(name)
         held = self._vault.open(name, sealed, SessionRecord) if sealed else None
         if held is None or held.value.host != host or held.value.tenant != tenant:
@@ -321,7 +321,7 @@ class Sessions(SessionInterface):
         if name:
             self._wanted[name] = (*wanted, *self._wanted.get(name, ()))[:_MOST_WANTED]
         records = self._vault.get_many(wanted)
-        return {one: records.get(one) for one in wanted}
+        return {name: records.get(name) for name in wanted}
 
     def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
         """Create the session's record and its tokens' record."""

@@ -55,7 +55,9 @@ def written_afterwards(
         and on <= local(message.sent_at).date() <= on + _DAYS
     ]
     first = min(
-        found, key=lambda one: one.message.sent_at.timestamp() if one.message.sent_at else 0.0, default=None
+        found,
+        key=lambda written: written.message.sent_at.timestamp() if written.message.sent_at else 0.0,
+        default=None,
     )
     if first:
         audit.shown("conversation.list", "conversation", first.talk.id)

@@ -127,7 +127,7 @@ class TemplateCode(CodeGenerator):
 
     def _call_macro(self, macro: Macro, node: nodes.Call, frame: Any, *, forward_caller: bool) -> None:
         given: dict[str, nodes.Expr] = dict(zip(macro.arguments, node.args, strict=False))
-        named = {one.key: one.value for one in node.kwargs}
+        named = {argument.key: argument.value for argument in node.kwargs}
         if len(node.args) > len(macro.arguments) or given.keys() & named or named.keys() - {*macro.arguments}:
             self.fail(f"macro {macro.name!r} doesn't take these arguments", node.lineno)
         given |= named

@@ -83,7 +83,9 @@ class Templates:
         """The question about a clause that says exactly this, spaces aside; None if no template asks one."""
         clauses = (clause for template in self.by_name.values() for clause in template.clauses)
         words = text.split()
-        return next((one.check for one in clauses if one.check and one.text.split() == words), None)
+        return next(
+            (clause.check for clause in clauses if clause.check and clause.text.split() == words), None
+        )
 
 
 def load(folder: Path | None, country: str | None = None) -> Templates:

@@ -114,7 +114,7 @@ class Figures:
         """The statistics of the endpoints called at this clinic."""
         with self._lock:
             here = dict(self._clinics.get(clinic, {}))
-            return {name: _row(name, one) for name, one in here.items()}
+            return {name: _row(name, value) for name, value in here.items()}
 
     def _of(self, clinic: str, endpoint: str) -> _Endpoint:
         with self._lock:
@@ -148,8 +148,8 @@ def _count(counter: Counter[str], member: str, times: int) -> None:
         counter[member] += times
 
 
-def _row(name: str, one: _Endpoint) -> Row:
-    calls = list(one.calls)
+def _row(name: str, called: _Endpoint) -> Row:
+    calls = list(called.calls)
     seconds = sorted(took for took, failed in calls if not failed)
     return Row(
         endpoint=name,
@@ -157,10 +157,10 @@ def _row(name: str, one: _Endpoint) -> Row:
         failures=sum(failed for _took, failed in calls),
         median=_quantile(seconds, 0.5),
         slow=_quantile(seconds, 0.95),
-        left_out=tuple(sorted(one.left_out.items())),
-        values=tuple(sorted(one.values.items())),
-        unreadable=tuple(sorted(one.unreadable.items())),
-        unknown=tuple(sorted(_of_kinds(one.unknown))),
+        left_out=tuple(sorted(called.left_out.items())),
+        values=tuple(sorted(called.values.items())),
+        unreadable=tuple(sorted(called.unreadable.items())),
+        unknown=tuple(sorted(_of_kinds(called.unknown))),
     )
 
 

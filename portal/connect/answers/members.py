@@ -150,9 +150,9 @@ class Members:
                     window.kinds[kind] = _Kind(kinds.get(kind, came))
                 window.kinds[kind].add(came)
             news = {
-                kind: (one.kept(), one.gone())
-                for kind, one in window.kinds.items()
-                if _joined(here.stored.get(endpoint, {}).get(kind), one)
+                kind: (value.kept(), value.gone())
+                for kind, value in window.kinds.items()
+                if _joined(here.stored.get(endpoint, {}).get(kind), value)
                 != here.stored.get(endpoint, {}).get(kind)
             }
             for kind, (_kept, gone) in news.items():
@@ -174,7 +174,9 @@ class Members:
         known = [kinds[kind] for endpoint in endpoints if kind in (kinds := here.stored.get(endpoint, {}))]
         if not known:
             return member in here.not_given
-        return not any(name in one.came for one in known) and any(name in one.missing for one in known)
+        return not any(name in window.came for window in known) and any(
+            name in window.missing for window in known
+        )
 
     def is_given(self, clinic: str, member: str) -> bool:
         """Whether this member ("Episode.alerts") ever came."""

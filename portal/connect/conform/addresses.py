@@ -23,12 +23,12 @@ def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
         prefix = "/".join(endpoint.template.split("/")[:3])
         if prefix in found or call(care, endpoint).status != 404:
             continue
-        tried = [(one, instead) for one in bases for instead in (one + prefix, one)]
-        for one, instead in tried:
+        tried = [(base, instead) for base in bases for instead in (base + prefix, base)]
+        for base, instead in tried:
             if call(_there(care, "", {prefix: instead}), endpoint).is_good:
                 found[prefix] = instead
-                if instead == one + prefix:
-                    learned.base_path = learned.base_path or one
+                if instead == base + prefix:
+                    learned.base_path = learned.base_path or base
                 break
     if not found:
         return care, learned

@@ -168,7 +168,7 @@ def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Map
     listed = [visit for visit in visits if visit.is_good and visit.endpoint in _ASKED]
     if not listed:
         return
-    first = next((one for one in listed if one.endpoint is LIST_CONSENTS), listed[0])
+    first = next((visit for visit in listed if visit.endpoint is LIST_CONSENTS), listed[0])
     there = _List(care, first, learned)
     every = there.rows() or []
     if len(every) < 4:
@@ -235,9 +235,9 @@ def _next_in(
                 if str(link[kind]).casefold() == "next":
                     yield from _next_in(link, (*path, f"{kind}={link[kind]}"), is_next=True)
     elif isinstance(value, dict):
-        for name, one in cast("dict[str, object]", value).items():
+        for name, inner in cast("dict[str, object]", value).items():
             if name not in _KINDS_OF_LINKS and "." not in name:  # no path leads to one with a dot
-                yield from _next_in(one, (*path, name), is_next=is_next or "next" in words(name))
+                yield from _next_in(inner, (*path, name), is_next=is_next or "next" in words(name))
     elif is_next and isinstance(value, str | int) and not isinstance(value, bool) and value != "":
         yield ".".join(path), str(value)
 
@@ -261,7 +261,7 @@ def _ask_filter(
 ) -> None:
     """What a parameter is called that narrows a list to the records with one value of a member, given with its record."""
     record, member = by
-    values = [value for one in every if isinstance(value := _value(one, member, names), str | int)]
+    values = [value for row in every if isinstance(value := _value(row, member, names), str | int)]
     rarest = min(values, key=values.count, default=None)
     if rarest is None or values.count(rarest) == len(every):
         learned.untried.append(ours)
@@ -281,7 +281,9 @@ def _ask_sorting(
     care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
 ) -> None:
     """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
-    telling = (ours for ours in _SORTED_BY if len({repr(_value(one, ours, names)) for one in every}) > 2)
+    telling = (
+        ours for ours in _SORTED_BY if len({repr(_value(record, ours, names)) for record in every}) > 2
+    )
     ours = next(telling, None)
     if ours is None:
         learned.untried.append("Sorting")
@@ -313,7 +315,7 @@ def _ask_span(
     write = write_instant(instants, rules.zone)
     spans = [[f"{year}-01-0{day}T00:00:00Z" for day in (1, 2)] for year in (2150, 1990)]
     written = [[write(text) if write else text for text in span] for span in spans]
-    likely = ((spell(one), spell(other)) for one, other in _SPANS for spell in _LIKELY_STYLES)
+    likely = ((spell(first), spell(other)) for first, other in _SPANS for spell in _LIKELY_STYLES)
     usual = (rules.parameter("From"), rules.parameter("To"))
     for both in dict.fromkeys([usual, ("From", "To"), *likely]):
         answers = [
@@ -330,7 +332,7 @@ def _ask_archived(care: Care, there: _List, learned: Learned, truth: tuple[Code,
     """What a parameter is called by which archived conversations come too."""
     usual = there.rows() or []
     for name in _names(care, "IncludeArchived", _LIKELY["IncludeArchived"]):
-        with_, without = (there.rows(**{name: cast("Any", one)}) for one in truth)
+        with_, without = (there.rows(**{name: cast("Any", way)}) for way in truth)
         if with_ and without and len(with_) > len(without) and usual in (with_, without):
             learned.parameters["IncludeArchived"] = name
             return
@@ -343,7 +345,7 @@ def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapp
     if not read:
         learned.untried.append("id")
         return
-    if any(one.is_good for one in read):
+    if any(visit.is_good for visit in read):
         return
     likely = [theirs for ours in ("id", "fileId") if (theirs := names.get(ours))]
     there = _List(care, read[0], learned)
@@ -371,7 +373,7 @@ def _ask_order(
                 continue
             down_rows = there.rows(**{name: down.format(member)}) or []
             keys, down_keys = (
-                [key for one in each if (key := _value(one, ours, names)) is not None]
+                [key for row in each if (key := _value(row, ours, names)) is not None]
                 for each in (rows, down_rows)
             )
             is_reversed = keys == down_keys[::-1]
@@ -401,7 +403,7 @@ def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
     """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
     usual = [rules_of(care).parameter(ours), ours]
     styled = [spell(ours) for spell in STYLES.values()]
-    other = [spell(one) for one in likely for spell in _LIKELY_STYLES]
+    other = [spell(words) for words in likely for spell in _LIKELY_STYLES]
     return list(dict.fromkeys([*usual, *styled, *other]))
 
 

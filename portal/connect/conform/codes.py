@@ -71,10 +71,10 @@ class Codes:
             for code in strange:
                 if isinstance(code, str) and not _CODE.fullmatch(code):
                     continue
-                one = meant[code]
-                rivals = [other for other in strange if meant[other] == one]
-                if one is not None and one not in known and len(rivals) == 1:
-                    self.chosen.setdefault(name, {})[one] = code
+                meaning = meant[code]
+                rivals = [other for other in strange if meant[other] == meaning]
+                if meaning is not None and meaning not in known and len(rivals) == 1:
+                    self.chosen.setdefault(name, {})[meaning] = code
                 else:
                     taken = known | {found for found in meant.values() if found}
                     left = [value.value for value in choice if value.value not in taken]

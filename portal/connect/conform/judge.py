@@ -194,8 +194,8 @@ def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
         if within is None:
             yield f"{into.__name__}.{member.name}", value, fit(value, member)
             continue
-        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
-            yield from _values(one, within)
+        for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+            yield from _values(item, within)
 
 
 def fit(value: object, member: Member) -> str:

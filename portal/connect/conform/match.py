@@ -49,8 +49,8 @@ _ALSO_CALLED: Mapping[str, frozenset[str]] = {
 }
 """What others often call members of ours, folded."""
 _IDS = {
-    one + end: f"id{end}"
-    for one in ("guid", "identifier", "key", "ref", "reference", "uid", "uuid")
+    word + end: f"id{end}"
+    for word in ("guid", "identifier", "key", "ref", "reference", "uid", "uuid")
     for end in ("", "s")
 }
 """Last words of names that say of what record an id is: `case_ref` is `caseId`."""
@@ -78,7 +78,7 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
     values = _values_of(given)
     found = Matches()
     found.left_unread = {
-        name.removeprefix(UNREAD) for one in given for name in one if name.startswith(UNREAD)
+        name.removeprefix(UNREAD) for came in given for name in came if name.startswith(UNREAD)
     }
     open_, left = _same_names(members_of(record), values, found)
     barred = _barred(open_, {name: values[name] for name in left})
@@ -111,7 +111,9 @@ def _still(open_: list[Member], left: list[str], found: Matches) -> tuple[list[M
 
 def _is_free(name: str, found: Matches) -> bool:
     taken = found.names.values()
-    return not any(one == name or one.startswith(f"{name}.") or name.startswith(f"{one}.") for one in taken)
+    return not any(
+        other == name or other.startswith(f"{name}.") or name.startswith(f"{other}.") for other in taken
+    )
 
 
 def _is_used(record: type[object], member: Member) -> bool:
@@ -135,7 +137,7 @@ def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]
 
 
 def _add_paths(name: str, within: Mapping[str, object], values: dict[str, list[object]]) -> None:
-    if any(isinstance(one, dict | list) for one in within.values()):
+    if any(isinstance(inner, dict | list) for inner in within.values()):
         return
     for inner, value in within.items():
         if not inner.removeprefix(UNREAD) or "." in inner:
@@ -303,7 +305,7 @@ def fits(member: Member, values: list[object]) -> bool | None:
         if any(isinstance(value, list) is not wants_list for value in values):
             return False
         return None
-    return all(_fits(member, one) for one in told)
+    return all(_fits(member, value) for value in told)
 
 
 def _barred(open_: Sequence[Member], values: Mapping[str, list[object]]) -> set[tuple[str, str]]:

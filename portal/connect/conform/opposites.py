@@ -18,8 +18,8 @@ def is_opposite(ours: str, theirs: str) -> bool:
 
 def _negations(name: str) -> int:
     found = words(name.rpartition(".")[2])
-    count = sum(one in _OPPOSITES for one in found)
+    count = sum(word in _OPPOSITES for word in found)
     return count + sum(
-        re.fullmatch(r"un(read|verified|checked|shared|locked|disclosed|active)", one) is not None
-        for one in found
+        re.fullmatch(r"un(read|verified|checked|shared|locked|disclosed|active)", word) is not None
+        for word in found
     )

@@ -131,19 +131,21 @@ def _values(kinds: Mapping[str, list[Record]], name: str) -> list[float]:
     flat = (
         item for value in given for item in (cast("list[Any]", value) if isinstance(value, list) else [value])
     )
-    return [float(one) for one in flat if isinstance(one, int | float) and not isinstance(one, bool)]
+    return [
+        float(number) for number in flat if isinstance(number, int | float) and not isinstance(number, bool)
+    ]
 
 
 def _dates(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     for kind, records in kinds.items():
         for name in {name for record in records for name in record if name != "dateOfBirth"}:
             given = [record[name] for record in records if isinstance(record.get(name), str | int)]
-            given = [one for one in given if folded_code(cast("Code", one)) not in rules.no_time]
-            odd = {str(one) for one in given if _NONE.match(str(one))}
+            given = [value for value in given if folded_code(cast("Code", value)) not in rules.no_time]
+            odd = {str(value) for value in given if _NONE.match(str(value))}
             odd |= {"0"} if 0 in given and name in _TIMES else set()
             if odd:
                 told = ", ".join(sorted(odd)[:3])
-                why = f"{len([one for one in given if str(one) in odd])} of {len(given)} are {told}"
+                why = f"{len([value for value in given if str(value) in odd])} of {len(given)} are {told}"
                 yield Doubt(f"{kind}.{name.removeprefix(UNREAD)}", why, "a word for none? times.none")
 
 
@@ -223,7 +225,9 @@ def _names(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
                 yield Doubt(name, f"is called {theirs}", f'the opposite? {ours} = "!{theirs}"')
 
 
-_TIMES = frozenset(one.name for shape in all_records().values() for one in members_of(shape) if one.is_time)
+_TIMES = frozenset(
+    field.name for shape in all_records().values() for field in members_of(shape) if field.is_time
+)
 _TRUTHS = frozenset(
     member.name for shape in all_records().values() for member in members_of(shape) if member.is_truth
 )

@@ -133,8 +133,8 @@ class Proposal:
         renamed = self.renamed()
         known: dict[str, dict[str, str]] = {}
         for names in (self.rules.members, renamed):
-            for kind, one in names.items():
-                for ours, theirs in one.items():
+            for kind, value in names.items():
+                for ours, theirs in value.items():
                     known.setdefault(ours, {})[theirs] = kind
         everywhere = {*self.rules.everywhere, *self._everywhere(renamed)}
         unfound = {ours for match in self.matches.values() for ours in (*match.undecided, *match.absent)}
@@ -156,10 +156,10 @@ class Proposal:
         if not stem or last not in ("id", "ids"):
             return {}
         alike = {
-            (one, words(theirs)[-1]): kind
-            for one, names in known.items()
+            (value, words(theirs)[-1]): kind
+            for value, names in known.items()
             for theirs, kind in names.items()
-            if words(one)[-1] == last and words(one)[:-1] and words(theirs)
+            if words(value)[-1] == last and words(value)[:-1] and words(theirs)
         }
         ends = {end for _one, end in alike}
         if len(alike) < 2 or len(ends) > 1:
@@ -175,14 +175,14 @@ class Proposal:
         differs = differs or any(ours != theirs for ours, theirs in learned.parameters.items())
         asked = [*learned.untold, *(learned.untried if has_names else ())] if differs else []
         style = learned.style() or (rules.query_style if rules.query_style != "PascalCase" else None)
-        return [one for one in asked if one not in rules.query and not (style and one in learned.untried)]
+        return [name for name in asked if name not in rules.query and not (style and name in learned.untried)]
 
     def _member_questions(self, is_asked: Callable[[str, str], bool]) -> list[str]:
         """Questions about members, of which some are asked; one for a member that occurs in several kinds of record."""
         kinds: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         shared = self._shared()
-        for kind, one in sorted(self.matches.items()):
-            for ours, theirs in sorted(one.undecided.items()):
+        for kind, matches in sorted(self.matches.items()):
+            for ours, theirs in sorted(matches.undecided.items()):
                 kinds.setdefault((ours, shared.get(ours) or tuple(theirs)), []).append(kind)
         return [
             (f"{where[0]}.{ours}" if len(where) == 1 else f"{ours} (in {', '.join(where)})")
@@ -242,17 +242,17 @@ class Proposal:
 
     def _truth(self) -> tuple[Code, Code] | None:
         kinds = set(map(type, self.truths))
-        pairs = (one for one in TRUTHS if set(map(type, one)) == kinds and self.truths <= set(one))
+        pairs = (pair for pair in TRUTHS if set(map(type, pair)) == kinds and self.truths <= set(pair))
         return next(pairs, None) if self.truths else None
 
     def renamed(self) -> dict[str, dict[str, str]]:
         """Members whose name isn't ours in the style, by kind of record."""
         usual = replace(self.rules, member_style=self._member_style())
         found: dict[str, dict[str, str]] = {}
-        for kind, one in sorted(self.matches.items()):
+        for kind, matches in sorted(self.matches.items()):
             shape = records().get(kind)
-            for ours, theirs in sorted(one.names.items() if shape else ()):
-                is_read = theirs == ours and theirs not in one.left_unread
+            for ours, theirs in sorted(matches.names.items() if shape else ()):
+                is_read = theirs == ours and theirs not in matches.left_unread
                 name = self.rules.name_of(shape, ours) if is_read and shape else theirs
                 if shape and name != usual.name_of(shape, ours):
                     found.setdefault(kind, {})[ours] = name
@@ -269,7 +269,9 @@ class Proposal:
             for ours, theirs in sorted(kinds.items())
             if len(theirs) == 1
             and sum(ours in names for names in renamed.values()) > 1
-            and all(ours in renamed.get(kind, {}) for kind, one in self.matches.items() if ours in one.names)
+            and all(
+                ours in renamed.get(kind, {}) for kind, value in self.matches.items() if ours in value.names
+            )
         }
 
     def _member_style(self) -> str:
@@ -298,7 +300,10 @@ class Proposal:
         if perhaps := self._member_questions(
             lambda kind, ours: not (unlocks(kind, ours) or is_needed(kind, ours))
         ):
-            lines += ["# Perhaps, for more than pages need to be right:", *(f"#   {one}" for one in perhaps)]
+            lines += [
+                "# Perhaps, for more than pages need to be right:",
+                *(f"#   {line}" for line in perhaps),
+            ]
         if self.unread:
             lines.append("# Never came by its name. Of a fitting type and unread in the same records:")
             lines += [f"#   {name}: {', '.join(theirs[:8])}" for name, theirs in sorted(self.unread.items())]
@@ -306,7 +311,7 @@ class Proposal:
             lines.append("# Never came, and nothing is like it. Where that means that there is none, say so:")
             lines.append(f"# absent_means_none = {json.dumps(self.absent)}")
         asked, learned = self._asked_parameters(), self.learned
-        if left := [one for one in (*learned.untold, *learned.untried) if one not in asked]:
+        if left := [name for name in (*learned.untold, *learned.untried) if name not in asked]:
             lines.append(
                 "# Parameters that changed no answer by any likely name, for which there were too few records, or whose "
                 f"members are to be decided first: {', '.join(left)}"

@@ -61,20 +61,20 @@ def propose(
     made.style = _style_of(made.matches.values())
     made.has_etags = _stamps_are_etags(visits, made)
     excused = excused_members(as_patient=as_patient) | made.rules.absent_means_none
-    for kind, one in made.matches.items():
+    for kind, value in made.matches.items():
         if given[kind]:
             needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
-            for ours in one.absent:
+            for ours in value.absent:
                 name = f"{kind}.{ours}"
                 if name in excused or (made.has_etags and ours == STAMP):
                     continue
-                if one.unread[ours] and (ours in needed or use_of(kinds[kind], ours)):
-                    made.unread[name] = one.unread[ours]
+                if value.unread[ours] and (ours in needed or use_of(kinds[kind], ours)):
+                    made.unread[name] = value.unread[ours]
                 elif ours not in needed and use_of(kinds[kind], ours):
                     made.absent.append(name)
-            one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
-            made.unread |= {f"{kind}.{o}": one.unread[o] for o in one.undecided if one.unread.get(o)}
-            _learn_forms(kinds[kind], given[kind], one, made)
+            value.undecided = {o: t for o, t in value.undecided.items() if f"{kind}.{o}" not in excused}
+            made.unread |= {f"{kind}.{o}": value.unread[o] for o in value.undecided if value.unread.get(o)}
+            _learn_forms(kinds[kind], given[kind], value, made)
     _decide_counts(made)
     within = ".".join(made.envelopes)  # a bare list in the envelope needs no name
     made.items = {record: name for record, name in made.items.items() if name != within}
@@ -88,8 +88,8 @@ def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
     proven: set[str] = set()
     for visit in visits:
         if visit.is_good and visit.id and visit.into not in (bytes, object):
-            for one in _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))[1][:1]:
-                there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
+            for first in _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))[1][:1]:
+                there = (name.removeprefix(UNREAD) for name, value in first.items() if str(value) == visit.id)
                 proven.add(",".join(there))
     for matched in made.matches.values():
         for name in {*matched.undecided.get("id", ())} & proven if len(proven) == 1 else ():
@@ -137,8 +137,8 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
             record, records = _opened(visit, Proposal(envelopes=[*made.envelopes], record=made.record))
             matches = made.matches.get(kind_of(record), Matches())
             theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
-            for one in records[:1]:
-                found.add(bool(visit.etag) and not any(_given(one, name) for name in theirs))
+            for first in records[:1]:
+                found.add(bool(visit.etag) and not any(_given(first, name) for name in theirs))
     return found == {True}
 
 
@@ -149,7 +149,9 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
     path: list[str] = []
     answer = whole
     while isinstance(answer, dict):
-        outer = {name.removeprefix(UNREAD): one for name, one in cast("dict[str, object]", answer).items()}
+        outer = {
+            name.removeprefix(UNREAD): value for name, value in cast("dict[str, object]", answer).items()
+        }
         if is_page and (name := _list_in(outer)):
             rows = cast("list[object]", outer[name])
             if folded(name) != "items" and [*path, name] != made.envelopes:
@@ -198,9 +200,9 @@ def _plain(value: object) -> object:
     if not isinstance(value, dict):
         return value
     given = cast("dict[str, object]", value)
-    unread = {name.removeprefix(UNREAD): one for name, one in given.items() if name.startswith(UNREAD)}
-    read = {name: one for name, one in given.items() if not name.startswith(UNREAD)}
-    return {name: _plain(one) for name, one in {**unread, **read}.items()}
+    unread = {name.removeprefix(UNREAD): inner for name, inner in given.items() if name.startswith(UNREAD)}
+    read = {name: inner for name, inner in given.items() if not name.startswith(UNREAD)}
+    return {name: _plain(inner) for name, inner in {**unread, **read}.items()}
 
 
 def _learn_counts(
@@ -243,13 +245,13 @@ def _decide_counts(made: Proposal) -> None:
 
 def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """The numbers in a response outside its list, including numeric strings."""
-    for name, one in value.items():
-        if isinstance(one, dict):
-            yield from _numbers(cast("dict[str, object]", one), (*path, name))
-        elif isinstance(one, bool):
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _numbers(cast("dict[str, object]", inner), (*path, name))
+        elif isinstance(inner, bool):
             continue
-        elif isinstance(one, int) or (isinstance(one, str) and NUMBER.fullmatch(one)):
-            yield (*path, name), float(one)
+        elif isinstance(inner, int) or (isinstance(inner, str) and NUMBER.fullmatch(inner)):
+            yield (*path, name), float(inner)
 
 
 def _list_in(outer: Mapping[str, object]) -> str | None:
@@ -280,7 +282,7 @@ def _with_embedded(
     """The responses' records and those embedded in them, found by the names known so far."""
     main = {record.__name__ for row in ALL if row.is_safe and (record := record_of(row.answer))}
     found = {kind: list(records) for kind, records in given.items() if kind in main}
-    ahead = [(kinds[kind], one) for kind, records in found.items() for one in records]
+    ahead = [(kinds[kind], item) for kind, records in found.items() for item in records]
     while ahead:
         record, value = ahead.pop()
         names = (made.matches.get(kind_of(record)) or match(record, [value])).names
@@ -342,7 +344,7 @@ def _without(
         if not isinstance(value, dict):
             return value
         members = cast("dict[str, object]", value).items()
-        return {name: less(one) for name, one in members if name.removeprefix(UNREAD) not in names}
+        return {name: less(member) for name, member in members if name.removeprefix(UNREAD) not in names}
 
     return {kind: cast("list[Mapping[str, object]]", less(records)) for kind, records in given.items()}
 
@@ -367,10 +369,10 @@ def _style_of(matches: Iterable[Matches]) -> str:
 
 
 def _learn_forms(
-    record: type[object], records: list[Mapping[str, object]], one: Matches, made: Proposal
+    record: type[object], records: list[Mapping[str, object]], matches: Matches, made: Proposal
 ) -> None:
     for member in members_of(record):
-        theirs = one.names.get(member.name)
+        theirs = matches.names.get(member.name)
         if theirs is None:
             continue
         for value in (given.get(theirs) for given in records):

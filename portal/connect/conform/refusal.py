@@ -78,14 +78,14 @@ _UNDERSTOOD = ("error.code", "code", "error")
 
 
 def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], object]]:
-    for name, one in value.items():
-        if isinstance(one, list):
-            first = dict(zip("0", cast("list[object]", one), strict=False))
+    for name, inner in value.items():
+        if isinstance(inner, list):
+            first = dict(zip("0", cast("list[object]", inner), strict=False))
             yield from _leaves(first, (*path, name))
-        elif isinstance(one, dict):
-            yield from _leaves(cast("dict[str, object]", one), (*path, name))
+        elif isinstance(inner, dict):
+            yield from _leaves(cast("dict[str, object]", inner), (*path, name))
         else:
-            yield (*path, name), one
+            yield (*path, name), inner
 
 
 def _is_code(path: tuple[str, ...], value: object) -> bool:

@@ -32,9 +32,9 @@ class Report:
     def duties(self) -> list[str]:
         """What the clinic owes people on pages and may not be able to keep."""
         short = [
-            one
+            loss
             for verdict in self.verdicts
-            for one in (*verdict.missing, *verdict.other_type, *verdict.values)
+            for loss in (*verdict.missing, *verdict.other_type, *verdict.values)
         ]
         of_lists = dict.fromkeys(f"{doubt.duty} ({doubt.about})" for doubt in self.doubts if doubt.duty)
         return [*unkept([*short, *(doubt.about for doubt in self.doubts)]), *of_lists]
@@ -53,7 +53,7 @@ class Report:
             lines.append(f"{_word(verdict):5} {verdict.endpoint}: {_summary(verdict)}")
             lines += [f"        {line}" for line in self._details(verdict)]
         for title, found in self._findings():
-            lines += ["", title, *(f"  {one}" for one in found)]
+            lines += ["", title, *(f"  {line}" for line in found)]
         lines += ["", *self._ending()]
         return "\n".join(lines) + "\n"
 
@@ -106,7 +106,7 @@ class Report:
         )
         ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
         for title, found in self._findings():
-            rows_of = Markup().join(Markup("<li>{}</li>").format(one) for one in found)
+            rows_of = Markup().join(Markup("<li>{}</li>").format(line) for line in found)
             ending += Markup("<h3>{}</h3><ul>{}</ul>").format(title, rows_of)
         return _PAGE.format(
             clinic=self.clinic,
@@ -127,27 +127,27 @@ class Report:
     def _questions(self) -> list[str]:
         return self.proposal.undecided if self.with_values else self.proposal.undecided_without_values
 
-    def _details(self, one: Verdict) -> Iterator[str]:
-        if one.is_nowhere:
+    def _details(self, verdict: Verdict) -> Iterator[str]:
+        if verdict.is_nowhere:
             yield "nothing was found at this address: see --base"
-        if one.is_never_found:
+        if verdict.is_never_found:
             yield "none of the records that other answers name was found here: their ids may be in another member"
-        if one.unreadable:
-            yield f"can't be read: {_counted(one.unreadable)}"
-        if one.missing:
-            yield f"never came: {', '.join(one.missing)}"
-        if one.without_text:
-            yield f"without any text: {one.without_text}, which nobody can sign in the portal"
-        if one.other_type:
-            yield f"of another type: {_counted(one.other_type)}"
-        if one.values:
-            yield f"unknown values: {_counted(one.values)}"
-        if one.unknown:
-            yield f"unknown members: {', '.join(_by_kind(one.unknown))}"
-        yield from (f"lost: {loss}" for loss in one.losses)
+        if verdict.unreadable:
+            yield f"can't be read: {_counted(verdict.unreadable)}"
+        if verdict.missing:
+            yield f"never came: {', '.join(verdict.missing)}"
+        if verdict.without_text:
+            yield f"without any text: {verdict.without_text}, which nobody can sign in the portal"
+        if verdict.other_type:
+            yield f"of another type: {_counted(verdict.other_type)}"
+        if verdict.values:
+            yield f"unknown values: {_counted(verdict.values)}"
+        if verdict.unknown:
+            yield f"unknown members: {', '.join(_by_kind(verdict.unknown))}"
+        yield from (f"lost: {loss}" for loss in verdict.losses)
         if self.with_values:
             yield from (
-                f"such as {name} = {', '.join(found)}" for name, found in sorted(one.examples.items())
+                f"such as {name} = {', '.join(found)}" for name, found in sorted(verdict.examples.items())
             )
 
     def _ending(self) -> list[str]:
@@ -165,19 +165,19 @@ class Report:
         return ["Nothing that this person can reach is missing."]
 
 
-def _word(one: Verdict) -> str:
-    if one.not_tried:
+def _word(verdict: Verdict) -> str:
+    if verdict.not_tried:
         return "-"
-    return "GAP" if one.has_gap else "ok"
+    return "GAP" if verdict.has_gap else "ok"
 
 
-def _summary(one: Verdict) -> str:
-    if one.not_tried:
-        return f"not tried ({one.not_tried})"
-    statuses = ", ".join(f"{times} × {status}" for status, times in sorted(one.statuses.items()))
-    decoded = [f"{one.strictly} read strictly"] if one.strictly else []
-    decoded += [f"{one.forgivingly} read forgivingly"] if one.forgivingly else []
-    return "; ".join([statuses, *decoded, f"slowest {one.slowest * 1000:.0f} ms"])
+def _summary(verdict: Verdict) -> str:
+    if verdict.not_tried:
+        return f"not tried ({verdict.not_tried})"
+    statuses = ", ".join(f"{times} × {status}" for status, times in sorted(verdict.statuses.items()))
+    decoded = [f"{verdict.strictly} read strictly"] if verdict.strictly else []
+    decoded += [f"{verdict.forgivingly} read forgivingly"] if verdict.forgivingly else []
+    return "; ".join([statuses, *decoded, f"slowest {verdict.slowest * 1000:.0f} ms"])
 
 
 def _by_kind(members: Iterable[str]) -> list[str]:

@@ -67,10 +67,10 @@ class Visit:
 
 
 _PAGE: Query = {"SkipCount": 0, "MaxResultCount": LIST_SIZE}
-_READS = tuple(one for one in ALL if one.is_safe)
-LISTS = tuple(one for one in _READS if not one.names_record and not one.id_in_query)
+_READS = tuple(endpoint for endpoint in ALL if endpoint.is_safe)
+LISTS = tuple(endpoint for endpoint in _READS if not endpoint.names_record and not endpoint.id_in_query)
 """The reads that need no id."""
-_ITEMS = tuple(one for one in _READS if one.names_record)
+_ITEMS = tuple(endpoint for endpoint in _READS if endpoint.names_record)
 
 
 def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
@@ -130,15 +130,15 @@ class _Ids:
         if visit.endpoint in LISTS and visit.endpoint.shows in {endpoint.shows for endpoint in _ITEMS}:
             for record in records(visit):
                 self._add(visit.endpoint.shows, self._member(record, "id"))
-        for one in _objects(answer):
-            self._add("episode", self._member(one, "episodeId"))
-            self._add("pgt-result", self._member(one, "pgtResultId"))
-            self._add("file", self._member(one, "fileId"))
-            if str(self._member(one, "entityType") or "").casefold() == "episode":
-                self._add("episode", self._member(one, "entityId"))
-            if self._member(one, "mediaType") and self._member(one, "size") is not None:
-                self._add("file", self._member(one, "id"))
-            tests = self._member(one, "pgtResults")
+        for found in _objects(answer):
+            self._add("episode", self._member(found, "episodeId"))
+            self._add("pgt-result", self._member(found, "pgtResultId"))
+            self._add("file", self._member(found, "fileId"))
+            if str(self._member(found, "entityType") or "").casefold() == "episode":
+                self._add("episode", self._member(found, "entityId"))
+            if self._member(found, "mediaType") and self._member(found, "size") is not None:
+                self._add("file", self._member(found, "id"))
+            tests = self._member(found, "pgtResults")
             for test in cast("list[object]", tests) if isinstance(tests, list) else []:
                 if isinstance(test, dict):
                     self._add("pgt-result", self._member(cast("dict[str, object]", test), "id"))
@@ -166,21 +166,21 @@ def records(visit: Visit) -> list[dict[str, Any]]:
     answer = json_of(visit.body) if visit.is_good else None
     found = _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
     name = enclosed_in(found)
-    return [one[name] for one in found] if name else found
+    return [row[name] for row in found] if name else found
 
 
 def enclosed_in(rows: Sequence[object]) -> str | None:
     """The member of each row of a list that holds the record; None if the rows are the records."""
     given = [cast("dict[str, object]", row) for row in rows if isinstance(row, dict)]
-    within = [{name for name, one in row.items() if isinstance(one, dict)} for row in given]
-    name = next(iter(within[0])) if within and all(len(one) == 1 for one in within) else None
+    within = [{name for name, value in row.items() if isinstance(value, dict)} for row in given]
+    name = next(iter(within[0])) if within and all(len(names) == 1 for names in within) else None
     if name is None or any(len(cast("dict[str, object]", row.get(name, {}))) <= len(row) for row in given):
         return None
     return name
 
 
 def _records_in(value: object) -> list[dict[str, Any]]:
-    return [cast("dict[str, Any]", one) for one in _items(value) if isinstance(one, dict)]
+    return [cast("dict[str, Any]", item) for item in _items(value) if isinstance(item, dict)]
 
 
 def is_of_links(rows: object) -> bool:
@@ -216,8 +216,8 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
     if isinstance(value, dict):
         record = cast("dict[str, object]", value)
         yield record
-        for one in record.values():
-            yield from _objects(one)
+        for inner in record.values():
+            yield from _objects(inner)
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _objects(item)

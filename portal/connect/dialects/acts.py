@@ -42,7 +42,9 @@ def acts(dialect: Dialect) -> Iterator[str]:
         body, headers = b"", []
         if endpoint.body is not None:
             members = {
-                name: one for name, one in _sample(endpoint.body).items() if name not in endpoint.without
+                name: sample
+                for name, sample in _sample(endpoint.body).items()
+                if name not in endpoint.without
             }
             body, headers = dialect.sent(endpoint, members)
         lines = [f"{dialect.method(endpoint)} {dialect.template(endpoint)}"]
@@ -69,5 +71,5 @@ def _value(member: Member) -> object:
     elif isinstance(item, inspect.StructType):
         value = _sample(item.cls)
     else:
-        value = next((one for kind, one in _OF_TYPES if isinstance(item, kind)), value)
+        value = next((sample for kind, sample in _OF_TYPES if isinstance(item, kind)), value)
     return [value] if member.is_list else value

@@ -46,7 +46,7 @@ class Came:
         """The members of a body, each as it came or as it was changed."""
         raw = cast("tuple[type, object]", record[SOURCE])[1]
         held, written = _held(shape, record), cast("dict[str, object]", self._writing.record(sent)(body))
-        members = {one.name: one for one in members_of(shape)}
+        members = {field.name: field for field in members_of(shape)}
         kept: dict[str, object] = {}
         for name, value in body.items():
             path = self._rules.name_of(sent, name).split(".")
@@ -67,7 +67,7 @@ class Came:
         if self._rules.people and names_person_once(self._rules, sent):
             path = self._rules.name_of(sent, "lastName").split(".")
             if at_path(raw, path) is not None and held is not None:
-                is_same = all(held.get(one) == body.get(one) for one in ("firstName", "lastName"))
+                is_same = all(held.get(name) == body.get(name) for name in ("firstName", "lastName"))
                 put_over(kept, path, at_path(raw if is_same else written, path), raw)
         return kept
 
@@ -89,9 +89,9 @@ class Came:
         if before is None or SOURCE not in before:
             usual = {name for record in were for name in record}
             given = {
-                name: one
-                for name, one in row.items()
-                if one is not None and (name in usual or one not in ("", [], ()))
+                name: value
+                for name, value in row.items()
+                if value is not None and (name in usual or value not in ("", [], ()))
             }
             return self._writing.record(shape)(given)
         return self._whole(shape, row, before)
@@ -140,9 +140,9 @@ def _records(value: object) -> Iterator[Members]:
         given = cast("dict[str, object]", value)
         if SOURCE in given:
             yield given
-        for name, one in given.items():
+        for name, inner in given.items():
             if name != SOURCE:
-                yield from _records(one)
+                yield from _records(inner)
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _records(item)
@@ -159,5 +159,5 @@ def _held(shape: type, record: Members) -> Members | None:
 def _plain(value: object) -> object:
     if isinstance(value, dict):
         given = cast("dict[str, object]", value)
-        return {name: _plain(one) for name, one in given.items() if name != SOURCE}
+        return {name: _plain(inner) for name, inner in given.items() if name != SOURCE}
     return [_plain(item) for item in cast("list[object]", value)] if isinstance(value, list) else value

@@ -81,7 +81,7 @@ class Dialect(Adapter):
         if self._methods[endpoint] == "GET":
             return None
         written = self._writing.query(endpoint, query)
-        given = {name: one for name, one in written.items() if one is not None}
+        given = {name: value for name, value in written.items() if value is not None}
         return self._encoded(self._writing.enclosed(given))
 
     @property
@@ -109,7 +109,7 @@ class Dialect(Adapter):
         if before is not None and self.method(endpoint) == "PATCH":
             was = members_in(before)
             changed = cast("dict[str, object]", plain).items()
-            plain = {name: one for name, one in changed if name == _STAMP or was.get(name) != one}
+            plain = {name: value for name, value in changed if name == _STAMP or was.get(name) != value}
         if self.has_etags and plain.__class__ is dict:
             stamp = cast("dict[str, object]", plain).pop(_STAMP, None)
             if isinstance(stamp, str) and stamp:
@@ -263,7 +263,7 @@ class Dialect(Adapter):
         name = self.rules.errors.name
         items = cast("list[object]", found) if isinstance(found, list) else []
         named = (at_path(item, name.split(".")) if name else item for item in items)
-        return [one for one in named if isinstance(one, str)]
+        return [name for name in named if isinstance(name, str)]
 
     def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:
         """The portal's name of a member that was sent: `required_signers[0].person_id` is requiredSigners.0.personId."""

@@ -74,7 +74,7 @@ def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: 
     reader = _Reader(lines_of(text), name, environ or {})
     rules = reader.read(document)
     if reader.faults:
-        raise DialectError([fault for _line, fault in sorted(reader.faults, key=lambda one: one[0])])
+        raise DialectError([fault for _line, fault in sorted(reader.faults, key=lambda fault: fault[0])])
     return rules
 
 
@@ -203,11 +203,13 @@ class _Reader(TableReader):
             where, members = ("convert", name), self._members_named(name)
             entry: Table = cast("Table", given) if isinstance(given, dict) else {}
             kind = KINDS.get(next(iter(entry), ""))
-            member = next((one for one in members if kind and not kind.fits(one)), next(iter(members), None))
+            member = next(
+                (field for field in members if kind and not kind.fits(field)), next(iter(members), None)
+            )
             if member is None:
                 self.fault(where, f"isn't a member of a record{near(name, self._all_members())}")
             elif kind is None or len(entry) != 1:
-                self.fault(where, f"must be one of {', '.join(f'{{ {one} = … }}' for one in KINDS)}")
+                self.fault(where, f"must be one of {', '.join(f'{{ {kind} = … }}' for kind in KINDS)}")
             elif not kind.fits(member):
                 named = f"{member.record}.{member.name}"
                 self.fault(where, f"{next(iter(entry))} is for {kind.of}, which {named} isn't")
@@ -223,13 +225,13 @@ class _Reader(TableReader):
     def _member_named(self, name: str) -> Member | None:
         record, _, member = name.partition(".")
         shape = records().get(record)
-        return next((one for one in members_of(shape) if one.name == member), None) if shape else None
+        return next((field for field in members_of(shape) if field.name == member), None) if shape else None
 
     def _members_named(self, name: str) -> list[Member]:
         """The member of that name ("Patient.id"), or all of it in every record ("patientId")."""
         if "." in name:
-            one = self._member_named(name)
-            return [one] if one else []
+            found = self._member_named(name)
+            return [found] if found else []
         return [member for shape in records().values() for member in members_of(shape) if member.name == name]
 
     def _all_members(self) -> list[str]:
@@ -240,8 +242,8 @@ class _Reader(TableReader):
     def _sent_envelopes(self, table: Table) -> tuple[str, ...]:
         if isinstance(table.get("sent"), list):
             return self._texts(table, "envelopes", "sent")
-        one = self._text(table, "envelopes", "sent")
-        return (one,) if one else ()
+        path = self._text(table, "envelopes", "sent")
+        return (path,) if path else ()
 
     def _sort_names(self, table: Mapping[str, str]) -> Mapping[str, str]:
         for name in table:
@@ -320,7 +322,7 @@ class _Reader(TableReader):
         values = cast("list[object]", value) if isinstance(value, list) else [value]
         is_path = isinstance(path, str) and path and all(path.split("."))
         is_known = set(entry) in ({"path"}, {"path", "value"}, {"path", "unless"})
-        if is_known and is_path and all(isinstance(one, str | int) for one in values):
+        if is_known and is_path and all(isinstance(value, str | int) for value in values):
             codes = frozenset(folded_code(item) for item in cast("list[Code]", values))
             return Marker(tuple(cast("str", path).split(".")), codes, is_any)
         what = 'must be a path such as "ok", { path = "state", value = "OK" } or { path = "deletedAt", unless = "never" }'
@@ -376,7 +378,7 @@ class _Reader(TableReader):
             self.inverted.add(".".join(where[1:]))
             record = where[1] if len(where) > 2 else None
             shapes = [shape for name, shape in records().items() if record in (None, name)]
-            members = [one for shape in shapes for one in members_of(shape) if one.name == ours]
+            members = [field for shape in shapes for field in members_of(shape) if field.name == ours]
             if not members or not all(member.is_truth for member in members):
                 self.fault(where, "says the opposite (!), which only a member that is true or false can")
         if isinstance(theirs, str) and theirs and all(theirs.split(".")):
@@ -519,7 +521,7 @@ class _Reader(TableReader):
                 self.fault(("enumerations", key), "must be a table")
             elif key in choices() or key in texts:
                 choice = choices().get(key) or self._choice_of(key)
-                values = None if choice is None else [one.value for one in choice]
+                values = None if choice is None else [known.value for known in choice]
                 found[key] = self._codes(key, cast("Table", value), values, rules)
             else:
                 meant = near(key, [*choices(), *texts])

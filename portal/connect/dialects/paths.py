@@ -80,7 +80,7 @@ def _place(items: list[object], name: str) -> int | None:
     member, is_named, wanted = name.partition("=")
     if not is_named:
         return None
-    return next((place for place, one in enumerate(items) if _has(one, member, wanted)), None)
+    return next((place for place, item in enumerate(items) if _has(item, member, wanted)), None)
 
 
 def _has(item: object, member: str, wanted: str) -> bool:

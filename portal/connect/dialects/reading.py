@@ -214,8 +214,8 @@ class Reading:
         given = cast("dict[str, object]", value)
         if self.rules.coded and at_path(given, self.rules.coded.code.split("."), MISSING) is not MISSING:
             return given
-        texts = {name: one for name, one in given.items() if isinstance(one, str)}
-        if any(one is not None and not isinstance(one, str) for one in given.values()):
+        texts = {name: text for name, text in given.items() if isinstance(text, str)}
+        if any(text is not None and not isinstance(text, str) for text in given.values()):
             return given
         return texts.get(self.language) or next((text for text in texts.values() if text), None)
 
@@ -280,7 +280,7 @@ class Reading:
                 return value
             items = cast("list[object]", value)
             if is_gone:
-                items = [one for one in items if not is_gone(one)]
+                items = [row for row in items if not is_gone(row)]
             return [None if item is None else convert(item) for item in items]
 
         return read
@@ -336,15 +336,15 @@ class Reading:
                 given = []  # the API says that there is none
             if not isinstance(given, list):
                 if given is None and keeps_unknown and inner.__class__ is dict:
-                    return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
+                    return {f"? {name}": held for name, held in cast("dict[str, object]", inner).items()}
                 # Without a list there is nothing to separate; validation names the member.
                 return {} if given is None else {"items": given}
             came = cast("list[object]", given)
             if within:
-                came = [at_path(one, within) or one for one in came]  # one without a record can't be read
-            kept = [one for one in came if not is_marked(one, deleted)] if deleted else came
+                came = [at_path(row, within) or row for row in came]  # one without a record can't be read
+            kept = [row for row in came if not is_marked(row, deleted)] if deleted else came
             page: dict[str, object] = {
-                "items": [None if one is None else record(one) for one in kept],
+                "items": [None if row is None else record(row) for row in kept],
                 **counts,
             }
             if len(kept) < len(came):
@@ -354,9 +354,9 @@ class Reading:
             if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
                 beside = cast("dict[str, object]", value).items()
                 page |= {
-                    f"? {name}": one
-                    for name, one in beside
-                    if not isinstance(one, list) and name not in self._around
+                    f"? {name}": read
+                    for name, read in beside
+                    if not isinstance(read, list) and name not in self._around
                 }
             return page
 
@@ -390,7 +390,7 @@ class Reading:
                 return None
             address = urlsplit(str(told))
             if isinstance(told, str) and (address.query or address.netloc):
-                return next((one for name, one in parse_qsl(address.query) if name == parameter), "")
+                return next((value for name, value in parse_qsl(address.query) if name == parameter), "")
             return str(told) if isinstance(told, str | int) else ""
 
         return read

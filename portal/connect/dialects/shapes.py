@@ -35,7 +35,7 @@ def records() -> dict[str, type]:
     for endpoint in ALL:
         for shape in (record_of(endpoint.answer), endpoint.body):
             if shape is not None:
-                found |= {one.__name__: one for one in _within(shape, frozenset())}
+                found |= {part.__name__: part for part in _within(shape, frozenset())}
     return dict(sorted(found.items()))
 
 
@@ -56,7 +56,7 @@ def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
 def use_of_member(name: str) -> Use | None:
     """What the portal uses a member for, by its name ("Episode.alerts"); None if it ignores it."""
     record, _, member = name.partition(".")
-    return next((one.use for one in members_of(records()[record]) if one.name == member), None)
+    return next((field.use for field in members_of(records()[record]) if field.name == member), None)
 
 
 @cache
@@ -71,7 +71,7 @@ def all_marked(mark: Mark) -> frozenset[str]:
 def choices() -> dict[str, type[Choice]]:
     shapes = [*records().values(), *(endpoint.query for endpoint in ALL if endpoint.query)]
     found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
-    return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
+    return {choice.__name__: choice for choice in sorted(found, key=lambda choice: choice.__name__)}
 
 
 @cache

@@ -84,7 +84,7 @@ class TableReader:
 
     def _named_texts(self, table: Table, where: str, key: str) -> dict[str, str]:
         value = self._within(table, where, key) if where else self._table(table, key)
-        found = {name: one for name, one in value.items() if isinstance(one, str) and one}
+        found = {name: text for name, text in value.items() if isinstance(text, str) and text}
         for name in value.keys() - found.keys():
             self.fault((where, key, name) if where else (key, name), "must be a non-empty string")
         return found

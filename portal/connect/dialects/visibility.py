@@ -34,7 +34,7 @@ def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
                 single[name] = member.name
         for name, ours in taken.items():
             outer = (name[:place] for place, letter in enumerate(name) if letter == ".")
-            if other := next((single[one] for one in outer if one in single), None):
+            if other := next((single[name] for name in outer if name in single), None):
                 where = next(_whence(rules, shape, (ours, other)), ("names", "members"))
                 yield where, f"{record}.{ours} is {name!r}, within {record}.{other}, which isn't a record"
 
@@ -44,7 +44,7 @@ def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
     for record, shape in records().items():
         for member in members_of(shape):
             where = next(_whence(rules, shape, (member.name,)), None)
-            if where is None or any(member.name in _closed(one) for one in family(shape)):
+            if where is None or any(member.name in _closed(relative) for relative in family(shape)):
                 continue
             path = rules.name_of(shape, member.name).split(".")
             if closed := _closed_at(rules, shape, path):

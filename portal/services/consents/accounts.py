@@ -54,7 +54,9 @@ def _names_account(form: ConsentForm) -> bool:
     """Whether a form names the patient or partner by another id than their record's: ids of accounts are others, then."""
     records = {SignerRole.PATIENT: form.patient_id, SignerRole.PARTNER: form.partner_id}
     people = (*form.required_signers, *form.signatures)
-    return any(one.person_id and records.get(one.role) not in (None, one.person_id) for one in people)
+    return any(
+        signer.person_id and records.get(signer.role) not in (None, signer.person_id) for signer in people
+    )
 
 
 def number_of(account: str, *, care: Care) -> str:

@@ -467,12 +467,12 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
         For a signer without a person, it is anyone's in that role; one that names nobody is that of the role's only signer.
         """
-        for one in self.signatures:
-            if one.role == signer.role and (
-                signer.person_id in (None, one.person_id)
-                or (one.person_id is None and self._is_only_in_role(signer))
+        for signature in self.signatures:
+            if signature.role == signer.role and (
+                signer.person_id in (None, signature.person_id)
+                or (signature.person_id is None and self._is_only_in_role(signer))
             ):
-                return one
+                return signature
         return None
 
     def _is_only_in_role(self, signer: Signer) -> bool:

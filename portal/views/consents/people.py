@@ -114,7 +114,7 @@ def named_partners(forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
     """The partners whom these forms of a patient without a treatment name, the latest first."""
     found: dict[str, NamedPartner] = {}
     for form in sorted(forms, key=happened_at, reverse=True):
-        signer = next((one for one in form.required_signers if one.role is SignerRole.PARTNER), None)
+        signer = next((signer for signer in form.required_signers if signer.role is SignerRole.PARTNER), None)
         if form.partner_id and signer:
             named = NamedPartner(form.partner_id, signer.name, signer.person_id, form.title)
             found.setdefault(form.partner_id, named)
@@ -160,7 +160,9 @@ def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str
         patient_id=patient_id,
         patient_name=next((form.patient_name for form in own if form.patient_name), ""),
         partner_id=partner.id if partner else None,
-        patient=next((one.person_id for one in signers if one.role is SignerRole.PATIENT), patient_id),
+        patient=next(
+            (signer.person_id for signer in signers if signer.role is SignerRole.PATIENT), patient_id
+        ),
         partner=partner.signs_as if partner else None,
         partner_name=partner.name if partner else "",
         is_partner_chosen=partner is not None,

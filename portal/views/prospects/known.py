@@ -84,7 +84,9 @@ def read_enquiries(care: Care) -> Enquiries:
     lost = [failure for failure in failures if not isinstance(failure, NotOffered)]
     if len(failures) == 3:
         raise (lost or failures)[0]
-    heard = tuple({one.id: one for one in (*_items(news), *_items(unread))}.values())
+    heard = tuple(
+        {notification.id: notification for notification in (*_items(news), *_items(unread))}.values()
+    )
     spoken = _items(talks)
     named = [notification.entity_id for notification in heard if notification.is_about("Prospect")]
     wrote = [talk.prospect_id for talk in spoken if talk.patient_id is None]
