@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
@@ -14,22 +14,26 @@ from portal.services.decoding import Translation
 
 
 class Adapter:
-    """An API that differs in nothing; `portal.connect.dialects.Dialect` translates for the others."""
+    """An API that differs in nothing; `portal.connect.dialects.Dialect` translates for the others.
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Additional headers of every call, by name."""
-        return MappingProxyType({})
+    - `headers`: additional ones of every call, by name.
+    - `largest_page`: the most records that a list's page has; None if there is no limit.
+    - `follows_cursors`: whether each page of a list names the next one.
+    - `marks_deleted`: whether lists have records that are marked as deleted.
+    - `has_etags`: whether a record's stamp comes as its response's ETag.
+    - `signers_by`: the attribute of a patient by which forms name signers; None if they name accounts.
+    - `needs_answers`: whether `sent` needs the answers that came.
+    - `unwrapped`: what takes a response out of its envelope; None if there is none.
+    """
 
-    @property
-    def largest_page(self) -> int | None:
-        """The most records that a list's page has; None if there is no limit."""
-        return None
-
-    @property
-    def follows_cursors(self) -> bool:
-        """Whether each page of a list names the next one."""
-        return False
+    headers: Mapping[str, str] = MappingProxyType({})
+    largest_page: int | None = None
+    follows_cursors: bool = False
+    marks_deleted: bool = False
+    has_etags: bool = False
+    signers_by: str | None = None
+    needs_answers: bool = False
+    unwrapped: Translation | None = None
 
     def template(self, endpoint: AnyEndpoint) -> str:
         return endpoint.template
@@ -41,19 +45,6 @@ class Adapter:
     def posted(self, endpoint: AnyEndpoint, query: Query | None) -> bytes | None:
         """Return the body of a read that is posted, which has its parameters; None if the address has them."""
         return None
-
-    @property
-    def marks_deleted(self) -> bool:
-        """Whether lists have records that are marked as deleted."""
-        return False
-
-    needs_answers: ClassVar[bool] = False
-    """Whether `sent` needs the answers that came."""
-
-    @property
-    def has_etags(self) -> bool:
-        """Whether a record's stamp comes as its response's ETag."""
-        return False
 
     def sent(
         self,
@@ -78,11 +69,6 @@ class Adapter:
         """Whether a response to a list says that there is none: not every 404 does, for a wrong address answers so too."""
         return False
 
-    @property
-    def signers_by(self) -> str | None:
-        """The attribute of a patient by which forms name signers; None if they name accounts."""
-        return None
-
     def redirects_to(self, address: str) -> bool:
         return False
 
@@ -99,11 +85,6 @@ class Adapter:
 
     def full_translation(self, into: type[Any]) -> Translation | None:
         """The same with the members that the record doesn't read."""
-        return None
-
-    @property
-    def unwrapped(self) -> Translation | None:
-        """What takes a response out of its envelope; None if there is none."""
         return None
 
     def status(self, status: int) -> int:

@@ -46,26 +46,19 @@ class Dialect(Adapter):
         self._readers: dict[tuple[Any, str], Convert] = {}
         self._methods = {endpoint: self._method(endpoint) for endpoint in ALL}
         self._templates = {endpoint: self._template(endpoint) for endpoint in ALL}
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Additional headers of every call, by name."""
-        return self.rules.headers
+        self.headers = rules.headers
+        self.largest_page = rules.largest_page
+        self.follows_cursors = rules.paging == "cursor"
+        self.marks_deleted = rules.deleted is not None
+        self.has_etags = rules.concurrency == "etag"
+        self.signers_by = rules.signers_by
+        self.needs_answers = True
+        self.unwrapped = self._reading.opened
 
     @property
     def absent_means_none(self) -> frozenset[str]:
         """Members ("Episode.alerts") that this API omits when they are empty."""
         return self.rules.absent_means_none
-
-    @property
-    def largest_page(self) -> int | None:
-        """The most records that a list's page has."""
-        return self.rules.largest_page
-
-    @property
-    def follows_cursors(self) -> bool:
-        """Whether each page of a list names the next one."""
-        return self.rules.paging == "cursor"
 
     def template(self, endpoint: AnyEndpoint) -> str:
         return self._templates[endpoint]
@@ -83,13 +76,6 @@ class Dialect(Adapter):
         written = self._writing.query(endpoint, query)
         given = {name: value for name, value in written.items() if value is not None}
         return self._encoded(self._writing.enclosed(given))
-
-    @property
-    def marks_deleted(self) -> bool:
-        """Whether lists have records that are marked as deleted."""
-        return self.rules.deleted is not None
-
-    needs_answers = True
 
     def sent(
         self,
@@ -127,11 +113,6 @@ class Dialect(Adapter):
         written = decoding.encode(body)
         return codecs.BOM_UTF8 + written if self.rules.bom else written
 
-    @property
-    def has_etags(self) -> bool:
-        """Whether stamps are sent as ETags."""
-        return self.rules.concurrency == "etag"
-
     def translation(self, into: type[Any], language: str = "") -> Translation:
         """What translates the JSON of a record's response; it raises NotFound for a record that is marked as deleted."""
         known = language if language in self.rules.by_language else ""
@@ -165,17 +146,11 @@ class Dialect(Adapter):
         is_error = status >= 400 or not self.is_well(body)
         return is_error and self._code_in(decoding.plain(body)) in empty
 
-    @property
-    def signers_by(self) -> str | None:
-        """The attribute of a patient by which forms name signers; None if they name accounts."""
-        return self.rules.signers_by
-
     def redirects_to(self, address: str) -> bool:
         parts = urlsplit(address)
         return f"{parts.scheme}://{parts.netloc}".lower() in self.rules.files.redirects
 
     def file_in(self, answer: object) -> tuple[str | None, str | None]:
-        """A file's content as base64 and its name, in a JSON answer."""
         files = self.rules.files
         content, name = at_path(answer, files.content), at_path(answer, files.name)
         return (
@@ -186,11 +161,6 @@ class Dialect(Adapter):
     def full_translation(self, into: type[Any]) -> Translation:
         """The same with the members that the record doesn't read, named "? name"."""
         return self._looking.of(into)
-
-    @property
-    def unwrapped(self) -> Translation:
-        """What takes a response out of its envelope."""
-        return self._reading.opened
 
     def status(self, status: int) -> int:
         return self.rules.errors.statuses.get(status, status)
@@ -244,11 +214,9 @@ class Dialect(Adapter):
         return str(code) if isinstance(code, str | int) else None
 
     def rule_of(self, code: str) -> str:
-        """The rule that the API's `code` stands for."""
         return self.rules.errors.codes.get(code, code)
 
     def is_rule(self, answer: object) -> bool:
-        """Whether an error's code stands for a rule, which takes precedence over its status."""
         code = self._code_in(answer)
         return code is not None and (code in self.rules.errors.codes or rule_named(code) in RULES)
 
