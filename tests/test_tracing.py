@@ -102,7 +102,8 @@ def test_a_request_its_page_its_calls_and_its_store_are_one_trace(
     kinds = {span.name for span in spans}
     assert {"store", "page", f"GET {LIST_CONSENTS.template}"} <= kinds
     (call,) = [span for span in spans if span.name == f"GET {LIST_CONSENTS.template}"]
-    assert told(call)["http.response.status_code"] == 200
+    what = {"http.request.method": "GET", "url.template": LIST_CONSENTS.template}
+    assert told(call) == {**what, "http.response.status_code": 200}
     (sent,) = fake_api.sent(LIST_CONSENTS)
     assert sent.headers["traceparent"].startswith(f"00-{call.trace_id.hex()}-{call.span_id.hex()}-")
     raw = b"".join(bodies)

@@ -7,8 +7,8 @@ tries the same mutants.
 
 Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
 file and those that run least else first, then the whole pages, those of its own part before others, then the slower near ones, and then those that run least else. At
-least one of them is run, and further ones while together they took no longer than half a minute when they were watched; after
-ten minutes they are stopped, which counts as noticed. What survived is tried again with `--again`, with eight times as many:
+least one of them is run, and further ones while together they took no longer than a quarter of a minute when they were watched; after
+ten minutes they are stopped, which counts as noticed. What survived is tried again with `--again`, with sixteen times as many:
 so it is once a test for it has been written. They are run in a fork of a process that has shown pages before
 (`tools/fork_server.py`), which takes seconds. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept
 under var/mutants: a run that was stopped goes on. The areas take turns, so that a run that was stopped has tried some of each.
@@ -78,7 +78,7 @@ _QUICK, _SLOW = 0.5, 5.0
 _OWN_FOLDER = 3
 """How many parts a path has more of where its folder is of one thing: portal/views/storage/moves.py."""
 
-_SECONDS, _SECONDS_AGAIN = 30.0, 240.0
+_SECONDS, _SECONDS_AGAIN = 15.0, 240.0
 """How long the tests of one mutant took together at most when they were watched, cold; the first may alone."""
 
 
@@ -328,7 +328,7 @@ class Watched:
             for test in group
         ]
         unwatched = [file for file in near if file not in self._files]
-        return [*more, *chosen, *(unwatched[:3] if chosen else near[:12])]
+        return [*more, *chosen, *(unwatched[:3] if chosen else [*near[:12], _WHOLE_PAGES[0]])]
 
 
 def _file(test: Reached) -> str:
@@ -362,7 +362,7 @@ def _holds(node: ast.AST, line: int) -> TypeGuard[ast.FunctionDef | ast.ClassDef
 
 
 def _nearest(path: str, root: Path = ROOT) -> list[str]:
-    """The test files that bear a file's name or speak of it, then those of its folder (`tests/views/storage`)."""
+    """The test files that bear a file's name, its own first, or speak of it, then those of its folder (`tests/views/storage`)."""
     file = Path(path).parent if path.endswith("/__init__.py") else Path(path)
     names = (path, file.with_suffix("").as_posix().replace("/", "."))
     tests = sorted((root / "tests").rglob("test_*.py"))
@@ -373,6 +373,7 @@ def _nearest(path: str, root: Path = ROOT) -> list[str]:
         or any(name in test.read_text(encoding="utf-8") for name in names)
     ]
     folder = root.joinpath("tests", *file.parts[1:-1])
+    named.sort(key=lambda test: (test.stem != f"test_{file.stem}", test.parent != folder))
     beside = [test for test in tests if test.parent == folder and len(file.parts) > _OWN_FOLDER]
     return [test.relative_to(root).as_posix() for test in dict.fromkeys([*named, *beside])]
 
@@ -495,7 +496,7 @@ def section(week: str, found: list[tuple[Mutant, str]]) -> str:
         f"{len(found)} small slips in `portal/`, `templates/` and `static/scripts/`, drawn by chance with the seed {week} "
         f"(`tools/random_mutants.py`); {sum(bool(outcome) for _, outcome in found)} were tried, each with "
         "the nearest of the tests that run the changed function, and further ones while together they usually take no longer "
-        f"than {_SECONDS:.0f} seconds; what survives, with up to {_SECONDS_AGAIN:.0f} seconds of tests. The whole suite may notice more.",
+        f"than {_SECONDS:.0f} seconds; `--again` tries what survived with up to {_SECONDS_AGAIN:.0f}. The whole suite may notice more.",
         "",
         "| Area | Drawn | Tried | Noticed | Rate |",
         "| --- | --- | --- | --- | --- |",

@@ -8,11 +8,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from flask import Response, g
 
+from portal.config.tenants import Side
 from portal.services.endpoints import ALL
 from portal.store import StoreDown
+from portal.web import audit
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, ROLES
+from tests.support.builders import person
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
@@ -80,3 +84,16 @@ def _texts(answer: Any) -> Iterator[str]:
             yield from _texts(value)
     elif isinstance(answer, str) and re.search(r"(?<!id-)(?<!Id-)\d{3}", answer):
         yield answer
+
+
+def test_each_of_several_records_that_were_read_singly_is_named(portal: InProcess) -> None:
+    for ids in (["1"], ["1", "2"]):
+        portal.audited()
+        with portal.app.test_request_context("http://riverside.localhost/"):
+            g.tenant = portal.app.extensions["portal"].settings.tenants.by_key["riverside"]
+            g.request_id, g.person = "1", person("nora", Side.STAFF)
+            for id_ in ids:
+                audit.has_kept("embryo.read", "embryo", id_)
+            audit._write_shown(Response())
+        (line,) = portal.audited()
+        assert line.get("ids", [line.get("id")]) == ids

@@ -83,7 +83,7 @@ def test_a_change_is_tried_with_the_tests_that_run_its_function(tmp_path: Path) 
     ], "no slow one"
     assert tried("portal/a.py", 10) == ["tests/web/test_b.py::wide", "tests/web/test_a.py::test"]
     (tmp_path / "tests/test_a.py").touch()
-    assert tried("templates/a.html", 1) == ["tests/test_a.py"]
+    assert tried("templates/a.html", 1) == ["tests/test_a.py", "tests/pages/test_facts.py"]
     (tmp_path / "tests/web").mkdir(exist_ok=True)
     (tmp_path / "tests/web/test_b.py").write_text("portal/a.py")
     assert tried("portal/a.py", 6)[:2] == ["tests/web/test_b.py::narrow", "tests/web/test_b.py::wide"]
