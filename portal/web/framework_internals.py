@@ -19,18 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import unwrap
+from keyword import iskeyword
 from typing import Any
 
 from flask.templating import Environment
 from flask_limiter import Limiter
-from jinja2 import nodes
+from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator
 from jinja2.runtime import Macro
-
-CONTEXT_FREE = frozenset(
-    {"hx", "nonce", "csrf_field", "toasts", "now", "today", "static", "url_for", "ngettext", "caller"}
-)
-"""Global functions that don't take Jinja's context, so that they can be called directly."""
 
 
 class UiEnvironment(Environment):
@@ -39,6 +35,20 @@ class UiEnvironment(Environment):
     ui: object
     drawn: object
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.found: dict[str, Template] = {}
+
+    def get_template(self, name: Any, parent: str | None = None, globals: Any = None) -> Template:
+        """Find a template that was found before by its name alone, unless templates are read again when their files change."""
+        try:
+            return self.found[name]
+        except KeyError:
+            template = super().get_template(name, parent, globals)
+            if not self.auto_reload:
+                self.found[name] = template
+            return template
+
 
 def function_of(macro: Macro) -> Callable[..., str]:
     """Return the function behind a macro: it takes all arguments by position, `missing` where none is given, and returns HTML."""
@@ -46,10 +56,10 @@ def function_of(macro: Macro) -> Callable[..., str]:
 
 
 class TemplateCode(CodeGenerator):
-    """Compiles calls of `ui` macros and of `CONTEXT_FREE` functions to direct Python calls.
+    """Compiles calls to direct Python calls, and includes without a loop of their own.
 
-    Output expressions go through the environment's `escape_output`, operands of `~` through its `join_markup`; what a macro
-    returns is HTML, and output as it is.
+    Text that is output is escaped by MarkupSafe's C function, anything else by the environment's `escape_output`; operands of `~`
+    go through its `join_markup`; what a macro returns is HTML, and output as it is.
     """
 
     environment: UiEnvironment
@@ -57,6 +67,19 @@ class TemplateCode(CodeGenerator):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._output_as_it_is: set[int] = set()
+
+    def visit_Template(self, node: nodes.Template, frame: Any = None) -> None:  # noqa: N802 (Jinja's name)
+        self.writeline("from markupsafe import _escape_inner as escape_text")
+        super().visit_Template(node, frame)
+
+    def visit_Include(self, node: nodes.Include, frame: Any) -> None:  # noqa: N802 (Jinja's name)
+        if not node.with_context or node.ignore_missing or not isinstance(node.template, nodes.Const):
+            super().visit_Include(node, frame)
+            return
+        self.writeline(f"template = environment.get_template({node.template.value!r}, {self.name!r})", node)
+        self.writeline(f"{frame.buffer}.extend(" if frame.buffer else "yield from (")
+        self.write("template.root_render_func(template.new_context(context.get_all(), True, ")
+        self.write(f"{self.dump_local_context(frame)})))")
 
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False
@@ -66,11 +89,13 @@ class TemplateCode(CodeGenerator):
             self.write("(" if is_output else "Markup(")
             self._call_macro(macro, node, frame, forward_caller=forward_caller)
             self.write(")")
-        elif isinstance(node.node, nodes.Name) and node.node.name in CONTEXT_FREE:
+        elif self._is_plain(node):
             self.visit(node.node, frame)
-            self.write("(*()")  # `signature` begins with a comma
-            self.signature(node, frame, {"caller": "caller"} if forward_caller else None)
-            self.write(")")
+            self.write("(")
+            for argument in (*node.args, *node.kwargs):
+                self.visit(argument, frame)
+                self.write(", ")
+            self.write("caller=caller)" if forward_caller else ")")
         else:
             super().visit_Call(node, frame, forward_caller=forward_caller)
 
@@ -98,7 +123,23 @@ class TemplateCode(CodeGenerator):
             self._output_as_it_is.update(map(id, calls))
             self.write("(")
         else:
-            self.write("environment.escape_output(")
+            self.write("(escape_text(_t) if type(_t := ")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if _escapes(frame) and self._html_of(node) is None:
+            self.write(") is str else environment.escape_output(_t)")
+        super()._output_child_post(node, frame, finalize)
+
+    def _is_plain(self, node: nodes.Call) -> bool:
+        """Whether only the arguments are to be passed, each under a name that Python accepts.
+
+        Functions that want Jinja's context are global ones; what views pass, and macros, want none.
+        """
+        name = node.node.name if isinstance(node.node, nodes.Name) else ""
+        wants_more = hasattr(self.environment.globals.get(name), "jinja_pass_arg")
+        return not (
+            wants_more or node.dyn_args or node.dyn_kwargs or any(iskeyword(one.key) for one in node.kwargs)
+        )
 
     def _html_of(self, node: nodes.Expr | None) -> list[nodes.Call] | None:
         """The calls of macros that this always is, one or the other, or nothing: output as it is; None if it may be text."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from graphlib import TopologicalSorter
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -63,13 +63,13 @@ _compiling = threading.Lock()
 
 def _escape_output(value: object) -> str:
     """Return the value as HTML, escaped unless it is Markup. Plain `str` will do, because the result is only joined."""
-    if type(value) is str:
-        return escape(value) if _is_special(value) else value
     return value if type(value) is Markup else escape(value)
 
 
-def _join_markup(values: Iterable[object]) -> str:
+def _join_markup(values: Sequence[object]) -> str:
     """Implement Jinja's `~`: if any value is Markup, escape the others and return Markup; else return plain text."""
+    if [*map(type, values)].count(str) == len(values):
+        return "".join(cast("Sequence[str]", values))
     texts = [value if isinstance(value, str) else str(value) for value in values]
     if Markup in map(type, texts):
         return Markup("".join(map(_escape_output, texts)))  # noqa: S704 (each is markup or escaped)
@@ -131,16 +131,21 @@ def render(name: str, context: dict[str, Any], *, block: str | None = None) -> s
     with tracing.span("page", template=name, **({"block": block} if block else {})):
         current_app.update_template_context(context)
         page = template(name)
-        chunks = page.blocks[block](page.new_context(context)) if block else page.generate(context)
-        return "".join(_within_deadline(chunks))
+        draw = page.blocks[block] if block else page.root_render_func
+        try:
+            return _within_deadline(draw(page.new_context(context)))
+        except Exception:
+            page.environment.handle_exception()  # with the lines of the templates
+            raise
 
 
-def _within_deadline(chunks: Iterable[str]) -> Iterator[str]:
-    """Yield the chunks; raise `deadline.Passed` once the request's deadline has passed."""
-    for number, chunk in enumerate(chunks):
-        if number % _UNCHECKED == 0:
-            deadline.check()
-        yield chunk
+def _within_deadline(chunks: Iterator[str]) -> str:
+    """Join the chunks; raise `deadline.Passed` once the request's deadline has passed."""
+    drawn: list[str] = []
+    while some := list(islice(chunks, _UNCHECKED)):
+        drawn += some
+        deadline.check()
+    return "".join(drawn)
 
 
 def template(name: str) -> Any:
@@ -166,7 +171,7 @@ def environment(language: str) -> Any:
 def _in_language(shared: Any, language: str) -> Any:
     env = shared.overlay()
     env.language = language
-    env.ui, env.drawn = SimpleNamespace(), SimpleNamespace()
+    env.ui, env.drawn, env.found = SimpleNamespace(), SimpleNamespace(), {}
     env.globals = {**shared.globals, "ui": env.ui}
     _add_macros(env)
     return env

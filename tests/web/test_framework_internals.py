@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from flask import Flask
-from jinja2 import TemplateAssertionError
+from jinja2 import DictLoader, TemplateAssertionError, pass_context
 from jinja2.compiler import CodeGenerator
+from jinja2.runtime import Context
 
 from portal.web.framework_internals import TemplateCode, function_of
 from portal.web.templates import PortalEnvironment
@@ -105,14 +106,19 @@ def written(source: str) -> str:
 
 
 def test_compiled_templates_output_call_and_join_through_our_hooks() -> None:
-    """Jinja's own code for it would be `escape(`, `context.call(` and `markup_join(`."""
-    python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}{{ [ui.tag(c)] }}")
-    assert python.count("environment.escape_output(") == 4, "a macro's HTML isn't escaped again"
+    """Jinja's own code for it would be ` escape(`, `context.call(` and `markup_join(`."""
+    python = written(
+        "{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}{{ [ui.tag(c)] }}{{ d.e(1, f=g) }}"
+    )
+    assert python.count("(escape_text(") == python.count("environment.escape_output(") == 5, (
+        "a macro's HTML isn't"
+    )
+    assert "'e'))(1, f=(undefined(name='g') if " in python
     assert "yield ((environment.drawn.tag((undefined(name='word')" in python
     assert "Markup(environment.drawn.tag((undefined(name='c')" in python, "it is HTML wherever else it goes"
     assert "'x', undefined('No caller defined', name='caller')))" in python
     assert "environment.join_markup((" in python
-    assert not any(theirs in python for theirs in ("escape(", "context.call(", "markup_join("))
+    assert not any(theirs in python for theirs in (" escape(", "context.call(", " markup_join("))
 
 
 @pytest.mark.parametrize(
@@ -148,14 +154,51 @@ def test_an_attribute_is_found_as_jinja_finds_it() -> None:
     assert page == "12none3"
 
 
+def test_functions_that_want_jinjas_context_get_it() -> None:
+    env = PortalEnvironment(Flask(__name__))
+
+    @pass_context
+    def named(context: Context, word: str) -> str:
+        return f"{context['title']} {word}"
+
+    env.globals.update(named=named)  # pyright: ignore[reportCallIssue]
+    assert (
+        env.from_string("{{ named('b') }}{{ dict(**{'class': 1}) }}").render(title="a") == "a b{'class': 1}"
+    )
+
+
+def test_an_include_sees_what_stands_around_it_and_keeps_its_own() -> None:
+    env = PortalEnvironment(Flask(__name__))
+    env.loader = DictLoader(
+        {
+            "page": "{% set a = 1 %}{% with b = 2 %}{% include 'part' %}{% endwith %}{{ a }}"
+            "{% set held %}{% include 'part' %}{% endset %}[{{ held }}]{% include 'none' ignore missing %}",
+            "part": "{% set a = a + 1 %}<{{ a }}{{ b }}{{ c }}>",
+        }
+    )
+    assert env.get_template("page").render(b=5, c=3) == "<223>1[<253>]"
+    assert env.get_template("page") is env.get_template("page")
+
+
 def test_templates_without_static_autoescape_use_jinjas_own_code() -> None:
     for flag in ("false", "flag"):
         python = written(f"{{% autoescape {flag} %}}{{{{ one ~ two }}}}{{% endautoescape %}}")
+        assert "escape_text(" not in python
         assert "environment.escape_output(" not in python
         assert "environment.join_markup(" not in python
 
 
-@pytest.mark.parametrize("name", ["visit_Call", "visit_Concat", "_output_child_pre", "signature"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "visit_Template",
+        "visit_Include",
+        "visit_Call",
+        "visit_Concat",
+        "_output_child_pre",
+        "_output_child_post",
+    ],
+)
 def test_overridden_jinja_methods_keep_their_signature(name: str) -> None:
     """A method that is gone, or takes something else, would be overridden in vain."""
     theirs = list(inspect.signature(getattr(CodeGenerator, name)).parameters)
