@@ -55,6 +55,7 @@ from portal.web import (
     unsent,
 )
 from portal.web.extensions import babel, csrf, limiter
+from portal.web.framework_internals import look_through_directly
 from portal.web.templates import PortalEnvironment
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from portal.connect.dialects.dialect import Dialect
 
 ROOT = Path(__file__).parents[1]
+look_through_directly()
 
 
 class Portal(Flask):
@@ -127,7 +129,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     first_part.init_app(app)
     audit.init_app(app)
     unsent.init_app(app)
-    babel.init_app(app, locale_selector=locale_selector.choose)
+    babel.init_app(app, locale_selector=locale_selector.locale)
     csrf.init_app(app)
     limiter.init_app(app)
     static.init_app(app)

@@ -1,4 +1,5 @@
-"""The only code that depends on undocumented behaviour of frameworks: a code generator for Jinja, and when limits are checked.
+"""The only code that depends on undocumented behaviour of frameworks: a code generator for Jinja, when limits are checked, and
+how Werkzeug's proxies look something up.
 
 Jinja's `code_generator_class` is documented, but the methods overridden here and the Python that they write aren't. Jinja
 calls every macro and function through `Context.call`, which looks up each time whether the callee wants a context, matches a
@@ -7,6 +8,9 @@ compile time instead (docs/decisions/0005-template-compiler.md).
 
 Flask-Limiter looks before each request for limits of all views and of blueprints, of which the portal has none: a sixth of what
 the bell's refresh costs. A view's own limits are checked by its decorator.
+
+Werkzeug's proxies (`g`, `request`) are asked two hundred times for a page, and make a partial function for each look. An attribute
+or a member is looked up in the object itself instead.
 
 `tests/web/test_framework_internals.py` fails if a new version of Jinja changes what this relies on, and if another module
 uses private names of a framework.
@@ -20,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import unwrap
 from keyword import iskeyword
-from typing import Any
+from typing import Any, cast
 
 from flask.templating import Environment
 from flask_limiter import Limiter
 from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator
 from jinja2.runtime import Macro
+from werkzeug.local import LocalProxy
 
 
 class UiEnvironment(Environment):
@@ -197,3 +202,11 @@ class LimitsOfViews(Limiter):
     def _check_request_limit(self, callable_name: str | None = None, in_middleware: bool = True) -> None:
         if not in_middleware:
             super()._check_request_limit(callable_name, in_middleware)
+
+
+def look_through_directly() -> None:
+    """Let Werkzeug's proxies look up attributes and members without a function made for each."""
+    proxy = cast("Any", LocalProxy)
+    proxy.__getattr__ = lambda self, name: getattr(self._get_current_object(), name)
+    proxy.__setattr__ = lambda self, name, value: setattr(self._get_current_object(), name, value)
+    proxy.__contains__ = lambda self, member: member in self._get_current_object()

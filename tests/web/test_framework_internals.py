@@ -9,12 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from flask import Flask
+from flask import Flask, Request, current_app, g, request
 from jinja2 import DictLoader, TemplateAssertionError, pass_context
 from jinja2.compiler import CodeGenerator
 from jinja2.runtime import Context
+from werkzeug.local import LocalProxy
 
-from portal.web.framework_internals import TemplateCode, function_of
+from portal.web.framework_internals import TemplateCode, function_of, look_through_directly
 from portal.web.templates import PortalEnvironment
 
 PORTAL = Path(__file__).parents[2] / "portal"
@@ -204,3 +205,25 @@ def test_overridden_jinja_methods_keep_their_signature(name: str) -> None:
     theirs = list(inspect.signature(getattr(CodeGenerator, name)).parameters)
     ours = list(inspect.signature(getattr(TemplateCode, name)).parameters)
     assert ours == theirs
+
+
+def test_proxies_look_into_the_object_itself() -> None:
+    """Werkzeug's own lookup would stand in the trace; unbound they raise as ever."""
+    look_through_directly()
+    app = Flask(__name__)
+    with app.test_request_context("/page", headers={"X-A": "b"}):
+        g.held = 1
+        assert "held" in g
+        assert "other" not in g
+        assert (g.held, g.get("other"), request.path, request.headers["X-A"]) == (1, None, "/page", "b")
+        assert (getattr(g, "other", 2), hasattr(current_app, "nothing"), isinstance(request, Request)) == (
+            2,
+            False,
+            True,
+        )
+        with pytest.raises(AttributeError, match="other"):
+            g.other  # noqa: B018
+        assert not isinstance(vars(LocalProxy)["__getattr__"], type(vars(LocalProxy)["__str__"]))
+    for unbound in (lambda: g.held, lambda: "held" in g, lambda: setattr(g, "held", 1), lambda: request.path):
+        with pytest.raises(RuntimeError, match="outside of"):
+            unbound()
