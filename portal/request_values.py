@@ -14,6 +14,6 @@ here: Callable[[], Any] = g._get_current_object  # pyright: ignore[reportAttribu
 def clinic() -> Any:
     """Return this request's clinic (`portal.config.tenants.Tenant`); None if it has none, or outside a request."""
     try:
-        return here().get("tenant")
+        return getattr(here(), "tenant", None)
     except RuntimeError:
         return None

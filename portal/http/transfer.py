@@ -50,7 +50,7 @@ class Answer:
 class Transfer:
     """A call under way on one easy handle."""
 
-    __slots__ = ("body", "curl", "done", "error", "headers", "limit", "size", "too_large", "waiter")
+    __slots__ = ("body", "curl", "done", "error", "header_lines", "limit", "size", "too_large", "waiter")
 
     def __init__(self, curl: pycurl.Curl, limit: int) -> None:
         self.curl = curl
@@ -58,19 +58,23 @@ class Transfer:
         self.size = 0
         self.too_large = False
         self.body: list[bytes] = []
-        self.headers: dict[str, str] = {}
+        self.header_lines: list[bytes] = []
         self.done = False
         self.error: tuple[int, str] | None = None
         self.waiter: greenlet.greenlet | None = None
 
-    def take_header(self, line: bytes) -> None:
-        name, colon, value = line.partition(b":")
-        if colon:
-            key, text = name.decode("latin-1").lower(), value.strip().decode("latin-1")
-            again = key in _LISTS and key in self.headers
-            self.headers[key] = f"{self.headers[key]}, {text}" if again else text
-        elif line.startswith(b"HTTP/"):
-            self.headers.clear()
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that have come, of the last of several heads."""
+        headers: dict[str, str] = {}
+        for line in self.header_lines:
+            name, colon, value = line.partition(b":")
+            if colon:
+                key, text = name.decode("latin-1").lower(), value.strip().decode("latin-1")
+                headers[key] = f"{headers[key]}, {text}" if key in _LISTS and key in headers else text
+            elif line.startswith(b"HTTP/"):
+                headers.clear()
+        return headers
 
     def take_body(self, data: bytes) -> int:
         self.size += len(data)
@@ -144,7 +148,7 @@ def prepare(curl: pycurl.Curl, call: Call, transfer: Transfer, seconds: float) -
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(min(call.connect_timeout, seconds) * 1000)))
     curl.setopt(pycurl.TIMEOUT_MS, max(1, int(seconds * 1000)))
     curl.setopt(pycurl.WRITEFUNCTION, transfer.take_body)
-    curl.setopt(pycurl.HEADERFUNCTION, transfer.take_header)
+    curl.setopt(pycurl.HEADERFUNCTION, transfer.header_lines.append)
     # On a kept connection that dies before the first byte of an answer libcurl sends the request once more by
     # itself; an act must not be sent twice, so it gets a connection of its own.
     curl.setopt(pycurl.FRESH_CONNECT, call.method != "GET")

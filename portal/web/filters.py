@@ -89,7 +89,7 @@ def local(value: datetime) -> datetime:
 def day(value: date | datetime) -> str:
     """Return `Fri 27 Nov`, with the year if the date is half a year or more from today."""
     plain = _plain(value)
-    return _day(plain, abs(plain - _current_date()) < _HALF_A_YEAR, date_locale())
+    return _day(plain, abs(plain - _current_date()) < _HALF_A_YEAR, language())
 
 
 def long_date(value: date | datetime) -> str:
@@ -158,12 +158,10 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     """
     parts = [isolate(thing) for thing in things]
     comma = between or _comma()
-    joined = (
-        escape(comma).join(parts) if any(isinstance(part, Markup) for part in parts) else comma.join(parts)
-    )
+    joined = escape(comma).join(parts) if Markup in map(type, parts) else comma.join(parts)
     if is_rtl():
         return "\u200f" + joined if joined else joined
-    return "\u200e" + joined if len(parts) > 1 and _RIGHT_TO_LEFT.search(joined) else joined
+    return "\u200e" + joined if len(parts) > 1 and _has_rtl(joined) else joined
 
 
 def breakable(text: str) -> Markup:
@@ -196,7 +194,11 @@ def unbroken(text: str) -> Markup:
 
 def isolate(text: str) -> str:
     """Return a name or other foreign text, isolated from the text around it if one of them runs right to left (UAX #9, FSI and PDI)."""
-    return "\u2068" + text + "\u2069" if is_rtl() or _RIGHT_TO_LEFT.search(text) else text
+    return "\u2068" + text + "\u2069" if is_rtl() or _has_rtl(text) else text
+
+
+def _has_rtl(text: str) -> bool:
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
 def number(value: float) -> str:
@@ -243,7 +245,8 @@ def _current_date() -> date:
 
 
 @lru_cache(maxsize=2048)
-def _day(plain: date, is_near: bool, locale: Locale) -> str:
+def _day(plain: date, is_near: bool, language: str) -> str:
+    locale = _date_locale(language)
     written = format_skeleton("MMMEd" if is_near else "yMMMEd", _noon(plain), locale=locale)
     return written.replace(",", "") if locale.language == "en" else written  # alike with and without the year
 

@@ -45,11 +45,8 @@ def navigation(person: Person) -> list[NavItem]:
     missing = context().capabilities.missing(g.tenant.key)
     path = request.path
     known = counts(person) if person.is_staff else {}
-    words = {
-        "/consents": _("for you to sign"),
-        "/conversations": _("without an answer"),
-        "/prospects": _("new"),
-    }
+    words = _counted_words() if known else {}
+    is_less = bool(modules.off())
     return [
         NavItem(
             href,
@@ -62,8 +59,17 @@ def navigation(person: Person) -> list[NavItem]:
         )
         for href, label, icon, key in sections
         if person.is_patient or href not in _ACTS or may(person, _ACTS[href])
-        if _NEEDS.get(href) not in missing and not (modules.off() and endpoint_at(href) is None)
+        if _NEEDS.get(href) not in missing and not (is_less and endpoint_at(href) is None)
     ]
+
+
+@for_each_language
+def _counted_words() -> dict[str, str]:
+    return {
+        "/consents": _("for you to sign"),
+        "/conversations": _("without an answer"),
+        "/prospects": _("new"),
+    }
 
 
 @for_each_language

@@ -31,6 +31,8 @@ def said(text: str | None, spoken: str | None = None, html: Markup | None = None
     """
     if not text or isinstance(text, Markup):
         return text or ""
+    if not spoken and text.isascii() and _writes_as_shown(clinic(), language()):
+        return html or text
     other = foreign(text, spoken)
     return (
         Markup('<span lang="{}" dir="auto">{}</span>').format(other, html or text) if other else html or text
@@ -41,6 +43,13 @@ def foreign(text: str, spoken: str | None = None) -> str | None:
     """The language of a text if it isn't the page's, else None."""
     spoken = spoken or _language_of(text)
     return None if spoken is None or _primary(spoken) == _primary(language()) else spoken
+
+
+def _writes_as_shown(written_by: Any, page: str) -> bool:
+    """Whether what is written in Latin letters is in the page's language, or nobody knows."""
+    return written_by is None or (
+        (own := _primary(written_by.languages[0])) != "ar" and own == _primary(page)
+    )
 
 
 def _language_of(text: str) -> str | None:
