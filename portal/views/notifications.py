@@ -60,12 +60,12 @@ _PAGE = 12
 class ListPage(Page, template="notifications/index.html"):
     """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
-    `days` are the notifications by day, with the date's label; `whose` says whom one is about, `about` what: its form's
+    `days` are the notifications by day, with the date's label; `whose` says whom one is about, `subject_of` what: its form's
     title, its conversation's subject, or its own text if that says more than to open the portal.
     """
 
     days: list[tuple[str, list[Notification]]]
-    about: Callable[[Notification], str]
+    subject_of: Callable[[Notification], str]
     whose: Callable[[Notification], str]
     page: decoding.PagedResult[Notification]
     number: int
@@ -201,7 +201,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
         days=_by_day(page.items),
-        about=lambda notification: about(notification, subjects, repeated),
+        subject_of=lambda notification: about(notification, subjects, repeated),
         whose=lambda notification: name_of(notification, names, about(notification, subjects, repeated)),
         page=page,
         number=number,
