@@ -207,6 +207,16 @@ class LimitsOfViews(Limiter):
 def look_through_directly() -> None:
     """Let Werkzeug's proxies look up attributes and members without a function made for each."""
     proxy = cast("Any", LocalProxy)
-    proxy.__getattr__ = lambda self, name: getattr(self._get_current_object(), name)
-    proxy.__setattr__ = lambda self, name, value: setattr(self._get_current_object(), name, value)
-    proxy.__contains__ = lambda self, member: member in self._get_current_object()
+    proxy.__getattr__, proxy.__setattr__, proxy.__contains__ = _attribute, _set_attribute, _contains
+
+
+def _attribute(proxy: Any, name: str) -> Any:
+    return getattr(proxy._get_current_object(), name)
+
+
+def _set_attribute(proxy: Any, name: str, value: object) -> None:
+    setattr(proxy._get_current_object(), name, value)
+
+
+def _contains(proxy: Any, member: object) -> bool:
+    return member in proxy._get_current_object()

@@ -191,6 +191,13 @@ def test_a_title_holds_nothing_of_a_record(marks: Marks, seen: list[Seen]) -> No
     assert len(titles) > 10
 
 
+def test_no_page_shows_what_python_calls_an_object(seen: list[Seen]) -> None:
+    named = re.compile(r"<[\w.]+ [^<>]*(?:<locals>[^<>]*(?:<lambda>)?)?(?: object)? at 0x[0-9a-f]+>")
+    assert not [one.route for one in seen if named.search(html.unescape(unquote(one.source)))]
+    assert named.search(str(lambda: None))
+    assert named.search(str(object()))
+
+
 def test_a_form_says_what_a_field_is_for_only_to_whom_the_details_belong(seen: list[Seen]) -> None:
     """Browsers offer, and some restore, what was typed there before."""
     named: defaultdict[bool, set[str]] = defaultdict(set)
