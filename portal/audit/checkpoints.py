@@ -46,14 +46,10 @@ class Checkpoints:
     def put(self, checkpoint: Checkpoint) -> None:
         """Replace a chain's checkpoint; raise StoreDown. Only the chain's own process writes it."""
         written = msgspec.json.encode(checkpoint), self._clock() + self._seconds
-        update(self._store, _name(checkpoint.chain), lambda _record: written, tags=(_TAG,))
+        update(self._store, f"audit-checkpoint:{checkpoint.chain}", lambda _record: written, tags=(_TAG,))
 
     def all(self) -> Iterator[Checkpoint]:
         """Yield every stored checkpoint; raise StoreDown."""
         for name in self._store.tagged(_TAG):
             if held := self._store.get(name):
                 yield msgspec.json.decode(held.value, type=Checkpoint)
-
-
-def _name(chain: str) -> str:
-    return f"audit-checkpoint:{chain}"

@@ -158,7 +158,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
                 notification.datum("patientId") == patient_id
                 or notification.datum("episodeId") in ids
                 or (notification.is_about("Episode") and notification.entity_id in ids)
-                or notification.entity_id in _ids(own, found_talks)
+                or notification.entity_id in {record.id for record in (*_items(own), *_items(found_talks))}
             ),
         ),
     )
@@ -245,7 +245,3 @@ def _where(page: PagedResult[T] | CareError, fits: Callable[[T], bool]) -> Liste
 
 def _items(listed: Listed[T] | CareError) -> tuple[T, ...]:
     return () if isinstance(listed, CareError) else listed.items
-
-
-def _ids(forms: Listed[ConsentForm] | CareError, talks: Listed[Conversation] | CareError) -> set[str]:
-    return {record.id for record in (*_items(forms), *_items(talks))}

@@ -94,7 +94,7 @@ def pdf_response(
     digest = _digest(document, attached, seal)
     try:
         with _one_at_a_time():
-            content = _cached(about, digest)
+            content = context().copies.find(session().name or "", "\0".join(about), digest)
             if content is None:
                 with _limit:
                     html = templates.render(document.template, document.context())
@@ -142,10 +142,6 @@ def _one_at_a_time() -> Generator[None]:
     finally:
         with suppress(StoreDown):
             store.unlock(lock, owner)
-
-
-def _cached(about: tuple[str, str, str], digest: bytes) -> bytes | None:
-    return context().copies.find(session().name or "", "\0".join(about), digest)
 
 
 def _cache(about: tuple[str, str, str], digest: bytes, content: bytes) -> None:

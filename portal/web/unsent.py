@@ -151,7 +151,7 @@ def restored_form(*actions: str, typed_for: str | None = "") -> MultiDict[str, s
     if request.method != "GET" or not waiting or _LEAVE in request.args:
         return None
     who = session().whose()
-    wanted = [_form_of(_path(action), typed_for or "") for action in actions]
+    wanted = [_form_of(unquote(address_parts(action).path), typed_for or "") for action in actions]
     if typed_for is None:
         wanted += [name for name in waiting if name.partition("#")[0] in wanted]
     for action in wanted:
@@ -261,10 +261,6 @@ def _sent_form() -> str:
 
 def _form_of(path: str, typed_for: str) -> str:
     return f"{path}#{typed_for[:_LONGEST_PURPOSE]}" if typed_for else path
-
-
-def _path(address: str) -> str:
-    return unquote(address_parts(address).path)
 
 
 def _name(owner: bytes, action: str) -> str:

@@ -69,10 +69,6 @@ def _is_day_of_week(text: str) -> bool:
     return WorkingHours(day_of_week=text, start="", end="").weekday is not None
 
 
-def _is_zone(text: str) -> bool:
-    return text in _zones()
-
-
 _zones = cache(available_timezones)
 
 
@@ -88,7 +84,7 @@ _FORMS: Mapping[str, Callable[[str], bool]] = {
     "phoneNumber": _matches(_TELEPHONE),
     "sms": _matches(_TELEPHONE),
     "start": _is_time_of_day,
-    "timeZone": _is_zone,
+    "timeZone": lambda text: text in _zones(),
 }
 
 TOLD_BY_FORM = frozenset({"email", "mediaType", "phoneNumber", "sms", "timeZone"})

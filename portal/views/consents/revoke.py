@@ -140,10 +140,6 @@ def _unconfirmed(error: WithdrawalUnconfirmed) -> Response:
     return _show_unconfirmed(error.withdrawal, is_readable=error.is_readable, status=error.status)
 
 
-def _not_sent(error: NotWithdrawn) -> Response:
-    return _ask(error.withdrawal, status=503, note="undone")
-
-
 def _refused(error: WithdrawalRefused) -> Response:
     """What the form is now: ended, not to be ended for the API's reason, or changed."""
     withdrawal, reason = error.withdrawal, error.reason
@@ -158,7 +154,7 @@ def _refused(error: WithdrawalRefused) -> Response:
 
 
 bp.register_error_handler(WithdrawalUnconfirmed, _unconfirmed)
-bp.register_error_handler(NotWithdrawn, _not_sent)
+bp.register_error_handler(NotWithdrawn, lambda error: _ask(error.withdrawal, status=503, note="undone"))
 bp.register_error_handler(WithdrawalRefused, _refused)
 
 
