@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import select
@@ -13,10 +12,9 @@ from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.paging import filtered, paginate
-from portal.careservice.api.records import AuditedRecord, Record, as_record
+from portal.careservice.api.records import AuditedRecord, Record, as_record, columns
 from portal.careservice.domain import notifications
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.enumerations import Severity
 from portal.careservice.domain.notifications import (
     Notification,
     NotificationSettings,
@@ -32,17 +30,7 @@ MODULE = "Notification"
 class NotificationRecord(Record, kw_only=True):
     """A notification."""
 
-    id: str
-    type: str
-    title: str
-    body: str
-    severity: Severity
-    is_read: bool
-    read_at: datetime | None
-    entity_type: str | None
-    entity_id: str | None
-    data: dict[str, Any]
-    creation_time: datetime
+    __annotations__ = columns(notifications.Notification, "person_id")
 
 
 class NotificationPage(Record, kw_only=True):

@@ -12,9 +12,9 @@ from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.paging import Page, filtered, paginate
-from portal.careservice.api.records import Record, as_record
+from portal.careservice.api.records import Record, as_record, columns
 from portal.careservice.domain.permissions import Act
-from portal.careservice.domain.physicians import BusyTime, Physician, WorkingHours
+from portal.careservice.domain.physicians import BusyTime, Physician
 from portal.careservice.domain.rules import Invalid
 
 MODULE = "Calendar"
@@ -31,17 +31,7 @@ class BusyRecord(Record, kw_only=True):
 class PhysicianRecord(Record, kw_only=True):
     """A physician, with working hours and busy times."""
 
-    id: str
-    name: str
-    title: str
-    specialty: str
-    location_id: str | None
-    location_name: str | None
-    time_zone: str
-    color: str | None
-    is_active: bool
-    working_hours: list[WorkingHours]
-    busy: list[BusyRecord]
+    __annotations__ = columns(Physician, "person_id", "folded_name") | {"busy": list[BusyRecord]}
 
 
 SORTABLE = {

@@ -10,9 +10,8 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, Record, as_record
+from portal.careservice.api.records import AuditedRecord, Record, as_record, columns
 from portal.careservice.domain import prospects
-from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.prospects import Window
 
@@ -22,16 +21,7 @@ MODULE = "Prospect"
 class ProspectRecord(AuditedRecord, kw_only=True):
     """Somebody who has enquired about treatment."""
 
-    id: str
-    first_name: str
-    last_name: str
-    email: str | None
-    phone_number: str | None
-    source: str
-    status: ProspectStatus
-    interest: str | None
-    patient_id: str | None
-    merged_into_id: str | None
+    __annotations__ = columns(prospects.Prospect)
 
 
 class BookingRecord(Record, kw_only=True):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
+
+from portal.careservice.database import Base
 
 T = TypeVar("T")
 
@@ -22,6 +24,13 @@ class AuditedRecord(Record, kw_only=True):
     last_modification_time: datetime | None
     last_modifier_id: str | None
     concurrency_stamp: str
+
+
+def columns(table: type[Base], *without: str) -> dict[str, Any]:
+    """The columns of a table as the members of a record, but for the clinic's id and those named."""
+    kinds = get_type_hints(table)
+    names = (name for name in vars(table)["__annotations__"] if name in table.__table__.columns)
+    return {name: get_args(kinds[name])[0] for name in names if name not in ("tenant_id", *without)}
 
 
 def as_record(record: object, shape: type[T]) -> T:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from portal.careservice import database
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import Record
+from portal.careservice.api.records import Record, columns
 from portal.careservice.domain import relationships
-from portal.careservice.domain.enumerations import RelationshipType
+from portal.careservice.domain.patients import Relationship
 from portal.careservice.domain.permissions import Act
 
 MODULE = "PatientRelationship"
@@ -18,14 +16,7 @@ MODULE = "PatientRelationship"
 class RelationshipRecord(Record, kw_only=True):
     """What another person is to a patient, until `endDate`."""
 
-    id: str
-    patient_id: str
-    related_patient_id: str | None
-    related_name: str
-    type: RelationshipType
-    is_portal_shared: bool
-    start_date: date | None
-    end_date: date | None
+    __annotations__ = columns(Relationship)
 
 
 @api.delete("/api/care/relationships/<relationship_id>")
