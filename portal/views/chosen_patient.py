@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import Protocol, TypeVar
 
 from flask import request
 
@@ -16,9 +17,17 @@ from portal.services.gather import attempt, known
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
+from portal.web import audit
 from portal.web.known_people import KnownPerson, known_people
+from portal.web.listing import ListQuery, StatusT, Table
 
-T = TypeVar("T")
+
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=Identified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,25 @@ def chosen_patient(care: Care, person: Person) -> ChosenPatient | None:
     if people:
         return ChosenPatient(id_, people[0].name, people)
     return ChosenPatient(id_, known(attempt(lambda: name_on_form(care, id_))) or "")
+
+
+def read_table(
+    kind: str,
+    query: ListQuery[StatusT],
+    chosen: ChosenPatient | None,
+    read: Callable[..., PagedResult[T]],
+    is_theirs: Callable[[T, ChosenPatient], bool],
+) -> Table[StatusT, T]:
+    """The page of a list of records of this kind, as the query asks for it; `read` is the service's function for the list.
+
+    Says in the audit trail what it shows. Raises CareError.
+    """
+    asked = partial(read, sorting=query.sorting, text=query.text or None, status=query.status)
+    found = read_page_of(
+        chosen, lambda skip, limit: asked(skip=skip, limit=limit), is_theirs, query.skip, query.size
+    )
+    audit.shown(f"{kind}.{'search' if query.text else 'list'}", kind, [record.id for record in found.items])
+    return Table(query, found)
 
 
 def read_page_of(

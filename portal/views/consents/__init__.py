@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
@@ -9,13 +11,12 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
-from portal.services.decoding import PagedResult
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.state.session_records import Person
-from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_page_of
+from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.consents import (
     bundle,
     contacts,
@@ -109,29 +110,15 @@ def list_(care: Care, person: Person) -> Response:
     if asked.get("list") != "all" and ("list" in asked or not {"q", "status", "sort"} & asked.keys()):
         return show_work(care, read_work(care, person, Narrowing.read(request.args)), chosen)
     query = LISTING.read(request.args)
-
-    def read(skip: int, limit: int) -> PagedResult[ConsentForm]:
-        return list_consents(
-            care,
-            skip=skip,
-            limit=limit,
-            sorting=query.sorting,
-            text=query.text or None,
-            patient_id=query.patient_id,
-            status=query.status,
-        )
-
-    found = read_page_of(
-        chosen, read, lambda form, chosen: form.patient_id == chosen.id, query.skip, query.size
+    table = read_table(
+        "consent",
+        query,
+        chosen,
+        partial(list_consents, care, patient_id=query.patient_id),
+        lambda form, chosen: form.patient_id == chosen.id,
     )
-    act = "search" if query.text else "list"
-    audit.shown(f"consent.{act}", "consent", [form.id for form in found.items])
-    page = TablePage(
-        chosen=chosen,
-        table=Table(query, found),
-        rows=[*listed_rows(found.items, person)],
-        may_create=may_create(person),
-    )
+    rows = [*listed_rows(table.found.items, person)]
+    page = TablePage(chosen=chosen, table=table, rows=rows, may_create=may_create(person))
     return render(page, fragment="results")
 
 

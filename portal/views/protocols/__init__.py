@@ -4,6 +4,8 @@ modules.
 
 from __future__ import annotations
 
+from functools import partial
+
 from flask import Blueprint, Response, request, url_for
 from msgspec.structs import replace
 
@@ -11,11 +13,10 @@ from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.decoding import PagedResult
 from portal.services.errors import Conflict
 from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
 from portal.state.session_records import Person
-from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_page_of
+from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.protocols import create, edit, labels, schedule, seen
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import ENDS, WRITERS, may_write
@@ -81,29 +82,16 @@ def list_(care: Care, person: Person) -> Response:
     """Show the clinic's protocols as a table whose state is in its address."""
     query = _LISTING.read(request.args)
     chosen = chosen_patient(care, person)
-
-    def read(skip: int, limit: int) -> PagedResult[Protocol]:
-        return list_protocols(
-            care,
-            skip=skip,
-            limit=limit,
-            sorting=query.sorting,
-            text=query.text or None,
-            status=query.status,
-        )
-
-    found = read_page_of(
+    table = read_table(
+        "protocol",
+        query,
         chosen,
-        read,
+        partial(list_protocols, care),
         lambda protocol, chosen: (
             protocol.patient_id == chosen.id or protocol.episode_id in chosen.episode_ids
         ),
-        query.skip,
-        query.size,
     )
-    act = "search" if query.text else "list"
-    audit.shown(f"protocol.{act}", "protocol", [protocol.id for protocol in found.items])
-    page = ListPage(chosen=chosen, table=Table(query, found), may_create=may_write(person))
+    page = ListPage(chosen=chosen, table=table, may_create=may_write(person))
     return render(page, fragment="results")
 
 
