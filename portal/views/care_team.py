@@ -14,30 +14,24 @@ from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request
 from markupsafe import Markup
 
-from portal.config.tenants import Side
 from portal.config.time_zones import zones_offered
 from portal.dates import in_zone
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
-from portal.services.client import Care
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
 from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
-from portal.state.session_records import Person
 from portal.views import day_sheet
 from portal.views.care_team_week import DAYS, WeekQuery
 from portal.views.episodes.lookup import remembered
-from portal.web import audit
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, day, in_a_row, now, today
-from portal.web.guard import signed_in
-from portal.web.htmx import render, wants
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in, wants
 from portal.web.not_given import not_given
-from portal.web.pages import Page
 from portal.web.said import said
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")

@@ -7,24 +7,18 @@ from functools import partial
 
 from flask import Blueprint, Response, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.cases import CareStatus, Case, CaseChange, update_case
-from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
 from portal.services.physicians import list_physicians
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
-from portal.web import audit
 from portal.web.choice_names import choice_name
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Fields, member
 from portal.web.forms import Choices, Form, choice, text
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_CASE
 from portal.web.unsent import typed_text
 

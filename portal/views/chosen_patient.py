@@ -10,14 +10,12 @@ from typing import Protocol, TypeVar
 from flask import request
 
 from portal.parse import record_id
-from portal.services.client import Care
 from portal.services.consents import name_on_form
 from portal.services.decoding import PagedResult
 from portal.services.gather import attempt, known
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
-from portal.state.session_records import Person
-from portal.web import audit
+from portal.web.handlers import Care, Person, audit
 from portal.web.known_people import KnownPerson, known_people
 from portal.web.listing import ListQuery, StatusT, Table
 

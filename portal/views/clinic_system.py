@@ -7,17 +7,12 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g
 
-from portal.config.tenants import Side
 from portal.connect.answers.figures import Row
 from portal.connect.answers.observer import ENDPOINTS
 from portal.connect.dialects.shapes import use_of_member
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
-from portal.services.client import Care
-from portal.state.session_records import Person
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, render, signed_in
 from portal.web.permissions import SEE_SYSTEM
 
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")

@@ -16,13 +16,10 @@ from flask import Response, request, url_for
 
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.state.operations import Operation, State
-from portal.state.session_records import Person
-from portal.web import audit
 from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
-from portal.web.htmx import redirect_to, toast
+from portal.web.handlers import Care, Person, audit, redirect_to, toast
 
 
 class Content(Protocol):

@@ -13,9 +13,7 @@ from datetime import date, timedelta
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
 from portal.parse import calendar_date
-from portal.services.client import Care
 from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
@@ -25,14 +23,11 @@ from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, known
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import remembered
-from portal.web import audit, modules
+from portal.web import modules
 from portal.web.doses import DoseLine, PlanWords
 from portal.web.filters import today
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.visit_times import place_day
 
 bp = Blueprint("day_sheet", __name__, url_prefix="/day-sheet")

@@ -11,17 +11,13 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g, url_for
 
-from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.signin.logout import revoke
-from portal.state.session_records import Person, SessionRecord
+from portal.state.session_records import SessionRecord
 from portal.views.sign_in import sign_out
-from portal.web import audit
-from portal.web.guard import is_fresh, signed_in, to_sign_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.guard import is_fresh, to_sign_in
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 
 bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import record_id
-from portal.services.client import Care
 from portal.services.directories import Directory, move_directory
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import Conflict, NotFound, Refused
-from portal.state.session_records import Person
 from portal.views.directory_tree import ROOT, Place, closed_words, is_at, tree_of
 from portal.views.episodes.lookup import absent_from
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("directories", __name__, url_prefix="/directories")

@@ -7,22 +7,17 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import NotFound, Refused, Unavailable
 from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
-from portal.state.session_records import Person
 from portal.views.recent import name_opened
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
 from portal.web.forms import Form, Values, cleaned, sent, text
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.permissions import REMOVE_CONNECTION
 from portal.web.refusals import refusal_message
 

@@ -12,21 +12,15 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, request
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import address_parts, whole_number
 from portal.services.api import Content
-from portal.services.client import Care
 from portal.services.files import open_file
-from portal.state.session_records import Person
-from portal.web import audit
 from portal.web.downloads import Download, Downloads
 from portal.web.extensions import address, limit_files, limiter, person_or_address
 from portal.web.file_names import disposition, file_name
 from portal.web.filters import file_size
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 
 bp = Blueprint("files", __name__, url_prefix="/files")
 

@@ -12,25 +12,19 @@ from collections.abc import Iterable
 from flask import Blueprint, Response, request, session, url_for
 from werkzeug.exceptions import TooManyRequests
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
 from portal.parse import line
-from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.people import NO_MATCH, FoundPerson, find_people, rank_of
-from portal.state.session_records import Person
 from portal.views.hits import Hit, Hits, action_hit, hit_of, known_hit, recent_hit
 from portal.views.known_search import Known, KnownFound, is_date, is_place, search_known
 from portal.views.open_by_id import NothingFound, look_up, page_of_link
 from portal.views.quick_actions import matching_actions, usual_actions
 from portal.views.recent import recently_opened, show_recent
-from portal.web import audit
 from portal.web.extensions import limit_find, limiter, person_or_address, seconds_to_wait
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, wants
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 from portal.web.known_people import known_people, learn_what_was_read
-from portal.web.pages import Page
 from portal.web.record_links import address_of
 
 bp = Blueprint("find", __name__, url_prefix="/find")

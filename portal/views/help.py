@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, g, request
 
-from portal.config.tenants import Side
 from portal.parse import line
-from portal.services.client import Care
-from portal.state.session_records import Person
 from portal.views import day_sheet
 from portal.web.glossary import Word, glossary
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 
 bp = Blueprint("help", __name__, url_prefix="/help")
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.notifications import is_pressing
-from portal.state.session_records import Person
 from portal.views.patient_home import PATIENT_REGIONS, NeedsPage, patient_home
 from portal.views.staff_home import STAFF_REGIONS, WorklistPage, staff_home
-from portal.web import audit, bell
-from portal.web.guard import signed_in
-from portal.web.htmx import render, target, wants
+from portal.web import bell
+from portal.web.handlers import Care, Person, Side, audit, render, signed_in, wants
+from portal.web.htmx import target
 
 bp = Blueprint("home", __name__)
 bp.add_app_template_filter(is_pressing, "is_pressing")

@@ -6,24 +6,19 @@ from dataclasses import dataclass, replace
 
 from flask import Blueprint, Response, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound, Unavailable
 from portal.services.found_episodes import read_episodes
 from portal.services.gather import attempt
 from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded, reachable
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
-from portal.web import audit, preferred_name
+from portal.web import preferred_name
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast, wants
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
 from portal.web.unsent import typed_text
 
 bp = Blueprint("me", __name__, url_prefix="/me")

@@ -7,17 +7,14 @@ from functools import partial
 
 from flask import Blueprint, Response, g, url_for
 
-from portal.config.tenants import Side
 from portal.config.time_zones import zones_offered
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.notifications import (
     NotificationSettings,
     QuietHours,
     get_settings,
     update_settings,
 )
-from portal.state.session_records import Person
 from portal.views.notification_fields import (
     CHANNELS,
     HOURS,
@@ -33,10 +30,8 @@ from portal.views.notification_fields import (
 from portal.views.notification_words import kind_words
 from portal.web.edit_form import Comparison, Difference, Edit, EditForm, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.locale_selector import NAMES
-from portal.web.pages import Page
 from portal.web.unsent import typed_text
 
 bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")

@@ -10,11 +10,9 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import page_number
 from portal.services import decoding
-from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
@@ -28,7 +26,6 @@ from portal.services.notifications import (
     set_read,
 )
 from portal.services.paging import read_every_page
-from portal.state.session_records import Person
 from portal.views.notification_words import (
     about,
     form_words,
@@ -40,12 +37,11 @@ from portal.views.notification_words import (
     text_of,
     title_of,
 )
-from portal.web import audit, bell, section_counts
+from portal.web import bell, section_counts
 from portal.web.filters import day as long_day
 from portal.web.filters import local, today
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, render_bell, toast, wants
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
+from portal.web.htmx import render_bell
 from portal.web.record_links import address_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")

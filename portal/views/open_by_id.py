@@ -11,18 +11,14 @@ from urllib.parse import quote, unquote, urlsplit
 
 from flask import Blueprint, Response, g, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
-from portal.services.client import Care
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather_all
-from portal.state.session_records import Person
 from portal.views.recent import Opened, show_recent
-from portal.web import audit, unsent
-from portal.web.guard import PUBLIC, signed_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web import unsent
+from portal.web.guard import PUBLIC
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.record_links import KINDS, address_of, labels
 from portal.web.routing import endpoint_at
 

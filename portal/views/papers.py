@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from flask import Blueprint, Response, g, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
@@ -18,15 +16,11 @@ from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import gather, known
 from portal.services.rules.doses import Standing, standing
 from portal.services.rules.signing import has_signed
-from portal.state.session_records import Person
 from portal.views.consents.labels import state_word
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
 from portal.views.episodes.lookup import reachable
-from portal.web import audit
 from portal.web.filters import now, today
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.said import said
 from portal.web.seen_plans import last_change
 

@@ -11,20 +11,15 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, abort, g, request, url_for
 
-from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.rules.passkey_proof import challenge_of
 from portal.signin.passkeys import PasskeyRefused, created, to_create
 from portal.state.operations import Operation
-from portal.state.session_records import Person
 from portal.state.signing_passkeys import MOST, SigningPasskey
-from portal.web import audit
 from portal.web.act_once import begin, sent_operation
-from portal.web.guard import is_fresh, signed_in, to_sign_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.guard import is_fresh, to_sign_in
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.passkeys import are_offered, has_passkeys, known_here, passkeys, relying_party
 from portal.web.routing import RecordId
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from flask import g
 
 from portal.services import decoding
-from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
@@ -17,7 +16,6 @@ from portal.services.found_episodes import Found, mentioned, read_episodes
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
-from portal.state.session_records import Person
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember, remembered
@@ -28,7 +26,7 @@ from portal.views.staff_home import ids_of
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
 from portal.web.filters import today
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person
 from portal.web.plan_changes import PlanNotice
 
 _MOST_EPISODES = 2

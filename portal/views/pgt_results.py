@@ -5,23 +5,18 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import attempt, gather, known
 from portal.services.pgt_results import PgtResult, get_pgt_result
-from portal.state.session_records import Person
 from portal.views.pgt_meanings import change_in_words, meaning_line
 from portal.views.pgt_view import ResultView
 from portal.views.recent import name_opened
 from portal.views.written_afterwards import Written, read_talks, written_afterwards
-from portal.web import audit, seen_results
+from portal.web import seen_results
 from portal.web.filters import local
-from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
-from portal.web.pages import Page
 
 bp = whole(Module.RESULTS, Blueprint("pgt_results", __name__, url_prefix="/pgt-results"))
 bp.add_app_template_filter(change_in_words, "change_in_words")

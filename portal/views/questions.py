@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import paragraphs
-from portal.services.client import Care
-from portal.state.session_records import Person
 from portal.web import unsent
 from portal.web.forms import Form, text
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.kept_questions import LONGEST, keep_questions, questions
-from portal.web.pages import Page
 
 bp = Blueprint("questions", __name__, url_prefix="/questions")
 

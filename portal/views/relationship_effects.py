@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import Response, g
 
-from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
@@ -12,9 +11,8 @@ from portal.services.gather import attempt, known
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
 from portal.views.consents.eligibility import may_create
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, render
 from portal.web.labels import with_record
-from portal.web.pages import Page
 
 
 class RemovePage(Page, template="relationships/remove.html", about="episode"):

@@ -6,24 +6,18 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, url_for
 
-from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Refused, Unavailable
 from portal.services.relationships import Relationship, delete_relationship
 from portal.services.responses import read_back
 from portal.state.operations import Operation
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.views.relationship_effects import ask
-from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
 from portal.web.filters import today
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import may
 from portal.web.refusals import kept_elsewhere, refusal_message
 

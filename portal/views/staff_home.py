@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
 
-from portal.services.client import Care
 from portal.services.consents import list_open_consents, list_withdrawn
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation
@@ -20,7 +19,6 @@ from portal.services.notifications import (
     notable,
     unread_among,
 )
-from portal.state.session_records import Person
 from portal.views import day_sheet
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
@@ -32,7 +30,7 @@ from portal.views.storage.first_steps import FirstStep, first_steps
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import bell, section_counts
 from portal.web.filters import now
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person
 from portal.web.permissions import may
 
 _WITHDRAWN_WEEKS = 8

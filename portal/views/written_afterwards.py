@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.errors import CareError
-from portal.state.session_records import Person
-from portal.web import audit
 from portal.web.filters import local
+from portal.web.handlers import Care, Person, audit
 
 _CONVERSATIONS = 20
 _DAYS = timedelta(days=7)

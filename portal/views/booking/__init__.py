@@ -32,14 +32,12 @@ from portal.views.booking.visit import (
     visit_of,
 )
 from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
-from portal.web import audit
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.guard import of_request
-from portal.web.htmx import redirect_to, render
+from portal.web.handlers import Page, audit, redirect_to, render
 from portal.web.modules import whole
-from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
 bp = whole(Module.BOOKING, Blueprint("booking", __name__, url_prefix="/book"))

@@ -6,16 +6,13 @@ from functools import partial
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
-from portal.state.session_records import Person
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.consents import (
     bundle,
@@ -40,11 +37,8 @@ from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
 from portal.views.consents.work_page import show_work
 from portal.views.consents.worklist import WorkRow, listed_rows, read_work
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
 from portal.web.listing import Table
-from portal.web.pages import Page
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)

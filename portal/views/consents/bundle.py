@@ -12,17 +12,14 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
 from portal.parse import calendar_date, record_id
-from portal.services.client import Care
 from portal.services.consents import all_consents, list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotFound, Refused
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import State
-from portal.state.session_records import Person
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
 from portal.views.consents.create import alike_of, drafts, faults_of, search_in, send_in
@@ -33,9 +30,7 @@ from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("bundle", __name__)

@@ -14,18 +14,16 @@ from flask import Blueprint, g
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
-from portal.services.client import Care
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer, SignerRole
 from portal.services.conversations import Conversation, ReplyAddress, list_conversations
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
 from portal.services.gather import gather_all
 from portal.services.rules.signing import without_account
-from portal.state.session_records import Person
 from portal.views.consents.labels import names_of
-from portal.web import audit
 from portal.web.clinic_contact import mail_to
 from portal.web.filters import telephone
+from portal.web.handlers import Care, Person, audit
 from portal.web.known_people import CURRENT_SECONDS, KnownPerson, known_people, people_of
 from portal.web.locale_selector import language_of
 

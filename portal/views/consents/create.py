@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
-from portal.services.client import Care
 from portal.services.consents import (
     all_consents,
     create_consent,
@@ -23,7 +21,6 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
-from portal.state.session_records import Person
 from portal.views.consents import draft_faults, lawful
 from portal.views.consents.begin_draft import from_form, from_template
 from portal.views.consents.draft import Earlier, NewForm
@@ -44,9 +41,7 @@ from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Drafts, Making, Search
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, render, signed_in
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)

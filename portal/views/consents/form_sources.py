@@ -12,7 +12,6 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import decoding, errors
-from portal.services.client import Care
 from portal.services.consents import (
     all_consents,
     list_consents,
@@ -26,10 +25,8 @@ from portal.views.consents import lawful
 from portal.views.consents.people import About, NamedPartner, about_episode, about_patient, named_partners
 from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.episodes.lookup import episode_id_of
-from portal.web import audit
-from portal.web.htmx import render, wants
+from portal.web.handlers import Care, Page, audit, render, wants
 from portal.web.listing import Chip
-from portal.web.pages import Page
 
 _COPIES = 8
 _LONGEST_TEXT, LONGEST_EPISODE = 200, 300

@@ -8,14 +8,11 @@ from datetime import datetime
 import msgspec
 from flask import Blueprint, Response, g, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.printing import Attached
-from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.rules.consent_text import content_hash, signed_text
-from portal.state.session_records import Person
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.ending import recorded_words
 from portal.views.consents.labels import signer_name
@@ -23,8 +20,7 @@ from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web.choice_names import choice_name
 from portal.web.filters import long_moment, now
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to
+from portal.web.handlers import Care, Person, Side, redirect_to, signed_in
 from portal.web.pdf import Document, pdf_response
 
 bp = Blueprint("pdf", __name__)

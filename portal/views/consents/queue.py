@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from flask import Response, request, url_for
 
 from portal.parse import whole_number
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList, by_need
-from portal.state.session_records import Person
 from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import PAGE, Work, list_word, listed_rows, queue_query, read_work
 from portal.web.filters import today
-from portal.web.htmx import redirect_to
+from portal.web.handlers import Care, Person, redirect_to
 
 
 def asked_list() -> WorkList | None:

@@ -12,14 +12,11 @@ from functools import wraps
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import Invalid, Refused
 from portal.services.rules.ending import Ending, ending_of
 from portal.state.operations import Operation, State
-from portal.state.session_records import Person
 from portal.views.consents.eligibility import why_not_revoke
 from portal.views.consents.ending import told_words
 from portal.views.consents.labels import signer_name
@@ -36,10 +33,9 @@ from portal.views.consents.withdrawal import (
     resume,
     withdraw_once,
 )
-from portal.web import audit, unsent
-from portal.web.guard import is_fresh, signed_in, to_sign_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web import unsent
+from portal.web.guard import is_fresh, to_sign_in
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("revoke", __name__)

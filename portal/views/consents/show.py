@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from flask import Response
 
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
-from portal.state.session_records import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import episode_of, names_in
 from portal.views.consents.queue import Place
 from portal.views.recent import name_opened
 from portal.web import opened_forms
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, render
 
 
 class ShowPage(Page, template="consents/show.html", about="form"):

@@ -11,13 +11,10 @@ from __future__ import annotations
 from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.rules.signing import listed_role
-from portal.state.session_records import Person
 from portal.views.consents import sign_pages
 from portal.views.consents.passkey import confirm as confirm_with_passkey
 from portal.views.consents.queue import to_receipt
@@ -30,9 +27,8 @@ from portal.views.consents.signature import (
     sign_once,
 )
 from portal.views.consents.signing import Signing, Step, is_begun
-from portal.web import audit, opened_forms, unsent
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to
+from portal.web import opened_forms, unsent
+from portal.web.handlers import Care, Person, Side, audit, redirect_to, signed_in
 
 bp = Blueprint("sign", __name__)
 sign_pages.register(bp)

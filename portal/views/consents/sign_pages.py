@@ -6,7 +6,6 @@ from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
-from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
 from portal.services.rules.signing import has_signed, open_role
@@ -30,10 +29,8 @@ from portal.views.consents.signature import (
     StartOver,
 )
 from portal.views.consents.signing import Signing, Step
-from portal.web import audit
 from portal.web.guard import to_sign_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, audit, redirect_to, render
 from portal.web.refusals import refusal_message
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Response, request
 
 from portal.parse import page_number
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.listed import Listed
 from portal.services.rules.work_lists import WorkList
@@ -15,9 +14,7 @@ from portal.views.consents.eligibility import may_create
 from portal.views.consents.narrowing import kind_choices, waits_choices
 from portal.views.consents.queue import asked_list
 from portal.views.consents.worklist import PAGE, Work, WorkRow
-from portal.web import audit
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, audit, render
 
 
 class WorkPage(Page, template="consents/worklist.html", about="chosen"):

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 from flask import Response, current_app, make_response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import page_number
-from portal.services.client import Care
 from portal.services.conversations import (
     Conversation,
     get_conversation,
@@ -24,7 +22,6 @@ from portal.services.gather import gather
 from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
-from portal.state.session_records import Person
 from portal.views.chosen_patient import chosen_patient
 from portal.views.conversations.archiving import bp
 from portal.views.conversations.inbox import (
@@ -42,9 +39,8 @@ from portal.views.conversations.thread_page import (
     show_thread,
 )
 from portal.views.conversations.view import row_of
-from portal.web import audit, bell, new_messages
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web import bell, new_messages
+from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in, toast, wants
 
 
 @bp.get("")

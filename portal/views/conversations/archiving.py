@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.conversations import (
     Message,
     archive_conversations,
@@ -18,14 +16,10 @@ from portal.services.conversations import (
 )
 from portal.services.errors import CareError
 from portal.services.gather import attempt
-from portal.state.session_records import Person
 from portal.views.conversations.thread_page import consequences_of_archiving, show_thread
 from portal.views.conversations.view import Thread, thread_of
-from portal.web import audit
 from portal.web.act_once import Attempt, act_once, begin_edit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast, wants
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
 
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")
 

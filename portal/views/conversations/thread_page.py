@@ -12,7 +12,6 @@ from portal.i18n.gettext import _
 from portal.services.conversations import (
     Conversation,
 )
-from portal.state.session_records import Person
 from portal.views.conversations.view import (
     Bubble,
     Row,
@@ -23,9 +22,7 @@ from portal.views.conversations.view import (
     thread_of,
 )
 from portal.views.recent import name_opened
-from portal.web import audit
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Page, Person, audit, render
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response, g, url_for
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import get_episode
@@ -14,7 +12,6 @@ from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather
 from portal.services.listed import Listed
-from portal.state.session_records import Person
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
@@ -35,11 +32,8 @@ from portal.views.episodes.show import (
 )
 from portal.views.episodes.view import EpisodeView
 from portal.views.written_afterwards import read_talks, written_afterwards
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import part_of
-from portal.web.pages import Page
 
 bp = Blueprint("episodes", __name__, url_prefix="/episodes")
 bp.register_blueprint(calendar.bp)

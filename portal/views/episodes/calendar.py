@@ -6,16 +6,13 @@ from collections.abc import Sequence
 
 from flask import Blueprint, Response, g
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
 from portal.services.errors import NotFound
-from portal.state.session_records import Person
-from portal.web import added_visits, audit
+from portal.web import added_visits
 from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now
-from portal.web.guard import signed_in
+from portal.web.handlers import Care, Person, Side, audit, signed_in
 
 bp = Blueprint("calendar", __name__)
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from flask import Blueprint, Response, make_response, request, url_for
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.errors import NotFound
-from portal.state.session_records import Person
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.web import taken_doses
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.modules import part_of
-from portal.web.pages import Page
 
 bp = Blueprint("doses", __name__)
 

@@ -15,18 +15,15 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.rules.signing import listed_role
-from portal.state.session_records import Person
 from portal.views.consents.labels import state_word, status_tone
 from portal.views.consents.list import Groups
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
 from portal.views.written_afterwards import Written
-from portal.web import audit
 from portal.web.choice_names import choice_name
-from portal.web.htmx import render, wants
+from portal.web.handlers import Page, Person, audit, render, wants
 from portal.web.modules import is_off
-from portal.web.pages import Page
 
 
 @dataclass(frozen=True, slots=True)

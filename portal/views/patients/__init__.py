@@ -10,29 +10,23 @@ from functools import partial
 from flask import Blueprint, Response, request, url_for
 from msgspec import structs
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, page_number
-from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient, update_patient
 from portal.services.people import newest_people
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.views.patients import overview
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.views.patients.list import list_page
 from portal.views.recent import name_opened
-from portal.web import audit
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Field, Fields, member
 from portal.web.forms import Form, a_date, choice, text
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.known_people import known_people
-from portal.web.pages import Page
 from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.parse import record_id
-from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotFound
 from portal.services.listed import Listed
 from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
-from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import Groups, group
 from portal.views.conversations.view import Row, row_of
@@ -20,11 +17,8 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.protocols.labels import may_write
 from portal.views.recent import name_opened
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
-from portal.web.pages import Page
 
 bp = Blueprint("overview", __name__)
 

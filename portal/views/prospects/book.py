@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.locale import speaking
 from portal.parse import line
-from portal.services.client import Care
 from portal.services.errors import Conflict, Refused
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
-from portal.state.session_records import Person
 from portal.views.booking.visit import (
     ABOUT_THE_TIME,
     Visit,
@@ -26,7 +23,7 @@ from portal.views.prospects.known import Known, read_known
 from portal.views.prospects.link import LinkCard
 from portal.views.prospects.visit_message import VisitMessage, message_about
 from portal.views.recent import name_opened
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.act_once import (
     Attempt,
     Reopened,
@@ -37,10 +34,8 @@ from portal.web.act_once import (
     is_unconfirmed,
     sent_operation,
 )
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, wants
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 from portal.web.locale_selector import language_of
-from portal.web.pages import Page
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
 

@@ -10,16 +10,13 @@ from flask import Response, request, url_for
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, line
-from portal.services.client import Care
 from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation
-from portal.state.session_records import Person
 from portal.views.prospects.known import FIELDS, Known, named_in, read_known
 from portal.views.recent import name_opened
-from portal.web import audit, unsent
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web import unsent
+from portal.web.handlers import Care, Page, Person, audit, render
 from portal.web.refusals import refusal_message
 
 

@@ -7,17 +7,12 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
-from portal.state.session_records import Person
 from portal.views.prospects.known import Known, named_in, read_enquiries
 from portal.views.waiting_conversations import waiting_since
-from portal.web import audit, section_counts
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web import section_counts
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
 
 bp = Blueprint("enquiries", __name__)

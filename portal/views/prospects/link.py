@@ -7,17 +7,11 @@ from datetime import datetime, timedelta
 
 from flask import Blueprint, Response, g, request, url_for
 
-from portal.config.tenants import Side
 from portal.context import context
 from portal.parse import whole_number
-from portal.services.client import Care
 from portal.services.errors import NotOffered
-from portal.state.session_records import Person
 from portal.views.booking import links
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
 
 bp = Blueprint("link", __name__)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import msgspec
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.context import context
 from portal.parse import record_id
-from portal.services.client import Care
 from portal.services.errors import NotFound, Refused
 from portal.services.prospects import merge_prospects
 from portal.state.operations import Operation, State
-from portal.state.session_records import Person
 from portal.views.prospects.comparison import ask_for_other, choices_of, chosen_in, compare_page, merge_fields
 from portal.views.prospects.known import FIELDS
 from portal.views.prospects.merged import (
@@ -25,7 +22,7 @@ from portal.views.prospects.merged import (
     said_of,
     unconfirmed,
 )
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.act_once import (
     Attempt,
     Reopened,
@@ -35,8 +32,7 @@ from portal.web.act_once import (
     give_up,
     sent_operation,
 )
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
+from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
 
 bp = Blueprint("merge", __name__)

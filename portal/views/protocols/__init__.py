@@ -10,12 +10,9 @@ from flask import Blueprint, Response, request, url_for
 from msgspec.structs import replace
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.errors import Conflict
 from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
-from portal.state.session_records import Person
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.protocols import create, edit, labels, schedule, seen
 from portal.views.protocols.history import trigger_faults
@@ -23,14 +20,11 @@ from portal.views.protocols.labels import ENDS, WRITERS, may_write
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.views.recent import name_opened
-from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.choice_names import choice_name
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.listing import Listing, Table
 from portal.web.modules import whole
-from portal.web.pages import Page
 
 bp = whole(Module.MEDICINES, Blueprint("protocols", __name__, url_prefix="/protocols"))
 labels.register(bp)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import msgspec
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
-from portal.services.client import Care
 from portal.services.protocols import (
     Protocol,
     ProtocolDraft,
@@ -18,7 +16,6 @@ from portal.services.protocols import (
     get_protocol,
 )
 from portal.state.operations import Operation
-from portal.state.session_records import Person
 from portal.views.creation import Draft, Making
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
@@ -30,10 +27,8 @@ from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
-from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, Person, Side, render, signed_in
 from portal.web.labels import treatment_name
-from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)

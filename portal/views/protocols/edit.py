@@ -7,12 +7,9 @@ from functools import partial
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services import errors
-from portal.services.client import Care
 from portal.services.protocols import Protocol, get_protocol, update_protocol
-from portal.state.session_records import Person
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import history_faults, with_new_dose
@@ -21,12 +18,11 @@ from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
 from portal.views.protocols.stops import stops, unanswered
 from portal.views.protocols.view import Whose, read_whose
-from portal.web import audit, unsent
+from portal.web import unsent
 from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
 from portal.web.editing import Editing, save_edit
 from portal.web.forms import Values
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
+from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in, toast
 
 bp = Blueprint("edit", __name__)
 

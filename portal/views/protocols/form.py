@@ -14,7 +14,6 @@ from portal.config.protocol_choices import ProtocolChoices
 from portal.i18n.gettext import _
 from portal.parse import whole_number
 from portal.services import errors
-from portal.services.client import Care
 from portal.services.gather import attempt, known
 from portal.services.patient_ref import PatientRef
 from portal.services.physicians import list_physicians
@@ -26,9 +25,8 @@ from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
 from portal.views.protocols.view import Whose, read_whose
 from portal.web.forms import Choices, Values
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, render
 from portal.web.labels import treatment_name
-from portal.web.pages import Page
 
 _CELL = re.compile(
     rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"

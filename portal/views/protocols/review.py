@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from portal.services.client import Care
 from portal.services.protocols import Protocol
 from portal.views.protocols.changes import Change, changes
 from portal.views.protocols.day_grid import DayGrid
@@ -15,8 +14,7 @@ from portal.views.protocols.stops import Stop, triggers_told
 from portal.views.protocols.told_doses import ToldDoses, read_told_doses
 from portal.views.protocols.view import Whose
 from portal.web.edit_form import Comparison
-from portal.web.htmx import render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, render
 
 
 class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):

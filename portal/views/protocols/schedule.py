@@ -7,9 +7,7 @@ from datetime import date
 
 from flask import Blueprint, Response, g, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
 from portal.services.patients import Patient
 from portal.services.protocols import Check, Protocol, get_protocol
@@ -22,15 +20,14 @@ from portal.services.rules.doses import (
     horizon,
     standing,
 )
-from portal.state.session_records import Person
 from portal.views.protocols.plan_calendar import calendar_of, events_of, next_check
 from portal.views.protocols.view import ProtocolView, read_view, read_whose
-from portal.web import audit, seen_plans
+from portal.web import seen_plans
 from portal.web.calendar_file import as_download
 from portal.web.choice_names import choice_name
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
-from portal.web.guard import signed_in
+from portal.web.handlers import Care, Person, Side, audit, signed_in
 from portal.web.pdf import Document, pdf_response
 
 bp = Blueprint("schedule", __name__)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, make_response, request, url_for
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.protocols import get_protocol
-from portal.state.session_records import Person
 from portal.web import seen_plans
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 from portal.web.plan_changes import PlanNotice, notice_of
 
 bp = Blueprint("seen", __name__)

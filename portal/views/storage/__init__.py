@@ -5,22 +5,16 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from portal.config.modules import Module
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.found_episodes import read_episodes
 from portal.services.listed import Count
-from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, inventory, second_person
 from portal.views.storage.cryo_room import show_room
 from portal.views.storage.decisions import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
 from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
-from portal.web.pages import Page
 
 bp = whole(Module.STORAGE, Blueprint("storage", __name__, url_prefix="/storage"))
 for part in (cryo_room.bp, decide.bp, inventory.bp, second_person.bp):

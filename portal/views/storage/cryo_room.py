@@ -6,20 +6,14 @@ from collections.abc import Sequence
 
 from flask import Blueprint, Response, request
 
-from portal.config.tenants import Side
-from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.listed import Count
-from portal.state.session_records import Person
 from portal.views.storage.places import Shelves
 from portal.views.storage.read_room import STEP, Room, forget_room, kept_room, read_on, read_room
 from portal.views.storage.selection import Selection, StoredList
 from portal.views.storage.view import EmbryoView
-from portal.web import audit
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, wants
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 
 bp = Blueprint("cryo_room", __name__)
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import NotFound
 from portal.services.gather import attempt, known
 from portal.services.rules.embryo_moves import names_embryo
 from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
-from portal.state.session_records import Person
 from portal.views.storage.decisions import (
     BY_FORM,
     DECISIONS,
@@ -28,14 +25,12 @@ from portal.views.storage.decisions import (
 )
 from portal.views.storage.letter import Letter, letter_about
 from portal.views.storage.view import EmbryoView, find_embryo
-from portal.web import audit, labels
+from portal.web import labels
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import Editing, open_form, save_edit
 from portal.web.fields import member
 from portal.web.forms import choice
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 
 bp = Blueprint("decide", __name__)
 

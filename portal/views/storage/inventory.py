@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, g, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
-from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
@@ -19,13 +16,10 @@ from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.read_room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
-from portal.web import audit
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
 from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit
 from portal.web.forms import Form, Values, sent
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_EMBRYO, may
 from portal.web.unsent import typed_text
 

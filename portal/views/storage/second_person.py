@@ -6,12 +6,9 @@ from contextlib import suppress
 
 from flask import Blueprint, Response, request, url_for
 
-from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.services.client import Care
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
 from portal.services.storage import MOVE, EmbryoStorage, update_embryo_storage
-from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
@@ -19,12 +16,9 @@ from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.read_room import changing_room
 from portal.views.storage.view import EmbryoView, find_embryo
-from portal.web import audit
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import EditForm, changed, values_of
-from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.pages import Page
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_EMBRYO
 from portal.web.refusals import refusal_message
 
