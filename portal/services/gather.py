@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TypeVar, cast, overload
 
 from portal.http.transport import side_by_side
+from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotSignedIn
+from portal.services.listed import Listed
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -59,6 +61,18 @@ def gather_all(calls: list[Callable[[], T]]) -> list[T | CareError]:
 def known(value: T | CareError) -> T | None:
     """Return the value, or None if the call failed."""
     return None if isinstance(value, CareError) else value
+
+
+def needed(value: T | CareError) -> T:
+    """Return the value; raise the error of a call without which there is no page."""
+    if isinstance(value, CareError):
+        raise value
+    return value
+
+
+def items_of(page: PagedResult[T] | Listed[T] | CareError) -> tuple[T, ...]:
+    """Return the records of a list, none if the call failed."""
+    return () if isinstance(page, CareError) else page.items
 
 
 def _value_or_error(outcome: object) -> object:

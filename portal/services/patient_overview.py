@@ -18,7 +18,7 @@ from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, NotOffered, Unavailable
-from portal.services.gather import gather, gather_all
+from portal.services.gather import gather, gather_all, items_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patient_ref import PatientRef
@@ -98,7 +98,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     about = _where(news, lambda notification: notification.datum("patientId") == patient_id)
     asked = () if isinstance(hinted, CareError) else hint.episode_ids[:_MOST_EPISODES]
     read = Listed[Episode](is_whole=False) if isinstance(hinted, CareError) else _of(hinted, patient_id)
-    mentioned = episode_ids(_items(own), (), _items(about))
+    mentioned = episode_ids(items_of(own), (), items_of(about))
     further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
     name = _name(read, own, hint, patient_id)
     partners = [episode.patient.id for episode in read if episode.patient.id != patient_id]
@@ -119,7 +119,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     )
     account = (record.user_id or record.id) if record else patient_id
     if isinstance(named, CareError):
-        own = Listed(_items(own), is_whole=False) if not isinstance(own, CareError) else own
+        own = Listed(items_of(own), is_whole=False) if not isinstance(own, CareError) else own
     elif named and not isinstance(own, CareError):
         signs = named.listed.where(lambda form: form.is_signer(account))
         own = Listed((*own, *signs), own.is_whole and signs.is_whole)
@@ -158,7 +158,8 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
                 notification.datum("patientId") == patient_id
                 or notification.datum("episodeId") in ids
                 or (notification.is_about("Episode") and notification.entity_id in ids)
-                or notification.entity_id in {record.id for record in (*_items(own), *_items(found_talks))}
+                or notification.entity_id
+                in {record.id for record in (*items_of(own), *items_of(found_talks))}
             ),
         ),
     )
@@ -218,7 +219,7 @@ def _name(
     of_records = [
         person.full_name for episode in episodes for person in _people(episode) if person.id == patient_id
     ]
-    names = (*of_records, *(form.patient_name for form in _items(forms)), hint.name)
+    names = (*of_records, *(form.patient_name for form in items_of(forms)), hint.name)
     return next((name for name in names if name), "")
 
 
@@ -241,7 +242,3 @@ def _with_current(
 
 def _where(page: PagedResult[T] | CareError, fits: Callable[[T], bool]) -> Listed[T] | CareError:
     return page if isinstance(page, CareError) else page.listed.where(fits)
-
-
-def _items(listed: Listed[T] | CareError) -> tuple[T, ...]:
-    return () if isinstance(listed, CareError) else listed.items

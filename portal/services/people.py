@@ -19,10 +19,9 @@ from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, MessageSide, list_conversations
-from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
-from portal.services.gather import gather, gather_all, known
+from portal.services.gather import gather, gather_all, items_of, known
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patients import Patient
@@ -107,10 +106,10 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
         raise failures[0]
     forms, talks, protocols, news = answers
     found = group_people(
-        _items(forms),
-        _items(talks),
-        _items(protocols),
-        [item for item in _items(news) if _begins_a_word_of(item, text)],
+        items_of(forms),
+        items_of(talks),
+        items_of(protocols),
+        [item for item in items_of(news) if _begins_a_word_of(item, text)],
     )
     if not found and not failures and not is_found:
         return _alike(care, text)
@@ -145,7 +144,7 @@ def newest_people(care: Care) -> NewestPeople:
     if len(failures) == len(answers):
         raise failures[0]
     forms, talks, protocols = answers
-    found = group_people(_items(forms), _items(talks), _items(protocols), ())
+    found = group_people(items_of(forms), items_of(talks), items_of(protocols), ())
     patients = [person for person in found if person.patient_id]
     is_lost = any(not isinstance(failure, NotOffered) for failure in failures)
     is_whole = not is_lost and all(page.listed.is_whole for page in map(known, answers) if page)
@@ -159,7 +158,7 @@ def _alike(care: Care, text: str) -> People:
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc"),
         lambda: list_protocols(care, limit=_READ),
     )
-    known_forms, known_protocols = _items(forms), _items(protocols)
+    known_forms, known_protocols = items_of(forms), items_of(protocols)
     everyone = group_people(known_forms, (), known_protocols, ())
     alike = [
         person for person in everyone if rank_of(person.name, text) < NO_MATCH or is_near(person.name, text)
@@ -294,7 +293,3 @@ def _name_in(talk: Conversation) -> str:
         if participant.role.casefold() == "patient" and participant.name:
             return participant.name
     return next((m.sender_name for m in talk.in_order if m.side == MessageSide.INBOUND), "")
-
-
-def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
-    return () if isinstance(page, CareError) else page.items

@@ -22,7 +22,7 @@ from portal.i18n.locale import is_rtl, language
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
 from portal.services.found_episodes import read_episodes
-from portal.services.gather import gather
+from portal.services.gather import gather, needed
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
 from portal.views import day_sheet
@@ -68,8 +68,7 @@ def show(care: Care, person: Person) -> Response:
         ),
         lambda: () if person.is_staff or wants("results") else _people(care),
     )
-    if isinstance(found, CareError):
-        raise found
+    found = needed(found)
     team = Team(query, found.value.items, as_of=found.as_of)
     page = CareTeamPage(
         people=people, team=team, query=query, has_day_sheet=bool(person.roles & day_sheet.ROLES)

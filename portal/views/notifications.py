@@ -15,8 +15,8 @@ from portal.parse import page_number
 from portal.services import decoding
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
-from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
-from portal.services.gather import attempt, gather
+from portal.services.errors import CareError, Invalid, NotFound
+from portal.services.gather import attempt, gather, items_of, needed
 from portal.services.notifications import (
     Notification,
     NotificationCounts,
@@ -87,12 +87,11 @@ def index(care: Care, person: Person) -> Response:
 def show_bell(care: Care, person: Person) -> Response:
     """Return the bell if its count isn't `known`, else 204, also after a failure."""
     if bell.claim(person):
-        try:
-            bell.learn(person, count_unread(care))
-        except NotSignedIn:
-            raise
-        except CareError as error:
-            current_app.logger.info("bell: %s", type(error).__name__)
+        unread = attempt(lambda: count_unread(care))
+        if isinstance(unread, CareError):
+            current_app.logger.info("bell: %s", type(unread).__name__)
+        else:
+            bell.learn(person, unread)
     count = bell.count(person)
     if count is None or request.args.get("known") == str(count):
         return make_response("", 204)
@@ -107,11 +106,9 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
         lambda: _find(care, notification_id),
         lambda: set_read(care, [notification_id]),
     )
-    if isinstance(found, CareError):
-        raise found
+    place, notification = needed(found)
     if not isinstance(counts, CareError):
         _learn(care, person, counts)
-    place, notification = found
     audit.note("notification.open", "done", kind="notification", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
     return redirect_to(_record_of(notification) or _place_of(notification.type) or here)
@@ -181,18 +178,16 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         lambda: list_consents(care, limit=100),
         lambda: list_conversations(care, limit=50),
     )
-    if isinstance(listed, CareError):
-        raise listed
-    page = listed
+    page = needed(listed)
     told = counts.unread_count if counts and page.unread is None else page.unread
     count = count_unread(care) if told is None else told
     count = max(count, sum(not item.is_read for item in page.items))  # an API may count fewer than it sends
     bell.learn(person, count)
     subjects = {
-        **{form.id: form_words(form, person) for form in getattr(forms, "items", ())},
-        **{talk.id: talk_words(talk, person) for talk in getattr(talks, "items", ())},
+        **{form.id: form_words(form, person) for form in items_of(forms)},
+        **{talk.id: talk_words(talk, person) for talk in items_of(talks)},
     }
-    names = names_by_record(getattr(forms, "items", ())) if person.is_staff else {}
+    names = names_by_record(items_of(forms)) if person.is_staff else {}
     said = Counter(item.body for item in page.items)
     repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(

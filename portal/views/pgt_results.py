@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 from portal.config.modules import Module
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
-from portal.services.gather import attempt, gather, known
+from portal.services.gather import attempt, gather, known, needed
 from portal.services.pgt_results import PgtResult, get_pgt_result
 from portal.views.pgt_meanings import change_in_words, meaning_line
 from portal.views.pgt_view import ResultView
@@ -35,9 +35,8 @@ class ResultPage(Page, template="pgt_results/show.html", about="result"):
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, result_id: str) -> Response:
     """Show a result; for patients, it isn't found before its release."""
-    result, talks = gather(lambda: get_pgt_result(care, result_id), lambda: read_talks(care, person))
-    if isinstance(result, CareError):
-        raise result
+    read, talks = gather(lambda: get_pgt_result(care, result_id), lambda: read_talks(care, person))
+    result = needed(read)
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)

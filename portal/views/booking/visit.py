@@ -9,7 +9,8 @@ from flask import Response, g
 
 from portal.services.client import Care
 from portal.services.episodes import Appointment
-from portal.services.errors import CareError, NotSignedIn, Unavailable
+from portal.services.errors import Unavailable
+from portal.services.gather import attempt, known
 from portal.services.prospects import Booking, book_window
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
@@ -107,10 +108,7 @@ def book_visit(
 def is_free(care: Care, visit: Visit) -> bool | None:
     """Whether the physician's calendar still shows the requested time as free; None if it can't be read."""
     first_day = local(visit.start).date()
-    try:
-        week = read_week(care, first_day=first_day, physician_id=visit.physician_id, anybody=False)
-    except NotSignedIn:
-        raise
-    except CareError:
-        return None
-    return week.window(visit.window) is not None
+    week = known(
+        attempt(lambda: read_week(care, first_day=first_day, physician_id=visit.physician_id, anybody=False))
+    )
+    return None if week is None else week.window(visit.window) is not None

@@ -10,7 +10,7 @@ from portal.i18n.gettext import _
 from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.errors import CareError
-from portal.services.gather import gather
+from portal.services.gather import gather, needed
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
@@ -133,9 +133,8 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     nor its patient, because it stands on another patient's page.
     """
     read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
-    if isinstance(read, CareError):
-        raise read
-    form, is_mine = read, has_signed(read, person)
+    form = needed(read)
+    is_mine = has_signed(form, person)
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
     place = place_in_list(care, person, form)

@@ -8,7 +8,7 @@ from flask import Response, request, url_for
 
 from portal.parse import whole_number
 from portal.services.consents.forms import ConsentForm
-from portal.services.errors import CareError, NotSignedIn
+from portal.services.gather import attempt, known
 from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList, by_need
 from portal.views.consents.narrowing import Narrowing
@@ -44,12 +44,8 @@ def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None
     which = asked_list() if person.is_staff else None
     if which is None:
         return None
-    try:
-        return place_of(read_work(care, person, Narrowing.read(request.args)), which, form, _done())
-    except NotSignedIn:
-        raise
-    except CareError:
-        return None
+    work = known(attempt(lambda: read_work(care, person, Narrowing.read(request.args))))
+    return None if work is None else place_of(work, which, form, _done())
 
 
 def _done() -> int:

@@ -27,7 +27,7 @@ from portal.services.consents import (
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotSignedIn
-from portal.services.gather import gather_all
+from portal.services.gather import gather_all, needed
 from portal.services.listed import Count, Listed
 from portal.services.rules.signing import listed_role
 from portal.services.rules.work_lists import (
@@ -151,9 +151,7 @@ def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> 
     of = narrowing.patient_id
     read = gather_all([partial(list_open_consents, care, status, of) for status in OPEN_STATUSES])
     for status, head in zip(OPEN_STATUSES, read, strict=True):
-        if isinstance(head, CareError):
-            raise head
-        heads[status] = head
+        heads[status] = needed(head)
     return replace(work_of(care, heads, person, is_everybodys=of is None), narrowing=narrowing)
 
 

@@ -17,8 +17,8 @@ from portal.services.conversations import (
     get_conversation_and_others,
     list_conversations,
 )
-from portal.services.errors import CareError, NotSignedIn
-from portal.services.gather import gather
+from portal.services.errors import CareError
+from portal.services.gather import attempt, gather, needed
 from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
@@ -127,12 +127,9 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
     if newest is None or newest == known:
         return make_response("", 204)
     read = next((talk for talk in asked if talk.id == conversation_id), None)
-    try:
-        conversation = read or get_conversation(care, conversation_id)
-    except NotSignedIn:
-        raise
-    except CareError as error:
-        current_app.logger.info("new messages: %s", type(error).__name__)
+    conversation = read or attempt(lambda: get_conversation(care, conversation_id))
+    if isinstance(conversation, CareError):
+        current_app.logger.info("new messages: %s", type(conversation).__name__)
         return make_response("", 204)
     added = bubbles_after(conversation, person, known)
     unseen = [bubble for bubble in bubbles_after(conversation, person, since or known) if not bubble.mine]
@@ -161,10 +158,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
             lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False)
         ),
     )
-    if isinstance(before, CareError):
-        raise before
-    if isinstance(news, CareError):
-        raise news
+    before, news = needed(before), needed(news)
     announced = ids_announcing(news, conversation_id)
     unread = _set_read(care, announced, of=news.count)
     bell.learn(person, unread)
@@ -198,12 +192,9 @@ def _ask(care: Care, person: Person) -> Sequence[Conversation]:
     """Fetch the newest messages unless another tab or worker did in the last 15 seconds; return the page read."""
     if not new_messages.claim(person):
         return ()
-    try:
-        asked = list_conversations(care, limit=PAGE).items
-    except NotSignedIn:
-        raise
-    except CareError as error:
-        current_app.logger.info("new messages: %s", type(error).__name__)
+    asked = attempt(lambda: list_conversations(care, limit=PAGE).items)
+    if isinstance(asked, CareError):
+        current_app.logger.info("new messages: %s", type(asked).__name__)
         return ()
     new_messages.learn(person, asked)
     return asked

@@ -10,7 +10,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
-from portal.services.gather import gather
+from portal.services.gather import gather, needed
 from portal.services.listed import Listed
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
@@ -112,9 +112,8 @@ for tab in (
 @signed_in(Side.PATIENT, Side.STAFF)
 def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     """Show scans and blood tests as a chart and as a table."""
-    episode, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
-    if isinstance(episode, CareError):
-        raise episode
+    read, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
+    episode = needed(read)
     last = max((day.date for day in episode.monitoring), default=None)
     written = written_afterwards(talks, episode.id, last)
     return show_tab(EpisodeView(episode, person), MonitoringPage, written=written)
@@ -127,8 +126,7 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
         lambda: get_episode(care, episode_id),
         lambda: list_consents(care, episode_id=episode_id, limit=100),
     )
-    if isinstance(episode, CareError):
-        raise episode
+    episode = needed(episode)
     listed: Listed[ConsentForm] = Listed((), is_whole=False) if isinstance(forms, CareError) else forms.listed
     known = listed.through(lambda them: with_text_in_doubt(care, them, person))
     return show_tab(

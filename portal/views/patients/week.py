@@ -14,6 +14,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Message, MessageSide
 from portal.services.episodes import Episode, MonitoringDay
 from portal.services.errors import CareError, NotOffered
+from portal.services.gather import items_of
 from portal.services.listed import Listed
 from portal.services.patient_overview import PatientOverview
 from portal.services.protocols import Protocol
@@ -82,15 +83,15 @@ def week_of(overview: PatientOverview) -> Week:
 
 
 def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
-    for form in _items(overview.forms):
+    for form in items_of(overview.forms):
         yield from _of_form(form)
-    for talk in _items(overview.talks):
+    for talk in items_of(overview.talks):
         yield from _of_talk(talk)
     for episode in overview.episodes:
         yield from _of_episode(episode)
-    for plan in _items(overview.plans):
+    for plan in items_of(overview.plans):
         yield from _of_plan(plan, first)
-    for item in _items(overview.news):
+    for item in items_of(overview.news):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
             href = address_of(item.entity_type or "", item.entity_id, data=item.data)
             yield _at(item.creation_time, "bell", item.title, item.body, href)
@@ -231,7 +232,7 @@ def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
     if _is_lost(overview.talks):
         yield _("The messages can’t be read right now and are missing here.")
     elif not _is_whole_since(
-        overview.talks, first, [talk.last_message_at for talk in _items(overview.talks)]
+        overview.talks, first, [talk.last_message_at for talk in items_of(overview.talks)]
     ):
         yield _("Not all conversations could be read: messages may be missing here.")
     if _is_lost(overview.plans):
@@ -253,7 +254,3 @@ def _is_whole_since(
         return True
     oldest = min((local(at).date() for at in times if at), default=None)
     return oldest is not None and oldest < first
-
-
-def _items(part: Listed[T] | CareError) -> tuple[T, ...]:
-    return () if isinstance(part, CareError) else part.items

@@ -11,7 +11,7 @@ from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotOffered
-from portal.services.gather import gather, gather_all, known
+from portal.services.gather import gather, gather_all, items_of, known
 from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification, list_notifications, new_enquiries, newest_unread
 from portal.web import audit
@@ -49,7 +49,7 @@ class Known:
 def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
     news, talks = gather(lambda: _heard_of(care, prospect_ids), lambda: _newest_talks(care))
-    heard, spoken = () if isinstance(news, CareError) else news.items, _items(talks)
+    heard, spoken = items_of(news), items_of(talks)
     found = [_known(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
@@ -85,9 +85,9 @@ def read_enquiries(care: Care) -> Enquiries:
     if len(failures) == 3:
         raise (lost or failures)[0]
     heard = tuple(
-        {notification.id: notification for notification in (*_items(news), *_items(unread))}.values()
+        {notification.id: notification for notification in (*items_of(news), *items_of(unread))}.values()
     )
-    spoken = _items(talks)
+    spoken = items_of(talks)
     named = [notification.entity_id for notification in heard if notification.is_about("Prospect")]
     wrote = [talk.prospect_id for talk in spoken if talk.patient_id is None]
     ids = dict.fromkeys(id_ for id_ in (*named, *wrote) if id_)
@@ -117,10 +117,6 @@ def _newest_notifications(care: Care) -> PagedResult[Notification]:
 
 def _newest_talks(care: Care) -> PagedResult[Conversation]:
     return list_conversations(care, limit=_TALKS, include_archived=True)
-
-
-def _items(page: PagedResult[T] | CareError) -> tuple[T, ...]:
-    return () if isinstance(page, CareError) else page.items
 
 
 def named_in(news: Sequence[Notification], prospect_id: str) -> Known:
