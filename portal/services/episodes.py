@@ -17,21 +17,11 @@ from portal.config.modules import Module
 from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
 from portal.services.client import Care
-from portal.services.consents.forms import (
-    TREATMENT_RESTS_ON,
-    ConsentForm,
-    ConsentKind,
-    ConsentStatus,
-)
-from portal.services.conversations import (
-    Conversation,
-)
+from portal.services.consents.forms import TREATMENT_RESTS_ON, ConsentForm, ConsentKind, ConsentStatus
+from portal.services.conversations import Conversation
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.directories import Documents
-from portal.services.notifications import (
-    Notification,
-    Severity,
-)
+from portal.services.notifications import Notification, Severity
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief, known_only

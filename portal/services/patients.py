@@ -8,9 +8,7 @@ from typing import Annotated, ClassVar
 from portal.services.api import Group
 from portal.services.audited import AUDIT_MEMBERS, Audited
 from portal.services.client import Care
-from portal.services.conversations import (
-    Channel,
-)
+from portal.services.conversations import Channel
 from portal.services.decoding import Id, Record
 from portal.services.uses import NOT_SENT
 

@@ -34,25 +34,12 @@ from portal.signin.claims import (
     person_of,
     userinfo,
 )
-from portal.signin.discovery import (
-    ClientRefused,
-    Provider,
-    ProviderDown,
-    ProviderRefused,
-    Providers,
-)
+from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused, Providers
 from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.pushed_requests import are_used, push
 from portal.signin.signatures import accepted_algorithms
-from portal.signin.tokens import (
-    LEEWAY,
-    Expected,
-    code_for_log,
-    oauth_session,
-    read_tokens,
-    verify_id_token,
-)
+from portal.signin.tokens import LEEWAY, Expected, code_for_log, oauth_session, read_tokens, verify_id_token
 from portal.state.session_records import Person, Tokens
 from portal.state.sign_outs import SignOuts
 from portal.store.names import hashed_name

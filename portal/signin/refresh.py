@@ -32,13 +32,7 @@ from portal.signin.dpop import Prover, with_nonce
 from portal.signin.errors import AnotherPerson, SignInFailed
 from portal.signin.logout import revoke_soon
 from portal.signin.signatures import accepted_algorithms
-from portal.signin.tokens import (
-    Expected,
-    code_for_log,
-    oauth_session,
-    read_tokens,
-    verify_refreshed_id_token,
-)
+from portal.signin.tokens import Expected, code_for_log, oauth_session, read_tokens, verify_refreshed_id_token
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Session, Sessions
 from portal.store import Store

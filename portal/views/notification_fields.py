@@ -15,11 +15,7 @@ from werkzeug.datastructures import MultiDict
 from portal.config.time_zones import zone_named
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
-from portal.services.notifications import (
-    NotificationChoice,
-    NotificationSettings,
-    QuietHours,
-)
+from portal.services.notifications import NotificationChoice, NotificationSettings, QuietHours
 from portal.views.notification_words import kind_words
 from portal.web.edit_form import EditForm
 from portal.web.fields import Field, Fields, member

@@ -9,12 +9,7 @@ from flask import Blueprint, Response, g, url_for
 
 from portal.config.time_zones import zones_offered
 from portal.i18n.gettext import _
-from portal.services.notifications import (
-    NotificationSettings,
-    QuietHours,
-    get_settings,
-    update_settings,
-)
+from portal.services.notifications import NotificationSettings, QuietHours, get_settings, update_settings
 from portal.views.notification_fields import (
     CHANNELS,
     HOURS,

@@ -12,9 +12,7 @@ from markupsafe import Markup
 from portal.i18n.gettext import _, for_each_language, ngettext
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
-from portal.services.notifications import (
-    Notification,
-)
+from portal.services.notifications import Notification
 from portal.state.session_records import Person
 from portal.web.filters import in_a_row
 from portal.web.known_people import known_people

@@ -12,13 +12,7 @@ from portal.services.conversations import Conversation
 from portal.services.errors import CareError
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
-from portal.services.notifications import (
-    Notification,
-    new_enquiries,
-    newest_unread,
-    notable,
-    unread_among,
-)
+from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
 from portal.views import day_sheet
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row

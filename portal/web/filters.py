@@ -8,13 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 
 from babel import Locale
-from babel.dates import (
-    format_date,
-    format_interval,
-    format_skeleton,
-    format_timedelta,
-    get_timezone_name,
-)
+from babel.dates import format_date, format_interval, format_skeleton, format_timedelta, get_timezone_name
 from babel.numbers import format_decimal
 from flask import Flask
 from markupsafe import Markup, escape

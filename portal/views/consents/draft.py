@@ -24,11 +24,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.patient_ref import PatientRef
 from portal.services.storage import Disposition
-from portal.views.consents.people import (
-    About,
-    Candidate,
-    Row,
-)
+from portal.views.consents.people import About, Candidate, Row
 
 _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
     ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),

@@ -12,10 +12,7 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import decoding, errors
-from portal.services.consents import (
-    all_consents,
-    list_consents,
-)
+from portal.services.consents import all_consents, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError

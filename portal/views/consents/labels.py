@@ -8,13 +8,7 @@ from unicodedata import bidirectional
 from flask import Blueprint
 
 from portal.i18n.gettext import _
-from portal.services.consents.forms import (
-    ConsentForm,
-    ConsentStatus,
-    Signer,
-    SigningMethod,
-    TextGap,
-)
+from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SigningMethod, TextGap
 from portal.web.choice_names import choice_name, spaced
 from portal.web.explanations import is_staff
 from portal.web.filters import in_a_row

@@ -32,12 +32,7 @@ from portal.views.conversations.inbox import (
     page_of_patient,
     show_waiting,
 )
-from portal.views.conversations.thread_page import (
-    News,
-    bubbles_after,
-    page_of,
-    show_thread,
-)
+from portal.views.conversations.thread_page import News, bubbles_after, page_of, show_thread
 from portal.views.conversations.view import row_of
 from portal.web import bell, new_messages
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in, toast, wants

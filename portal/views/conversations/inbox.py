@@ -5,17 +5,11 @@ from __future__ import annotations
 from flask import Response, request
 
 from portal.services import decoding
-from portal.services.conversations import (
-    Conversation,
-    list_conversations,
-)
+from portal.services.conversations import Conversation, list_conversations
 from portal.services.listed import Count
 from portal.services.paging import read_every_page
 from portal.views.chosen_patient import ChosenPatient, read_page_of
-from portal.views.conversations.view import (
-    Row,
-    waiting_row,
-)
+from portal.views.conversations.view import Row, waiting_row
 from portal.views.waiting_conversations import read_waiting
 from portal.web import new_messages
 from portal.web.handlers import Care, Page, Person, audit, render

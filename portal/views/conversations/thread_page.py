@@ -9,18 +9,8 @@ from flask import Response
 from msgspec import structs
 
 from portal.i18n.gettext import _
-from portal.services.conversations import (
-    Conversation,
-)
-from portal.views.conversations.view import (
-    Bubble,
-    Row,
-    Thread,
-    others_in,
-    row_of,
-    subject_of,
-    thread_of,
-)
+from portal.services.conversations import Conversation
+from portal.views.conversations.view import Bubble, Row, Thread, others_in, row_of, subject_of, thread_of
 from portal.views.recent import name_opened
 from portal.web.handlers import Page, Person, audit, render
 

@@ -9,9 +9,7 @@ from markupsafe import Markup
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
-from portal.services.episodes import (
-    MonitoringDay,
-)
+from portal.services.episodes import MonitoringDay
 from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, number, short_date, today

@@ -14,13 +14,7 @@ from portal.i18n.gettext import _
 from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import standing
-from portal.services.rules.doses_around import (
-    DueDose,
-    Timing,
-    doses_around,
-    evening_of,
-    nearest,
-)
+from portal.services.rules.doses_around import DueDose, Timing, doses_around, evening_of, nearest
 from portal.services.rules.medicine_names import speaks_of
 from portal.state.session_records import Person
 from portal.views.protocols.stops import collection_of

@@ -13,13 +13,7 @@ from portal.context import session
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
 from portal.services.consents.forms import ConsentForm
-from portal.services.episodes import (
-    Appointment,
-    ConsentBrief,
-    Episode,
-    EpisodeStage,
-    TimelineEvent,
-)
+from portal.services.episodes import Appointment, ConsentBrief, Episode, EpisodeStage, TimelineEvent
 from portal.services.pgt_results import PgtBrief, PgtCall
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import (

@@ -23,15 +23,7 @@ from portal.views.prospects.merged import (
     unconfirmed,
 )
 from portal.web import unsent
-from portal.web.act_once import (
-    Attempt,
-    Reopened,
-    Unconfirmed,
-    act_once,
-    begin,
-    give_up,
-    sent_operation,
-)
+from portal.web.act_once import Attempt, Reopened, Unconfirmed, act_once, begin, give_up, sent_operation
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
 

@@ -11,9 +11,7 @@ from portal.services.prospects import Prospect
 from portal.state.operations import Operation
 from portal.views.prospects.comparison import choices_of
 from portal.views.prospects.known import FIELDS
-from portal.web.act_once import (
-    is_unconfirmed,
-)
+from portal.web.act_once import is_unconfirmed
 from portal.web.htmx import render
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message

@@ -8,13 +8,7 @@ from flask import Blueprint, Response, request, url_for
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
-from portal.services.protocols import (
-    Protocol,
-    ProtocolDraft,
-    ProtocolStatus,
-    create_protocol,
-    get_protocol,
-)
+from portal.services.protocols import Protocol, ProtocolDraft, ProtocolStatus, create_protocol, get_protocol
 from portal.state.operations import Operation
 from portal.views.creation import Draft, Making
 from portal.views.protocols.day_grid import DayGrid

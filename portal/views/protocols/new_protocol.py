@@ -13,11 +13,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
 from portal.services.patient_ref import PatientRef
-from portal.services.protocols import (
-    Protocol,
-    ProtocolDraft,
-    list_protocols,
-)
+from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
 from portal.views.creation import Drafts, Search
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.plan import Plan

@@ -11,12 +11,7 @@ from zoneinfo import ZoneInfo
 from portal.dates import in_zone, later
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import (
-    Course,
-    active_courses,
-    horizon,
-    minutes,
-)
+from portal.services.rules.doses import Course, active_courses, horizon, minutes
 from portal.web.calendar_file import serialize
 from portal.web.doses import amount, product
 

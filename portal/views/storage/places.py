@@ -12,14 +12,7 @@ from itertools import groupby
 from portal.folding import folded
 from portal.i18n.gettext import _, ngettext
 from portal.services.listed import Count, Listed
-from portal.views.storage.selection import (
-    SOON_DAYS,
-    Selection,
-    StoredList,
-    days_until,
-    list_name,
-    place_of,
-)
+from portal.views.storage.selection import SOON_DAYS, Selection, StoredList, days_until, list_name, place_of
 from portal.views.storage.view import EmbryoView
 from portal.web.filters import today
 
