@@ -66,7 +66,6 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
     return Editing(
         owner=person.sub,
         event="case.update",
-        kind="case",
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
         read=lambda: find_embedded(care, person, _of_id(case_id), within="Episode.case")[1],
         write=partial(update_case, care, case_id),

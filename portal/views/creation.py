@@ -232,7 +232,6 @@ def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Sea
         look=lambda: search.find(draft.newest().content),
         receipt=_id_of,
         event=draft.event,
-        kind=draft.kind,
     )
 
 
@@ -243,7 +242,6 @@ def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None]:
         lambda: search.find(draft.content),
         receipt=_id_of,
         event=draft.event,
-        kind=draft.kind,
     )
 
 

@@ -70,7 +70,7 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
         return _to_tree(episode)
     chosen = next((place for place in tree_of(episode.documents, directory) if place.id == to), None)
     if chosen is None or chosen.closed:
-        audit.note("directory.move", "refused", kind="directory", id_=directory_id)
+        audit.note("directory.move", "refused", id_=directory_id)
         return _ask(episode, directory, status=403, to=to, refusal=closed_words(chosen))
     before = directory.parent_id or ROOT
     try:
@@ -82,7 +82,6 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
             shows=lambda moved: moved is not None and is_at(moved, to),
             look=lambda: _directory_at(care, directory_id, to),
             event="directory.move",
-            kind="directory",
             id_=directory_id,
             is_repeatable=True,
         )

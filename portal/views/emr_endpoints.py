@@ -84,7 +84,6 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
             Attempt(person.sub, operation),
             lambda _key: delete_emr_endpoint(care, endpoint_id),
             event="emr-endpoint.remove",
-            kind="emr-endpoint",
             id_=endpoint_id,
             is_repeatable=True,
         )

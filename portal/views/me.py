@@ -92,7 +92,6 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
     return Editing(
         owner=person.sub,
         event="patient.update",
-        kind="patient",
         fields=contact_fields,
         read=lambda: find_embedded(care, person, of_mine, within="Episode.patient")[1],
         write=lambda patient, read: update_patient(care, read.id, patient, before=read),

@@ -74,7 +74,6 @@ def _editing(care: Care, person: Person) -> Editing[NotificationSettings]:
     return Editing(
         owner=person.sub,
         event="notification-settings.update",
-        kind="notification-settings",
         fields=settings_fields,
         read=partial(get_settings, care),
         write=lambda settings, _read: update_settings(care, settings),

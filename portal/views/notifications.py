@@ -109,7 +109,7 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
     place, notification = needed(found)
     if not isinstance(counts, CareError):
         _learn(care, person, counts)
-    audit.note("notification.open", "done", kind="notification", id_=notification_id)
+    audit.note("notification.open", "done", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
     return redirect_to(_record_of(notification) or _place_of(notification.type) or here)
 

@@ -66,7 +66,6 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
             lambda _key: _delete(care, person, relationship_id),
             look=lambda: _is_gone(care, person, relationship_id),
             event="relationship.remove",
-            kind="relationship",
             id_=relationship_id,
             is_repeatable=True,
         )

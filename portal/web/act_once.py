@@ -6,7 +6,7 @@ the same form. Everything else is raised, and has a page of its own (`portal.web
 itself:
 
     try:
-        act_once(attempt, lambda key: sign_consent(…), look=…, event="consent.sign", kind="consent", id_=form.id)
+        act_once(attempt, lambda key: sign_consent(…), look=…, event="consent.sign", id_=form.id)
     except Reopened: …      an earlier post of the same form didn't succeed: the form is open again
     except Unconfirmed: …   no answer, and the record doesn't show it (yet)
     except Unavailable: …   it surely didn't happen; the form is open again
@@ -117,7 +117,7 @@ def act_once(
     send: Callable[[str], T],
     *,
     event: str,
-    kind: str,
+    kind: str | None = None,
     id_: str | None = None,
     look: Callable[[], T | None] | None = None,
     shows: Callable[[T], bool] = _always,
@@ -130,12 +130,14 @@ def act_once(
 
     `send` gets the idempotency key. `look` reads the record after a lost answer: None where it isn't there; leave it out
     where nobody can tell. `shows` says of the answer, and of the record, whether it shows that the act happened. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
-    is left out. `limit` is a rate, counted only for what is really sent.
+    is left out. `kind` is the record's, if it isn't what the event begins with. `limit` is a rate, counted only for what is really sent.
     `is_repeatable` says that sending again does no harm (RFC 9110 §9.2.2): after a lost answer the form is open at once,
     and after an earlier post was refused this one is sent, so that it gets an answer of its own. `also` goes into the audit
     line.
     """
-    act = _Act(attempt, event, kind, id_, look, receipt, shows, is_repeatable, also)
+    act = _Act(
+        attempt, event, kind or event.partition(".")[0], id_, look, receipt, shows, is_repeatable, also
+    )
     while not context().operations.claim(attempt.owner, attempt.operation.id, attempt.data):
         try:
             return act.ended_elsewhere()
@@ -168,7 +170,7 @@ def look_again(
     look: Callable[[], T | None],
     *,
     event: str,
-    kind: str,
+    kind: str | None = None,
     id_: str | None = None,
     receipt: Callable[[T], str] = _nothing,
 ) -> Done[T]:
@@ -177,7 +179,7 @@ def look_again(
     What was sent long ago and isn't in the record is open again (`Reopened`). Raises CareError where the record can't be
     read.
     """
-    act = _Act(attempt, event, kind, id_, look, receipt)
+    act = _Act(attempt, event, kind or event.partition(".")[0], id_, look, receipt)
     operation = act.newest()
     if (told := _told_by(operation)) is not None:
         return told

@@ -144,7 +144,7 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     g.staff, g.person = staff, stand_in
     g.seen = Seen(name, f"/patients/{quote(seen_id, safe='')}{episode}")
     session().only_show(seen_episodes)
-    audit.note("patient.as-seen", "done", person=staff, kind="patient", id_=seen_id)
+    audit.note("patient.as-seen", "done", person=staff, id_=seen_id)
     return replace(care, viewer=view, by_patient=True), stand_in
 
 

@@ -37,7 +37,7 @@ def _nothing_more(record: object, form: EditForm) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Editing(Generic[R]):
-    """How one record is changed by `owner` (`Person.sub`); `event` and `kind` name act and record in the audit.
+    """How one record is changed by `owner` (`Person.sub`); `event` names the act in the audit, after the kind of record.
 
     - `fields`: the form for the record as it is now: its legal moves, its own value among the choices.
     - `read`: the record as it is now.
@@ -48,7 +48,6 @@ class Editing(Generic[R]):
 
     owner: str
     event: str
-    kind: str
     fields: Callable[[R], Fields[R]]
     read: Callable[[], R]
     write: Callable[[R, R], R | None]
@@ -74,7 +73,7 @@ def save_edit(editing: Editing[R], record: R, *, is_again: bool = False) -> Save
     """
     change = check_edit(editing, record)
     if not isinstance(change, Change):
-        audit.note(editing.event, change.outcome, kind=editing.kind, id_=record.id)
+        audit.note(editing.event, change.outcome, id_=record.id)
         return change
     try:
         return Saved(_write_once(editing, change), is_changed=True)
@@ -114,7 +113,6 @@ def _write_once(editing: Editing[R], change: Change[R]) -> R:
         look=look,
         shows=shows,
         event=editing.event,
-        kind=editing.kind,
         id_=change.read.id,
         is_repeatable=True,
     )

@@ -38,7 +38,7 @@ class Stage:
         return self.operation().state
 
     def act(self, send: Callable[[str], object], **more: Any) -> Any:
-        return act_once(self.attempt, send, event="consent.sign", kind="consent", id_="form-1", **more)
+        return act_once(self.attempt, send, event="consent.sign", id_="form-1", **more)
 
     def failure(self, send: Callable[[str], object], **more: Any) -> CareError:
         """What the act raises."""

@@ -374,8 +374,8 @@ def test_the_outcome_is_reported_even_if_the_store_cannot_record_it(
 def test_the_audit_names_the_record_that_was_there_or_that_was_made(stage: Stage) -> None:
     stage.act(lambda key: "receipt", receipt=str)
     made = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
-    act_once(made, lambda key: "form-2", event="consent.create", kind="consent", receipt=str)
+    act_once(made, lambda key: "form-2", event="consent.create", receipt=str)
     failed = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
     with pytest.raises(Conflict):
-        act_once(failed, fails(Conflict()), event="consent.create", kind="consent")
+        act_once(failed, fails(Conflict()), event="consent.create")
     assert stage.about == [("consent", "form-1"), ("consent", "form-2"), (None, None)]

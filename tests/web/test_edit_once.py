@@ -80,13 +80,11 @@ def test_a_record_found_after_a_lost_response_settles_the_act(
     operation = operations.begin("nora", "create")
     operations.claim("nora", operation.id)
     operations.lose("nora", operation.id)
-    found = look_again(
-        Attempt("nora", operation), lambda: "12", event="thing.create", kind="thing", receipt=str
-    )
+    found = look_again(Attempt("nora", operation), lambda: "12", event="thing.create", receipt=str)
     assert found == Done("12", "12", is_first=True)
     assert state(operations, operation) is State.DONE
     assert audit.lines == [("thing.create", "done", "12")]
-    again = look_again(Attempt("nora", operation), lambda: None, event="thing.create", kind="thing")
+    again = look_again(Attempt("nora", operation), lambda: None, event="thing.create")
     assert again == Done(None, "12", is_first=False)
 
 
@@ -97,7 +95,7 @@ def test_an_act_not_found_in_the_record_stays_unknown_and_reopens_after_30_secon
     operations.claim("nora", operation.id)
 
     def look() -> Done[str]:
-        return look_again(Attempt("nora", operation), lambda: None, event="thing.create", kind="thing")
+        return look_again(Attempt("nora", operation), lambda: None, event="thing.create")
 
     with pytest.raises(Unconfirmed) as raised:
         look()

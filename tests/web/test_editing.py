@@ -65,7 +65,6 @@ class Api:
         return Editing(
             owner="nora",
             event="note.update",
-            kind="note",
             read=self.read,
             fields=lambda note: [
                 member("title", text("Title", required="Enter a title."), value=str),

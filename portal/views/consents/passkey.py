@@ -60,7 +60,7 @@ def confirm(signing: Signing, credential: str) -> Signing:
     proof, count = proof_of(relying_party(), credential, _statement(signing), known_here(person))
     if not passkeys().use(person, proof.credential_id, count, sha256(proof.signature.encode()).digest()):
         raise PasskeyRefused("counted before")
-    audit.note("consent.passkey", "done", kind="consent", id_=signing.form.id, also=_evidence(proof))
+    audit.note("consent.passkey", "done", id_=signing.form.id, also=_evidence(proof))
     return signing.enter(passkey=proof)
 
 

@@ -90,7 +90,7 @@ def withdrawal_step(
         ending = ending_of(form, person)
         refusal = why_not_revoke(form, person)
         if refusal or ending is None:
-            audit.note(EVENTS[ending or Ending.WITHDRAW], "refused", kind="consent", id_=form.id)
+            audit.note(EVENTS[ending or Ending.WITHDRAW], "refused", id_=form.id)
             return show_refusal(care, form, person, refusal or refusal_message("WithdrawalNotYours"))
         withdrawal = resume(care, form, person, ending)
         if withdrawal.operation.state is State.OPEN:

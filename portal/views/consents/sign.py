@@ -112,7 +112,7 @@ def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
     declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
     if declared and declared != signing.progress.declared:
         audit.assure()
-        audit.note("consent.declare", "done", kind="consent", id_=signing.form.id, declared=declared)
+        audit.note("consent.declare", "done", id_=signing.form.id, declared=declared)
     return signing.read(form.get("reading_mode", "")).enter(declared=declared)
 
 

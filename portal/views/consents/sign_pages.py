@@ -119,7 +119,7 @@ def _cannot_sign(error: CannotSign) -> Response:
     """What the person has signed, or the form with the reason why it can't be."""
     if has_signed(error.form, g.person):
         return to_receipt(error.form)
-    audit.note("consent.sign", "refused", kind="consent", id_=error.form.id)
+    audit.note("consent.sign", "refused", id_=error.form.id)
     return show_refusal(error.care, error.form, g.person, why_not_sign(error.form, g.person))
 
 
@@ -131,7 +131,7 @@ def _refused(error: SignatureRefused) -> Response:
         return _to_steps(form)
     if has_signed(form, signing.person):
         return to_receipt(form)
-    audit.note("consent.sign", "refused", kind="consent", id_=form.id)
+    audit.note("consent.sign", "refused", id_=form.id)
     return show_refusal(care, form, signing.person, refusal_message(error.code))
 
 
@@ -175,7 +175,7 @@ def _unconfirmed(error: SignatureUnconfirmed) -> Response:
 def _passkey_refused(error: PasskeyRefused) -> Response:
     """Back to the last step, which says so; everything typed is kept."""
     consent_id = (request.view_args or {})["consent_id"]
-    audit.note("consent.passkey", "refused", kind="consent", id_=consent_id, reason=str(error))
+    audit.note("consent.passkey", "refused", id_=consent_id, reason=str(error))
     return redirect_to(step_address(consent_id, Step.NAME, refused="passkey"))
 
 

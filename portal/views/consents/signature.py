@@ -147,7 +147,6 @@ def sign_once(care: Care, signing: Signing) -> None:
             shows=signing.is_in,
             look=lambda: get_consent(care, form.id),
             event="consent.sign",
-            kind="consent",
             id_=form.id,
             limit=context().settings.limit_signing,
         )

@@ -224,7 +224,7 @@ class Signing:
 
     def restart(self) -> Signing:
         """Restart with the current text; the earlier one is kept until the new one has been read."""
-        audit.note("consent.sign", "changed", kind="consent", id_=self.form.id)
+        audit.note("consent.sign", "changed", id_=self.form.id)
         before = self.progress.before or self.progress.content
         return self._write(Progress.of(self.form, before=before))
 

@@ -184,7 +184,6 @@ def withdraw_once(withdrawal: Withdrawal) -> None:
             shows=lambda form: form.is_revoked,
             look=lambda: get_consent(withdrawal.care, form.id),
             event=withdrawal.event,
-            kind="consent",
             id_=form.id,
             limit=context().settings.limit_signing,
         )

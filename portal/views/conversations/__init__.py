@@ -157,7 +157,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     announced = ids_announcing(news, conversation_id)
     unread = _set_read(care, announced, of=news.count)
     bell.learn(person, unread)
-    audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
+    audit.note("conversation.mark-read", "done", id_=conversation_id)
     if wants("news"):
         news = News(known=request.form.get("known", ""))
         return render(page_of(before, person, news=news), fragment="news", bell=unread)

@@ -110,7 +110,6 @@ def _act_on_message(care: Care, person: Person, event: str, conversation_id: str
         look=look,
         shows=lambda message: message is None or message.is_archived is is_archived,
         event=f"message.{event}",
-        kind="message",
         id_=message_id,
         is_repeatable=True,
     )
@@ -119,8 +118,7 @@ def _act_on_message(care: Care, person: Person, event: str, conversation_id: str
 def _act(person: Person, event: str, record_id: str, send: Callable[[], object]) -> None:
     """Archive or restore; a repeat is harmless. Raises CareError."""
     once = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
-    kind = event.partition(".")[0]
-    act_once(once, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True)
+    act_once(once, lambda _key: send(), event=event, id_=record_id, is_repeatable=True)
 
 
 class ArchivePage(Page, template="conversations/archive.html", about="thread"):

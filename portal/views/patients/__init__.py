@@ -91,7 +91,6 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
     return Editing(
         owner=person.sub,
         event="patient.update",
-        kind="patient",
         fields=lambda patient: _fields(patient, person),
         read=lambda: find_embedded(care, person, _of_id(patient_id), within="Episode.patient")[1],
         write=partial(update_patient, care, patient_id),

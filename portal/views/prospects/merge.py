@@ -103,7 +103,6 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
             ),
             receipt=lambda survivor: receipt_text(merge_id, operation, survivor),
             event="prospect.merge",
-            kind="prospect",
             id_=prospect_id,
         )
     except (Refused, NotFound) as error:

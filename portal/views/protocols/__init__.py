@@ -120,7 +120,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     if to == ProtocolStatus.ACTIVE and (faults := trigger_faults(Plan.of(protocol))):
         return _show(care, person, protocol, status=403, note=next(iter(faults.values())))
     if request.form.get("stamp", "") != (protocol.concurrency_stamp or ""):
-        audit.note("protocol.status", "conflict", kind="protocol", id_=protocol.id)
+        audit.note("protocol.status", "conflict", id_=protocol.id)
         return _show_change(care, person, protocol)
     sent = (protocol.concurrency_stamp, protocol.status, to)
     try:
@@ -132,7 +132,6 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
             shows=lambda written: written.status == to,
             look=lambda: get_protocol(care, protocol.id),
             event="protocol.status",
-            kind="protocol",
             id_=protocol.id,
             is_repeatable=True,
         )

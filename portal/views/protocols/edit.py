@@ -115,7 +115,6 @@ def _editing(
     return Editing(
         owner=person.sub,
         event="protocol.update",
-        kind="protocol",
         fields=lambda _protocol: plan_fields(physicians),
         read=partial(get_protocol, care, protocol_id),
         write=partial(update_protocol, care, protocol_id),
@@ -163,7 +162,7 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     physicians = _physicians(care, protocol)
     settled = settle(posted, plan_fields(physicians), protocol)
     if isinstance(settled, Comparison):
-        audit.note("protocol.update", "conflict", kind="protocol", id_=protocol.id)
+        audit.note("protocol.update", "conflict", id_=protocol.id)
         return show_comparison(protocol, settled)
     now, plan = Plan.of(protocol), Plan.from_values(settled)
     if faults := plan.faults() or history_faults(protocol, plan):

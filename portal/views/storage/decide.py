@@ -93,7 +93,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     if (obstacle := obstacle_to(embryo, decision)) is not None:
         return _refuse(view, wanted, obstacle)
     if decision in BY_FORM:
-        audit.note("embryo.decide", "refused", kind="embryo", id_=embryo.id)
+        audit.note("embryo.decide", "refused", id_=embryo.id)
         return _lead_to_form(care, view, decision, person, status=403)
     result = save_edit(_editing(care, person, embryo_id), embryo)
     if not isinstance(result, Saved):
@@ -140,7 +140,6 @@ def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorag
     return Editing(
         owner=person.sub,
         event="embryo.decide",
-        kind="embryo",
         fields=lambda embryo: [member("disposition", choice(_("Your wish"), words), value=Disposition)],
         read=lambda: find_embryo(care, person, embryo_id).embryo,
         write=lambda embryo, _read: choose_disposition(
@@ -162,6 +161,6 @@ def _ask(view: EmbryoView, name: str, edit: Edit) -> Response:
 
 
 def _refuse(view: EmbryoView, wanted: Disposition, obstacle: str) -> Response:
-    audit.note("embryo.decide", "refused", kind="embryo", id_=view.embryo.id)
+    audit.note("embryo.decide", "refused", id_=view.embryo.id)
     page = ObstaclePage(view=view, wish=labels.disposition_name(wanted), obstacle=obstacle)
     return render(page, status=403)

@@ -90,7 +90,7 @@ def _begin(care: Care, person: Person, view: EmbryoView, values: Values) -> Resp
     audit.assure()
     step = keep_first_step(view, person, values)
     if step.is_by(person):
-        audit.note("embryo.begin", "done", kind="embryo", id_=view.embryo.id)
+        audit.note("embryo.begin", "done", id_=view.embryo.id)
     return _wait(step, person)
 
 
@@ -124,7 +124,6 @@ def _editing(
     return Editing(
         owner=person.sub,
         event="embryo.update",
-        kind="embryo",
         fields=lambda embryo: embryo_fields(embryo, moves),
         read=lambda: find_embryo(care, person, embryo_id).embryo,
         write=lambda embryo, read: update_embryo_storage(

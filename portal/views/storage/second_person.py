@@ -81,7 +81,7 @@ def stop(care: Care, person: Person, embryo_id: str) -> Response:
         toast(_("It is too late to stop this: it is being recorded."), tone="attention")
         return redirect_to(view.href)
     forget(step.embryo_id)
-    audit.note("embryo.stop", "done", kind="embryo", id_=step.embryo_id)
+    audit.note("embryo.stop", "done", id_=step.embryo_id)
     toast(_("Stopped: nothing was recorded for embryo %(code)s.", code=view.code), tone="info")
     return redirect_to(view.href)
 
@@ -108,7 +108,6 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
                 look=look,
                 shows=lambda written: written is not None and written.status == step.wanted,
                 event="embryo.update",
-                kind="embryo",
                 id_=embryo.id,
                 is_repeatable=True,
                 also={"first-person": audit.pseudonym_of(step.sub)},
