@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 from portal.config.strong import Act, Strength
 
+FRESH = 300
+"""The maximum age of a sign-in, in seconds, for irreversible acts (RFC 9470)."""
+FRESH_AT_WORK = 1200
+"""The same for signatures by clinicians and witnesses, who give many in a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from portal.config.strong import Act
 from portal.services.api import Group
 from portal.services.client import Care
-from portal.services.demand import Demand
-from portal.services.sign_in_age import FRESH
+from portal.services.demand import FRESH, Demand
 
 DELETE_EMR_ENDPOINT = Group("EmrEndpointConfig").delete(
     "/api/emr-integration/endpoints/{id}", demand=Demand(FRESH, Act.ADMINISTRATION)

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Timed
-from portal.services.demand import Demand
-from portal.services.sign_in_age import FRESH
+from portal.services.demand import FRESH, Demand
 
 
 class RelationshipType(Choice):

@@ -15,8 +15,7 @@ from portal.services.api import Group
 from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
-from portal.services.demand import Demand
-from portal.services.sign_in_age import FRESH
+from portal.services.demand import FRESH, Demand
 from portal.services.uses import NOT_SENT, STAFF
 
 

@@ -22,8 +22,8 @@ from portal.config.strong import Strength
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.parse import is_local
+from portal.services.demand import FRESH
 from portal.services.errors import Unavailable
-from portal.services.sign_in_age import FRESH
 from portal.signin.claims import (
     ID_TOKEN,
     USERINFO,

@@ -26,10 +26,9 @@ from portal.parse import address_parts
 from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
-from portal.services.demand import Demand
+from portal.services.demand import FRESH, Demand
 from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
 from portal.services.salvage import Lost
-from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.signin.service_client import ServiceBearer
 from portal.state.session_records import Person

@@ -1,7 +1,8 @@
 """Modules that a clinic has switched off: they have no pages, links or records, and cause no calls of the care API.
 
 Views and blueprints are assigned to a module by `part_of` and `whole`. If it is off, their addresses return 404 and
-`url_for` reports links to them. `portal.services.modules` removes its records from API responses.
+`url_for` reports links to them. The client of the API calls none of its endpoints, and
+leaves its records out of an episode.
 """
 
 from __future__ import annotations

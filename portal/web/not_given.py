@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from flask import g
 
+from portal.config.modules import Module
 from portal.context import context
-from portal.services.modules import is_of
 from portal.web import modules
+
+_MEMBERS = {
+    Module.MEDICINES: ("Episode.protocol", "Protocol."),
+    Module.CHARTS: ("Episode.monitoring", "MonitoringDay."),
+    Module.STORAGE: ("Episode.embryos", "EmbryoStorage."),
+    Module.RESULTS: ("Episode.pgtResults", "PgtBrief.", "PgtResult."),
+}
+"""The members of records that only a module shows; a name that ends with a dot stands for all of that record."""
 
 
 def not_given(*members: str) -> bool:
@@ -18,8 +26,13 @@ def not_given(*members: str) -> bool:
 
 
 def _is_not_given(member: str) -> bool:
-    if "tenant" not in g or is_of(member, modules.off()):
+    if "tenant" not in g or _is_switched_off(member):
         return False
     if member in g.get("lost_members", ()):
         return True
     return context().answers.members.is_not_given(g.tenant.key, member, g.get("endpoints_read", ()))
+
+
+def _is_switched_off(member: str) -> bool:
+    """Whether a member such as `Episode.protocol` is shown only by a module that this clinic has switched off."""
+    return any(member.startswith(_MEMBERS.get(module, ())) for module in modules.off())

@@ -12,9 +12,8 @@ from flask import Flask, Response, appcontext_pushed, g
 
 from portal.config.strong import Act, Strength, Strong
 from portal.config.tenants import Side
-from portal.services.demand import Demand
+from portal.services.demand import FRESH, Demand
 from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
-from portal.services.sign_in_age import FRESH
 from portal.state.session_records import Person
 from portal.web import guard
 from portal.web.guard import (

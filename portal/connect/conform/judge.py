@@ -12,9 +12,8 @@ from msgspec import inspect
 
 from portal.connect.answers.shape import Look, kinds_within, look
 from portal.connect.conform.forms import form_of
-from portal.connect.conform.losses import loss_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
-from portal.connect.dialects.shapes import all_marked
+from portal.connect.dialects.shapes import all_marked, use_of_member
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm, TextGap
@@ -125,7 +124,7 @@ def judge(
             and (member.is_required or use_of(record, member.name))
             and not (f"{kind}.{member.name}" in TEXT and name == LIST_OF_FORMS)
         )
-        losses = (loss_of(member) for member in (*verdict.missing, *verdict.values))
+        losses = (_loss_of(member) for member in (*verdict.missing, *verdict.values))
         verdict.losses = sorted({loss for loss in losses if loss})
     return [
         by_endpoint.get(name) or Verdict(name, not_tried=_why_not(name))
@@ -236,3 +235,12 @@ def _holder(annotation: Any) -> Any:
     if annotation not in _HOLDERS:
         _HOLDERS[annotation] = msgspec.defstruct("Holder", [("value", annotation)])
     return _HOLDERS[annotation]
+
+
+def _loss_of(member: str) -> str | None:
+    """What is lost without a member ("Episode.alerts"), and on which pages; None if the portal doesn't use it."""
+    use = use_of_member(member)
+    if use is None:
+        return None
+    pages = ", ".join(area.replace("_", " ") for area in use.areas)
+    return f"{member}: {use.purpose} (on {pages})"

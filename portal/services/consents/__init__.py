@@ -27,12 +27,11 @@ from portal.services.consents.forms import (
 )
 from portal.services.consents.requests import ConsentQuery, NewSignature, Revoking
 from portal.services.decoding import PagedResult
-from portal.services.demand import Demand
+from portal.services.demand import FRESH, FRESH_AT_WORK, Demand
 from portal.services.errors import Invalid
 from portal.services.listed import Listed
 from portal.services.paging import CAP, CHUNK, read_every_page, read_page
 from portal.services.responses import read_back
-from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 _consents = Group("ConsentForm")
 _CONSENTS = "/api/care/consent-forms"
