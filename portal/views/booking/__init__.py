@@ -31,7 +31,7 @@ from portal.views.booking.visit import (
     visit_calendar,
     visit_of,
 )
-from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, read_asked_week
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
@@ -131,7 +131,7 @@ def book(signed: str) -> Response:
     if _used(link) or links().is_expired(link):
         return redirect_to(url_for(".show", signed=signed))
     care, asked = _care(), request.form.get("window", "")
-    week = _week(care)
+    week = read_asked_week(care, anybody=True)
     window = week.window(asked)
     if window is None:
         if _used(link):  # an earlier submission booked it
@@ -201,7 +201,7 @@ def _refused(care: ServiceCare, signed: str, error: CareError) -> Response:
 def _choose(
     care: ServiceCare, signed: str, *, status: int = 200, note: str = "", is_missing: bool = False
 ) -> Response:
-    week, asked = _week(care), request.form.get("window", "")
+    week, asked = read_asked_week(care, anybody=True), request.form.get("window", "")
     if note:
         week = week.without(asked)
     page = WeekPage(
@@ -212,12 +212,6 @@ def _choose(
         is_missing=is_missing,
     )
     return render(page, fragment="week", status=status)
-
-
-def _week(care: ServiceCare) -> Week:
-    return read_week(
-        care, first_day=chosen_day(), physician_id=request.values.get("physician", ""), anybody=True
-    )
 
 
 def _ended(signed: str, operation: Operation, *, status: int = 200) -> Response:

@@ -146,7 +146,9 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     return min(map(week, physicians), key=lambda choice: choice.soonest or datetime.max.replace(tzinfo=UTC))
 
 
-def chosen_day() -> date:
-    """The first day to show, from the query (`from`): not before today, and within `_FARTHEST`."""
+def read_asked_week(care: Care, *, anybody: bool) -> Week:
+    """Read the week of the query: of a `physician`, `from` a day that isn't before today, and within `_FARTHEST`."""
     given = calendar_date(request.values.get("from")) or today()
-    return min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
+    first_day = min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
+    asked = request.values.get("physician", "")
+    return read_week(care, first_day=first_day, physician_id=asked, anybody=anybody)

@@ -18,7 +18,7 @@ from portal.views.booking.visit import (
     visit_calendar,
     visit_of,
 )
-from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, read_asked_week
 from portal.views.prospects.known import Known, read_known
 from portal.views.prospects.link import LinkCard
 from portal.views.prospects.visit_message import VisitMessage, message_about
@@ -105,7 +105,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
     if request.form.get("checked") and give_up(person.sub, operation):
         return redirect_to(url_for(".show", prospect_id=prospect_id))
     asked, what = request.form.get("window", ""), line(request.form.get("type"), longest=100) or FIRST_VISIT
-    week = _week(care) if operation.state is State.OPEN else None
+    week = read_asked_week(care, anybody=False) if operation.state is State.OPEN else None
     window = week.window(asked) if week else None
     try:
         if window:
@@ -185,7 +185,7 @@ def _choose(
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
     enquiry = Known(prospect_id) if wants("week") else _enquiry(care, prospect_id)
-    week = week or _week(care)
+    week = week or read_asked_week(care, anybody=False)
     if note:
         week = week.without(form.get("window", ""))
     page = BookPage(
@@ -224,12 +224,6 @@ def _enquiry(care: Care, prospect_id: str) -> Known:
     ((enquiry,), _is_complete) = read_known(care, prospect_id)
     name_opened(enquiry.name)
     return enquiry
-
-
-def _week(care: Care) -> Week:
-    return read_week(
-        care, first_day=chosen_day(), physician_id=request.values.get("physician", ""), anybody=False
-    )
 
 
 def _operation(person: Person, prospect_id: str) -> Operation:
