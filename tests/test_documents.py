@@ -25,7 +25,7 @@ CODE = sorted(
     for path in (ROOT / folder).rglob("*")
     if path.suffix in {".py", ".html", ".css", ".js", ".toml", ".conf"}
 )
-MADE = {"var/dev", "messages.po", ".venv/bin/flask"}
+MADE = {"var/dev", "var/ledger", "messages.po", ".venv/bin/flask"}
 """What commands make, and a file that is named without its folder."""
 HEADINGS = {"README": ROOT / "README.md", "SECURITY.md": ROOT / "SECURITY.md"}
 
