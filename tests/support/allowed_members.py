@@ -43,7 +43,9 @@ PATIENTS: dict[str, str] = {
         "Clause; ConsentForm: contentHash language patientName title version; EmbryoStorage: embryoCode; "
         "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; PasskeyProof"
     ),
-    "/consents/<record:consent_id>/revoke": "ConsentForm: language title",
+    "/consents/<record:consent_id>/revoke": (
+        "ConsentForm: language patientName revokeReason revokedByName title version"
+    ),
     "/consents/<record:consent_id>/sign": (
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement"
@@ -154,7 +156,9 @@ STAFF: dict[str, str] = {
         "Clause; ConsentForm: contentHash language patientName title version; EmbryoStorage: embryoCode; "
         "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; patient: mrn; PasskeyProof"
     ),
-    "/consents/<record:consent_id>/revoke": "ConsentForm: language title; Signer",
+    "/consents/<record:consent_id>/revoke": (
+        "ConsentForm: language patientName revokeReason revokedByName title version; Signer"
+    ),
     "/consents/<record:consent_id>/sign": (
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement; patient: mrn"
@@ -170,7 +174,7 @@ STAFF: dict[str, str] = {
         "ConsentForm: title version; Signer; partner: firstName lastName; patient: firstName lastName mrn"
     ),
     "/consents/new": (
-        "ConsentForm: patientName title version; Signer; partner: firstName lastName; patient: firstName "
+        "ConsentForm: patientName title version; EmbryoStorage: embryoCode; Relationship: relatedName; Signer; partner: firstName lastName; patient: firstName "
         "lastName"
     ),
     "/conversations": "Conversation; Message: body; Participant: name",
@@ -272,6 +276,10 @@ STAFF: dict[str, str] = {
     "/protocols/<record:protocol_id>": (
         "Check; Medication; Physician: name; Protocol: concurrencyStamp description name; patient: "
         "dateOfBirth firstName lastName mrn"
+    ),
+    "/protocols/<record:protocol_id>/back": (
+        "Check; Medication; Physician: name; Protocol: description name; patient: dateOfBirth firstName "
+        "lastName mrn"
     ),
     "/protocols/<record:protocol_id>/edit": (
         "Check; Medication; Physician: name; Protocol: description name; patient: dateOfBirth firstName "
