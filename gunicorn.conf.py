@@ -67,7 +67,7 @@ def post_worker_init(worker):
     from portal.web.headers import FIXED, OVER_TLS
     from portal.web.routing import tenant_of
 
-    metrics.worker_started()
+    metrics.worker_started(threads=worker.cfg.threads)
     worker.on_check, worker.express_paths = supervisor.tidied(metrics.worker), PATHS
     worker.express_listener = supervisor.listener_of_checks(worker) if _given("health_bind") else None
     worker.tenant_of = tenant_of(worker.wsgi)

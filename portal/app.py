@@ -149,7 +149,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
 
 
 def _measure(made: Context) -> None:
-    """Let `/metrics` tell how much room store and audit have, and how many threads serve."""
+    """Let `/metrics` tell how much room store and audit have, and what is configured."""
 
     def store_room() -> float | None:
         try:
@@ -177,8 +177,6 @@ def _measure(made: Context) -> None:
         "Room that is left on the disk of the audit.",
         lambda: output.free_bytes(made.settings.audit),
     )
-    if metrics.FOLDER:
-        metrics.threads(made.settings.threads)
 
 
 def _with_dialects(settings: Settings) -> tuple[Settings, Mapping[str, Dialect]]:

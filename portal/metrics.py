@@ -277,9 +277,11 @@ def page_speed(figure: str, page: str, tenant: str, value: float) -> None:
     _at_most(_MOST_PAGES, _page_speed[figure], page, tenant).observe(value)
 
 
-def worker_started() -> None:
+def worker_started(*, threads: int) -> None:
+    """Record that this process is a worker, with so many threads for requests."""
     _starts.inc()
     _workers.set(1)
+    _threads.set(threads)
 
 
 def worker(connections: int, waiting: int) -> None:
@@ -327,11 +329,6 @@ def tenant_page(tenant: str, status: int) -> None:
 def store(operation: str, outcome: str, seconds: float) -> None:
     """Count a store operation: read or write; done, full or failed."""
     _series(_store, operation, outcome).observe(seconds)
-
-
-def threads(count: int) -> None:
-    """Record how many threads this process has for requests."""
-    _threads.set(count)
 
 
 def thread_taken() -> None:
