@@ -62,11 +62,12 @@ def post_fork(server, worker):
 
 def post_worker_init(worker):
     # In the worker alone: the master loads no portal code.
-    from portal import metrics
+    from portal import metrics, tracing
     from portal.views.health import PATHS
     from portal.web.headers import FIXED, OVER_TLS
     from portal.web.routing import tenant_of
 
+    tracing.begin()
     metrics.worker_started(threads=worker.cfg.threads)
     worker.on_check, worker.express_paths = supervisor.tidied(metrics.worker), PATHS
     worker.express_listener = supervisor.listener_of_checks(worker) if _given("health_bind") else None

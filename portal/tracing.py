@@ -1,8 +1,8 @@
 """Spans for OpenTelemetry: a request, the making of its page, its calls and its work with the store.
 
-Off unless `start` was called; then nothing of OpenTelemetry is even imported. Spans are sent by a thread, which begins with the first
-request, after any fork. They name
-routes and templates of addresses and the clinic, never a person, a record, a query or what an exception says.
+Off unless `start` was called; without that, nothing that makes or sends spans is even imported. Spans are sent by a thread,
+so that nothing begins before the fork: a worker calls `begin` before it serves, and without one the first request does. They
+name routes and templates of addresses and the clinic, never a person, a record, a query or what an exception says.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _beginning = threading.Lock()
 
 
 def start(url: str, *, version: str, continues: bool) -> None:
-    """Send spans to this OTLP/HTTP address from the next request on; `continues` the traces that requests bring.
+    """Send spans to this OTLP/HTTP address once they `begin`; `continues` the traces that requests bring.
 
     OpenTelemetry's own variables say the rest (`OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`…).
     """
@@ -93,7 +93,8 @@ def start(url: str, *, version: str, continues: bool) -> None:
     _wanted = partial(_begin, url, version, continues)
 
 
-def _begin_once() -> None:
+def begin() -> None:
+    """Make what `start` was told, if it was, in this process; raises ValueError if one of OpenTelemetry's variables is wrong."""
     with _beginning:
         if _wanted:
             _wanted()
@@ -126,7 +127,7 @@ def stop() -> None:
 def request(environ: Mapping[str, str]) -> AbstractContextManager[None]:
     """The span of a request, which `answered` names once its route is known."""
     if _wanted:
-        _begin_once()
+        begin()
     return _on.span("request", "SERVER", {}, _on.parent(environ)) if _on else _NOTHING
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from portal import tracing
+from portal import metrics, tracing
 from portal.config.settings import SettingsError
 from portal.config.variables import DECLARED
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
@@ -133,6 +135,24 @@ def test_a_failure_is_marked_and_a_proxys_trace_goes_on_without_what_was_asked_f
     assert {told(call)["error.type"] for call in calls} == {"TransportError"}
     assert not any(span.events or span.status.message for span in spans)
     assert b"kanary" not in raw
+
+
+def test_a_worker_begins_traces_before_it_serves_and_fails_where_they_cannot(
+    collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the first page instead, a wrong variable would make each a failure while checks of health say ok."""
+    worker_init = runpy.run_path(str(ROOT / "gunicorn.conf.py"))["post_worker_init"]
+    monkeypatch.setattr("portal.operate.supervisor.settle", lambda worker: None)
+    portal = InProcess(tmp_path, Clock(NOW.timestamp), PORTAL_TRACES_URL=collector.url)
+    worker = SimpleNamespace(wsgi=portal.app, cfg=SimpleNamespace(threads=3))
+    assert not tracing._on, "its parent starts no thread"
+    with monkeypatch.context() as wrong, pytest.raises(ValueError, match="max_queue_size"):
+        wrong.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
+        worker_init(worker)
+    assert not tracing._on
+    worker_init(worker)
+    assert tracing._on
+    assert b"\nportal_threads 3.0\n" in metrics.exposition()
 
 
 def test_without_the_setting_what_makes_and_sends_spans_is_not_imported() -> None:
