@@ -1,4 +1,4 @@
-"""The process that workers are forked from: it has imported the portal, so that they share the memory which that takes.
+"""The process that workers are forked from: it has loaded the application, so that they share the memory which that takes.
 
 Every start and every reload has one of its own, a generation's parent. gunicorn's master forks it and never loads the portal
 itself, so a reload takes the code that is on disk then. The parent loads the application, which its workers go on with:
@@ -94,8 +94,10 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
     for other in master.WORKERS.values():
         other.tmp.close()
     master.WORKERS, master.asked_by = {}, asked_by
-    with suppress(Exception):  # a worker, which does the same again, says what is wrong
-        _rehearse(master.app.wsgi())  # which gunicorn keeps
+    with suppress(Exception):  # a worker, which loads it again, says what is wrong
+        master.app.wsgi()
+    if master.app.callable:
+        _rehearse(master.app.callable, master.log)
     for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"*_{os.getpid()}.db"):
         file.unlink()
     gc.collect()
@@ -111,13 +113,18 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
     os._exit(0)
 
 
-def _rehearse(application: Any) -> None:
+def _rehearse(application: Any, log: logging.Logger) -> None:
     """Let it answer checks of health, unheard, so that what requests make once and then keep is made before the fork."""
-    client = application.test_client()
     logging.disable()
-    for _ in range(_REHEARSED):
-        client.get("/healthz")
-    logging.disable(logging.NOTSET)
+    try:
+        client = application.test_client()
+        answers = {client.get("/healthz").status for _ in range(_REHEARSED)}
+    except Exception as error:  # noqa: BLE001 (workers do without)
+        answers = {repr(error)}
+    finally:
+        logging.disable(logging.NOTSET)
+    if answers != {"200 OK"}:
+        log.warning("Before workers were forked, a check of health failed: %s", ", ".join(answers))
 
 
 def _fork_worker(master: Any, asked_by: socket.socket, age: int, slot: int) -> None:
