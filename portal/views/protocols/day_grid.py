@@ -67,9 +67,10 @@ class DayGrid:
         first, last = min(days), max(days)
         if before:
             first = min(max(first, _first_change(plan, now, was) - _DAYS_BEFORE), last)
-        is_begun = not before and last - first >= _MOST_WHOLE and first < _today(plan) - _DAYS_BEFORE <= last
+        lately = _today(plan) - _DAYS_BEFORE
+        is_begun = bool(plan.begins) and not before and last - first >= _MOST_WHOLE and first < lately <= last
         if is_begun:
-            first = _today(plan) - _DAYS_BEFORE
+            first = lately
         shown = range(first, min(last, first + _MOST_DAYS - 1) + 1)
         rows = [
             (*name, [_cell(now.get(name, {}), was.get(name, {}) if before else None, day) for day in shown])
