@@ -56,8 +56,8 @@ def _tables(text: str) -> tuple[list[str], dict[str, list[str]]]:
 def _put(table: list[str], line: str) -> None:
     """Put a line where its key stands, or at the table's end."""
     key = _KEY.match(line)
-    for place, line in enumerate(table):
-        there = _KEY.match(line)
+    for place, own in enumerate(table):
+        there = _KEY.match(own)
         if key and there and there[1].strip("\"'") == key[1].strip("\"'"):
             table[place] = line
             return
