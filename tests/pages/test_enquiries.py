@@ -92,8 +92,10 @@ def test_an_enquiry_behind_many_other_notifications_opens_with_its_name(
         Notification(id=f"o-{number}", type="Payment", title="Paid", is_read=True) for number in range(250)
     ]
     everything = [*others, news("Bea", 90, is_read=True)]
+    asked: list[int] = []
 
     def answer(query: dict[str, str]) -> dict[str, Any]:
+        asked.append(int(query.get("SkipCount", 0)))
         at, most = int(query.get("SkipCount", 0)), int(query.get("MaxResultCount", 20))
         return {
             "totalCount": len(everything),
@@ -102,6 +104,7 @@ def test_an_enquiry_behind_many_other_notifications_opens_with_its_name(
 
     fake_api.computes(LIST_NOTIFICATIONS, answer)
     assert "Bea Reis" in colin.get("/prospects/Bea/book").words
+    assert sorted(asked) == [0, 100, 200]
 
 
 def test_a_name_opens_its_own_enquiry_and_both_of_a_pair_are_audited(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -48,8 +48,14 @@ class Known:
 
 def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
-    news, talks = gather(lambda: _heard_of(care, prospect_ids), lambda: _newest_talks(care))
-    heard, spoken = items_of(news), items_of(talks)
+    news, talks = gather(lambda: _newest_notifications(care), lambda: _newest_talks(care))
+    before = (
+        []
+        if isinstance(news, CareError) or _tells_of(news.items, prospect_ids)
+        else _earlier(care, news.total)
+    )
+    heard = (*items_of(news), *(told for page in before for told in items_of(page)))
+    spoken = items_of(talks)
     found = [_known(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
@@ -57,7 +63,10 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     audit.shown(
         "conversation.list", "conversation", [c.id for enquiry in found for c in enquiry.conversations]
     )
-    return found, not (isinstance(news, CareError) or isinstance(talks, CareError)) and news.is_whole
+    is_lost = None in (known(news), known(talks)) or (
+        None in map(known, before) and not _tells_of(heard, prospect_ids)
+    )
+    return found, not is_lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +108,15 @@ def read_enquiries(care: Care) -> Enquiries:
     )
 
 
-def _heard_of(care: Care, prospect_ids: Sequence[str]) -> Listed[Notification]:
-    """The newest notifications and, if they don't tell of each of these, those before them; whole if all asked for were read."""
-    newest = _newest_notifications(care)
-    told = {id_ for one in newest.items for id_ in (one.entity_id, one.datum("mergeId"))}
-    if told.issuperset(prospect_ids):
-        return Listed(newest.items)
-    starts = range(_NEWS, min(newest.total, _MOST_NEWS), _NEWS)
-    before = gather_all([partial(list_notifications, care, skip=at, limit=_NEWS) for at in starts])
-    pages = [newest, *map(known, before)]
-    return Listed(tuple(one for page in pages if page for one in page.items), None not in pages)
+def _tells_of(news: Iterable[Notification], prospect_ids: Sequence[str]) -> bool:
+    told = {id_ for notification in news for id_ in (notification.entity_id, notification.datum("mergeId"))}
+    return told.issuperset(prospect_ids)
+
+
+def _earlier(care: Care, total: int) -> list[PagedResult[Notification] | CareError]:
+    """The notifications before the newest, side by side."""
+    starts = range(_NEWS, min(total, _MOST_NEWS), _NEWS)
+    return gather_all([partial(list_notifications, care, skip=at, limit=_NEWS) for at in starts])
 
 
 def _newest_notifications(care: Care) -> PagedResult[Notification]:
