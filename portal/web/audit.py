@@ -105,11 +105,11 @@ def note(
     failed. The line tells how the person had signed in, as far as that is known. `also` names other people who took part, by pseudonym, or holds
     what a passkey confirmed.
 
-    `id_` is the record's, of the kind that the event begins with unless `kind` names another. An address may name any id,
+    `id_` is the record's, of the kind before the event's dot unless `kind` names another. An address may name any id,
     so that one of another shape is recorded under a pseudonym. That an answer shows a record is recorded by `shown`.
     """
     who = person or _reader()
-    kind = kind or (event.partition(".")[0] if id_ else None)
+    kind = kind or (event.partition(".")[0] if id_ and "." in event else None)
     _record(event, outcome, who, kind, id_, declared, also, reason=reason, tells_sign_in=True)
 
 

@@ -64,6 +64,14 @@ def test_links_without_a_page_are_reported(nora: Visitor, pasted: str) -> None:
     assert "leads to no page" in ask(nora, pasted, status=404).words
 
 
+def test_an_id_that_is_no_records_is_audited_without_a_kind(nora: Visitor, portal: PortalThread) -> None:
+    nobodys = "6f1d0c1e-0000-4000-8000-000000000000"
+    ask(nora, nobodys, status=404)
+    told = [line for line in portal.audited() if line.get("id") == nobodys]
+    assert [(line["audit"], line.get("kind")) for line in told] == [("open", None)]
+    assert nora.get("/open").soup.select_one("#id")["value"] == nobodys, "a reload shows what was pasted"
+
+
 @pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "//\\", "/\\"])
 @pytest.mark.parametrize("rest", [f"episodes/{EPISODE}", f"evil.example/episodes/{EPISODE}"])
 def test_the_address_of_a_pasted_link_begins_with_one_slash(
