@@ -26,8 +26,6 @@ from portal.web.pages import Page
 from portal.web.routing import without_sign_in_code
 
 _TOASTS = "toasts"
-_NOT_SENT = frozenset({200, 409, 422})
-"""With which a page answers a form that isn't sent yet: to review, to choose, or to correct."""
 
 
 class Toast(msgspec.Struct, frozen=True):
@@ -84,7 +82,7 @@ def render(
 
     Where a form's answers have no address of their own, what it held and isn't sent yet waits on its page.
     """
-    if status in _NOT_SENT and unsent.page_of_form():
+    if unsent.page_of_form() and not g.get("is_unsent"):
         unsent.keep()
     template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
@@ -108,7 +106,7 @@ def render(
     for selector, swap, name in also:
         content = Markup(templates.render(template, context, block=name))  # noqa: S704 (the template has escaped it)
         parts.append(_partial(selector, swap, content))
-    if status < 400 and unsent.was_waiting():
+    if status < 400 and unsent.was_waiting() and not g.get("is_unsent"):
         parts.append(_partial("#given-back", "delete", ""))
     parts += [_partial("#toasts", "beforeend", _rendered(pending)) for pending in toasts()]
     return _vary(make_response("".join(parts), status))

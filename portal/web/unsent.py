@@ -256,7 +256,7 @@ def _waiting() -> list[str]:
 
 
 def _sent_form() -> str:
-    return _form_of(page_of_form() or request.path, request.form.get(TYPED_FOR, ""))
+    return _form_of(unquote(page_of_form() or "") or request.path, request.form.get(TYPED_FOR, ""))
 
 
 def _form_of(path: str, typed_for: str) -> str:

@@ -130,6 +130,15 @@ def test_back_and_reload_from_a_review_show_what_was_typed_and_leaving_it_forget
         nora.follow("Leave it as it is")
     nora.go(PROTOCOL)
     expect(name).not_to_have_value("Typed, to be reviewed")
+    name.fill("Typed, and a row added")
+    nora.press("Add a medicine")
+    expect(
+        nora.page.locator("[id^=medication-][id$=-dose]:focus, [id^=medication-][id$=-drug]:focus")
+    ).to_have_count(1)
+    with nora.page.expect_request(lambda request: request.method == "POST"):
+        nora.follow("Go back")
+    nora.go(PROTOCOL)
+    expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
 
 
 def test_the_page_warns_two_minutes_before_the_session_ends_and_can_extend_it(

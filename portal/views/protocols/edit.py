@@ -45,7 +45,11 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
     if given := unsent.restored_form(url_for(".edit", protocol_id=protocol_id)):
         opened = opened_in(given)
         is_form = any(name.startswith(("medication-", "check-")) for name in given)
-        plan = Plan.posted(given) if is_form else Plan.from_values(_typed(given))
+        plan = (
+            _after(given.get("do", ""), protocol, Plan.posted(given))
+            if is_form
+            else Plan.from_values(_typed(given))
+        )
     return form_page(care, plan, protocol, opened=opened)
 
 
@@ -58,15 +62,14 @@ def days(care: Care, person: Person) -> Response:
 
 @bp.post("/<record:protocol_id>/edit")
 @signed_in(Side.STAFF, roles=_ROLES)
-@unsent.typed_text(*FORM, "opened", page="protocols.edit.edit")
+@unsent.typed_text(*FORM, "opened", "do", page="protocols.edit.edit")
 def fill(care: Care, person: Person, protocol_id: str) -> Response:
     """Handle the form: add, remove or move a row, or go on to the review."""
     protocol = get_protocol(care, protocol_id)
     plan, act = Plan.posted(request.form), request.form.get("do", "")
     opened = opened_in(request.form)
     if act != "review":
-        changed = with_new_dose(protocol, plan, act) or plan.changed(act)
-        return form_page(care, changed, protocol, opened=opened, act=act)
+        return form_page(care, _after(act, protocol, plan), protocol, opened=opened, act=act)
     if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
     return _review(care, protocol, Sent(plan.values(), opened, seen="", keep={}))
@@ -107,6 +110,11 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
             return show_comparison(protocol, result)
         case Filled():
             return _not_saved(care, protocol, result, physicians, whose)
+
+
+def _after(act: str, protocol: Protocol, plan: Plan) -> Plan:
+    """The plan after a row's button, if it was one."""
+    return with_new_dose(protocol, plan, act) or plan.changed(act)
 
 
 def _editing(

@@ -1,7 +1,7 @@
 // From 1,600 px a row of a list opens beside it: a click or Enter shows its record, j and k then the next one's, Escape
 // and Back close it, and the row keeps the focus; Back from a page opened there shows it again. Without it: a row leads to its
 // record's page.
-import { $, body } from "../dom.js";
+import { $, body, isPlain } from "../dom.js";
 
 const page = $("#results .table[data-rows]") && $("#main");
 const isWide = matchMedia("(width >= 100rem)");
@@ -59,7 +59,7 @@ function step() {
 if (page) {
   page.addEventListener("click", (event) => {
     const row = event.target.closest("#results .row-link");
-    if (!row || !isWide.matches || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!row || !isWide.matches || !isPlain(event)) return;
     if (shown === row.href) return;
     event.preventDefault();
     open(row);

@@ -137,3 +137,20 @@ def test_a_long_plan_under_way_is_drawn_from_shortly_before_today(portal):
     days = [one.get_text(" ", strip=True) for one in page.select(".day-grid thead th")][1:]
     assert [day.startswith("Today") or " Today " in day for day in days[:5]].index(True) == 3
     assert "The plan began before these days." in page.words
+
+
+def test_a_long_plan_without_a_first_day_is_drawn_from_its_first_dose(nora):
+    page = press(press(nora.get("/protocols/new"), "add-medication"), "add-medication")
+    agonist = row(0, **{**GANIRELIX, "drug": "Triptorelin", "start_day": "-21", "end_day": "0"})
+    review = press(page, "review", name="Long", type="Iui", **agonist, **row(1, **GANIRELIX, end_day="20"))
+    drawn = review.soup.select(".day-grid tbody tr:first-child td[data-dose]")
+    assert len(drawn) == 22 and "The plan began before these days." not in review.words
+
+
+def test_a_page_opened_again_after_a_rows_button_is_the_form_after_it(nora):
+    page = nora.get(f"/protocols/{AMELIAS}/edit")
+    rows = len(page.select("[id^=medication-][id$=-dose]"))
+    press(page, "remove-medication-0")
+    again = nora.get(f"/protocols/{AMELIAS}/edit")
+    assert again.select("#given-back") and len(again.select("[id^=medication-][id$=-dose]")) == rows - 1
+    again.follow("Show it as it is saved instead")
