@@ -7,10 +7,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.consents.forms import ConsentForm, Signer
 from portal.careservice.domain.conversations import Attachment, Conversation, Message
 from portal.careservice.domain.documents import File
 from portal.careservice.domain.embryos import EmbryoStorage
@@ -92,6 +92,24 @@ def test_without_a_live_shared_relationship_only_the_forms_that_name_him_remain(
     copy = clinic.call(token, "GET", FILE + sample_id("file", "amelia-treatment-copy"))
     assert copy.status_code == 200
     assert clinic.get("amelia", EPISODE)["partner"]["firstName"] == "Daniel"
+
+
+def test_a_former_partner_whom_no_form_names_sees_none_of_hers(clinic: Clinic) -> None:
+    clinic.change(
+        lambda session: session.execute(
+            delete(Signer).where(Signer.person_id == sample_id("person", "daniel"))
+        )
+    )
+    forms = f"{CONSENTS}?MaxResultCount=100"
+    hers = [
+        form["id"] for form in clinic.get("amelia", forms)["items"] if form["patientId"] == patient("amelia")
+    ]
+    change(clinic, Relationship, SHARED, end_date=today(clinic))
+    assert hers and patient("amelia") not in [
+        form["patientId"] for form in clinic.get("daniel", forms)["items"]
+    ]
+    assert {clinic("daniel", "GET", f"{CONSENTS}/{form_id}").status_code for form_id in hers} == {404}
+    assert clinic("daniel", "GET", FILE + sample_id("file", "amelia-treatment-copy")).status_code == 404
 
 
 def test_a_relationship_that_ends_tomorrow_is_in_force_today(clinic: Clinic) -> None:
