@@ -137,6 +137,45 @@ def test_a_message_arriving_in_an_open_thread_is_announced_without_moving_the_pa
     expect(jump).to_have_count(0)
 
 
+def test_a_thread_that_another_session_marks_as_read_is_not_left_in_sight(visit: SignIn) -> None:
+    nora = visit("nora")
+    page = nora.page
+    page.route(
+        "**/read",
+        lambda route: route.fulfill(
+            content_type="text/html", headers={"Session-Tag": "another"}, body="<p id=read>Read"
+        ),
+    )
+    page.goto(f"{nora.origin}/conversations/{sample_id('conversation', 'amelia-injection')}")
+    expect(page.get_by_role("dialog", name="You are signed out")).to_be_visible()
+    expect(page.locator("#read")).to_have_count(0)
+
+
+def test_all_of_an_answer_that_marks_a_thread_as_read_arrives(visit: SignIn) -> None:
+    nora = visit("nora")
+    page = nora.page
+    button = page.get_by_role("button", name="Mark as read")
+    toast = '<hx-partial hx-target="#toasts" hx-swap="beforeend"><div class="toast">Some are missing</div></hx-partial>'
+
+    def answer(route: Route) -> None:
+        button.focus()
+        given = {name.title(): value for name, value in route.request.all_headers().items()}
+        answered = LocalSession().post(route.request.url, data=route.request.post_data_buffer, headers=given)
+        kept = {name: answered.headers[name] for name in ("Content-Type", "Session-Tag")}
+        route.fulfill(headers=kept, body=answered.text + toast)
+
+    page.route("**/read", answer)
+    nora.go(f"/conversations/{sample_id('conversation', 'amelia-injection')}")
+    said = page.locator("#read", has_text="now marked as read")
+    expect(said).to_be_focused()
+    expect(page.locator("#toasts")).to_contain_text("Some are missing")
+    count = re.search(r"\d+", page.locator("#bell").inner_text())
+    known = f"?known={count.group() if count else 0}"
+    assert str(page.locator("#bell").get_attribute("hx-get")).endswith(known), (
+        "else the next look fetches it again"
+    )
+
+
 def test_an_acts_notice_is_shown_even_if_another_response_replaced_its_region(visit: SignIn) -> None:
     """The first answer replaces the region that the second, asked for before, is meant for; none is lost."""
     amelia = visit("amelia")
