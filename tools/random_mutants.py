@@ -1,17 +1,18 @@
 """Mutants drawn by chance from everything that people meet: portal/, templates/ and static/scripts/ (`make mutants`).
 
-`mutants.toml` names modules that somebody chose; here nobody chooses. Files are drawn by their length (a line of a template or script counts for
-three), then one of the small slips that can be made in a file: a comparison or a condition turned round, a number one more,
-an argument, a call or a value left out, another member shown. The week seeds the draw, so that whoever runs it in one week
-tries the same mutants.
+`mutants.toml` names modules that somebody chose; here nobody chooses. Files are drawn by their length (a line of a template
+or script counts for three), then one of the small slips that can be made in a file: a comparison or a condition turned
+round, a number one more, an argument, a call or a value left out, another member shown. The week seeds the draw, so that
+whoever runs it in one week tries the same mutants.
 
-Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to its
-file and those that run least else first, then the whole pages, those of its own part before others, then the slower near ones, and then those that run least else. At
-least one of them is run, and further ones while together they took no longer than a quarter of a minute when they were watched; after
-ten minutes they are stopped, which counts as noticed. What survived is tried again with `--again`, with sixteen times as many:
-so it is once a test for it has been written. They are run in a fork of a process that has shown pages before
-(`tools/fork_server.py`), which takes seconds. The result, by area, is a part of `tests/MUTANTS.md`. What was tried is kept
-under var/mutants: a run that was stopped goes on. The areas take turns, so that a run that was stopped has tried some of each.
+Each is tried with the tests that run the changed function, as `tools/reach.py` saw before: the quick ones of those nearest to
+its file and those that run least else first, then the whole pages, those of its own part before others, then the slower near
+ones, and then those that run least else. At least one of them is run, and further ones while together they took no longer
+than a quarter of a minute when they were watched; after ten minutes they are stopped, which counts as noticed. What survived
+is tried again with `--again`, with sixteen times as many: so it is once a test for it has been written. They are run in a
+fork of a process that has shown pages before (`tools/fork_server.py`), which takes seconds. The result, by area, is a part
+of `tests/MUTANTS.md`. What was tried is kept under var/mutants: a run that was stopped goes on. The areas take turns, so
+that a run that was stopped has tried some of each.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _leave_alone(_socket: object) -> bool:
 
 
 def prepare_reload(server: Server) -> None:
-    """Create the metrics folder, let workers be forked from a parent that has imported the portal, and from now on ignore a
+    """Create the metrics folder, let workers be forked from a parent that has loaded it, and from now on ignore a
     reload (HUP) if the settings are wrong.
 
     Otherwise gunicorn would stop the old workers, find that no new one can start, and exit.
