@@ -1,6 +1,5 @@
-// From 1,600 px a row of a list opens beside it: a click or Enter shows its record, j and k then the next one's, Escape
-// and Back close it, and the row keeps the focus; Back from a page opened there shows it again. Without it: a row leads to its
-// record's page.
+// From 1,600 px a row of a list opens beside it: a click or Enter shows its record, j and k then the next one's, Escape closes
+// it, and the row keeps the focus. Without it: a row leads to its record's page.
 import { $, body, isPlain } from "../dom.js";
 
 const page = $("#results .table[data-rows]") && $("#main");
@@ -18,8 +17,6 @@ const mark = (row) => {
 // The record shown before goes at once, so that nobody acts on it as this row's. An answer that comes late is of a row that was
 // left, so it is dropped; one of no session or another's is a page of its own.
 function open(row) {
-  if (shown) history.replaceState({ beside: row.href }, "");
-  else if (history.state?.beside !== row.href) history.pushState({ beside: row.href }, "");
   shown = row.href;
   mark(row);
   beside.setAttribute("aria-label", row.textContent);
@@ -40,21 +37,12 @@ function open(row) {
   request.send();
 }
 function close() {
-  const row = rowOf($("#results [aria-current=true]") ?? body);
   shown = "";
   clearTimeout(waiting);
   request?.abort();
   mark();
   beside.replaceChildren();
   beside.remove();
-  row?.focus();
-}
-// To the record that this entry of the history shows, or to the list alone.
-function step() {
-  const { beside: href } = history.state ?? {};
-  const row = href && isWide.matches && [...page.querySelectorAll("#results .row-link")].find((row) => row.href === href);
-  if (row) return open(row);
-  if (shown) close();
 }
 if (page) {
   page.addEventListener("click", (event) => {
@@ -71,10 +59,9 @@ if (page) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !shown || event.target.closest("dialog, [popover], .find")) return;
+    const row = rowOf($("#results [aria-current=true]") ?? body);
     close();
-    history.back();
+    row?.focus();
   });
-  addEventListener("popstate", step);
   isWide.addEventListener("change", () => isWide.matches || close());
-  step();
 }
