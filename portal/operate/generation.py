@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import logging
 import os
 import signal
 import socket
@@ -30,8 +29,6 @@ _IGNORED = (
 """The master's: from a terminal they reach its children too."""
 _REQUEST = struct.Struct("<QQ")
 _LONGEST_NUMBER = 32
-_REHEARSED = 10
-"""Python adapts a function to what it is called with after eight calls."""
 _PATIENCE = 120.0
 """Seconds until a parent that doesn't answer is given up: to import takes one or two."""
 _libc = ctypes.CDLL(None)
@@ -96,8 +93,6 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
     master.WORKERS, master.asked_by = {}, asked_by
     with suppress(Exception):  # a worker, which loads it again, says what is wrong
         master.app.wsgi()
-    if master.app.callable:
-        _rehearse(master.app.callable, master.log)
     for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"*_{os.getpid()}.db"):
         file.unlink()
     gc.collect()
@@ -111,20 +106,6 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
             os._exit(0)
         os.waitpid(between, 0)
     os._exit(0)
-
-
-def _rehearse(application: Any, log: logging.Logger) -> None:
-    """Let it answer checks of health, unheard, so that what requests make once and then keep is made before the fork."""
-    logging.disable()
-    try:
-        client = application.test_client()
-        answers = {client.get("/healthz").status for _ in range(_REHEARSED)}
-    except Exception as error:  # noqa: BLE001 (workers do without)
-        answers = {repr(error)}
-    finally:
-        logging.disable(logging.NOTSET)
-    if answers != {"200 OK"}:
-        log.warning("Before workers were forked, a check of health failed: %s", ", ".join(answers))
 
 
 def _fork_worker(master: Any, asked_by: socket.socket, age: int, slot: int) -> None:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from portal.operate import generation, scratch, supervisor
+from portal.operate import scratch, supervisor
 
 
 class Server:
@@ -75,28 +75,6 @@ def test_wrong_settings_prevent_a_reload(caplog: pytest.LogCaptureFixture) -> No
     server.reload()
     assert server.reloads == 0
     assert "Not reloaded" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [(SimpleNamespace(status="500 INTERNAL SERVER ERROR"), "500 INTERNAL"), (RuntimeError("no health"),) * 2],
-)
-def test_a_rehearsal_that_fails_is_a_warning_and_what_follows_is_heard(
-    answer: object, said: object, caplog: pytest.LogCaptureFixture
-) -> None:
-    """What workers log would be lost: they are forked from the process that rehearses."""
-
-    def get(_path: str) -> object:
-        logging.getLogger("portal").error("unheard")
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    application = SimpleNamespace(test_client=lambda: SimpleNamespace(get=get))
-    generation._rehearse(application, logging.getLogger("gunicorn.error"))
-    assert not logging.getLogger("portal").manager.disable
-    (line,) = caplog.records
-    assert line.levelname == "WARNING" and str(said) in caplog.text
 
 
 def test_a_workers_loaded_objects_are_frozen_for_the_garbage_collector() -> None:
