@@ -78,6 +78,12 @@ class Generation:
         self._socket.close()
 
 
+def return_freed_memory() -> None:
+    """Give what was freed back to the system, where the C library can."""
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(0)
+
+
 def _serve(master: Any, asked_by: socket.socket) -> None:
     """Load the portal, then fork a worker for each request, until the master ends or has another generation.
 
@@ -96,8 +102,7 @@ def _serve(master: Any, asked_by: socket.socket) -> None:
     for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"*_{os.getpid()}.db"):
         file.unlink()
     gc.collect()
-    if hasattr(_libc, "malloc_trim"):
-        _libc.malloc_trim(0)
+    return_freed_memory()
     gc.freeze()
     while request := asked_by.recv(_REQUEST.size):
         between = os.fork()

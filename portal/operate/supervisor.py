@@ -248,7 +248,7 @@ def settle(worker: Worker) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000)
-    _return_freed_memory()
+    generation.return_freed_memory()
 
 
 def tidied(record: Callable[[int, int], None]) -> Callable[[int, int], None]:
@@ -261,14 +261,9 @@ def tidied(record: Callable[[int, int], None]) -> Callable[[int, int], None]:
     def check(connections: int, waiting: int) -> None:
         record(connections, waiting)
         if next(calls) % _TIDIED_SECONDS == 0:
-            _return_freed_memory()
+            generation.return_freed_memory()
 
     return check
-
-
-def _return_freed_memory() -> None:
-    if hasattr(_libc, "malloc_trim"):
-        _libc.malloc_trim(0)
 
 
 def forget_worker(worker: Known) -> None:
