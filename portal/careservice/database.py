@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, String, create_engine, event, text
@@ -37,6 +37,11 @@ _SHARED, _ALONE = "shared", "alone"
 
 Id = Annotated[str, mapped_column(String(36))]
 """A column for an identifier made by `ids`."""
+
+T = TypeVar("T")
+RETURNED = object()
+Returned = Annotated[T, RETURNED]
+"""The type of a column that the API returns; one whose type isn't `Returned` stays within the service."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):

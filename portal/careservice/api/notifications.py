@@ -30,7 +30,7 @@ MODULE = "Notification"
 class NotificationRecord(Record, kw_only=True):
     """A notification."""
 
-    __annotations__ = columns(notifications.Notification, "person_id")
+    __annotations__ = columns(notifications.Notification)
 
 
 class NotificationPage(Record, kw_only=True):

@@ -31,7 +31,7 @@ class BusyRecord(Record, kw_only=True):
 class PhysicianRecord(Record, kw_only=True):
     """A physician, with working hours and busy times."""
 
-    __annotations__ = columns(Physician, "person_id", "folded_name") | {"busy": list[BusyRecord]}
+    __annotations__ = columns(Physician) | {"busy": list[BusyRecord]}
 
 
 SORTABLE = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from sqlalchemy.orm import Mapped
 
-from portal.careservice.database import Base
+from portal.careservice.database import RETURNED, Base
 
 T = TypeVar("T")
 
@@ -26,11 +27,11 @@ class AuditedRecord(Record, kw_only=True):
     concurrency_stamp: str
 
 
-def columns(table: type[Base], *without: str) -> dict[str, Any]:
-    """The columns of a table as the members of a record, but for the clinic's id and those named."""
-    kinds = get_type_hints(table)
-    names = (name for name in vars(table)["__annotations__"] if name in table.__table__.columns)
-    return {name: get_args(kinds[name])[0] for name in names if name not in ("tenant_id", *without)}
+def columns(table: type[Base]) -> dict[str, Any]:
+    """The columns of a table that are `Returned`, as the members of a record."""
+    kinds = get_type_hints(table, include_extras=True)
+    mapped = {name: get_args(kind)[0] for name, kind in kinds.items() if get_origin(kind) is Mapped}
+    return {name: get_args(kind)[0] for name, kind in mapped.items() if RETURNED in get_args(kind)}
 
 
 def as_record(record: object, shape: type[T]) -> T:

@@ -13,7 +13,7 @@ from sqlalchemy import Index, String, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
-from portal.careservice.database import Base, Id
+from portal.careservice.database import Base, Id, Returned
 from portal.careservice.domain import conversations, people, translations
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
@@ -28,19 +28,19 @@ class Notification(Base):
     __tablename__ = "notifications"
     __table_args__ = (Index("ix_notifications_recipient", "tenant_id", "person_id", "creation_time"),)
 
-    id: Mapped[Id] = mapped_column(primary_key=True)
+    id: Mapped[Returned[Id]] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36))
     person_id: Mapped[str] = mapped_column(String(36))
-    type: Mapped[str]
-    title: Mapped[str]
-    body: Mapped[str]
-    severity: Mapped[Severity] = mapped_column(one_of(Severity))
-    is_read: Mapped[bool] = mapped_column(default=False)
-    read_at: Mapped[datetime | None]
-    entity_type: Mapped[str | None]
-    entity_id: Mapped[str | None] = mapped_column(String(36))
-    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    creation_time: Mapped[datetime] = mapped_column(default=now)
+    type: Mapped[Returned[str]]
+    title: Mapped[Returned[str]]
+    body: Mapped[Returned[str]]
+    severity: Mapped[Returned[Severity]] = mapped_column(one_of(Severity))
+    is_read: Mapped[Returned[bool]] = mapped_column(default=False)
+    read_at: Mapped[Returned[datetime | None]]
+    entity_type: Mapped[Returned[str | None]]
+    entity_id: Mapped[Returned[str | None]] = mapped_column(String(36))
+    data: Mapped[Returned[dict[str, Any]]] = mapped_column(default=dict)
+    creation_time: Mapped[Returned[datetime]] = mapped_column(default=now)
 
 
 class Preference(msgspec.Struct, rename="camel", kw_only=True):

@@ -10,7 +10,7 @@ from sqlalchemy import ForeignKey, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql import ColumnElement
 
-from portal.careservice.database import Base, Id
+from portal.careservice.database import Base, Id, Returned
 from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
@@ -88,15 +88,15 @@ class Relationship(Base):
 
     __tablename__ = "relationships"
 
-    id: Mapped[Id] = mapped_column(primary_key=True)
+    id: Mapped[Returned[Id]] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36))
-    patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
-    related_patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
-    related_name: Mapped[str]
-    type: Mapped[RelationshipType] = mapped_column(one_of(RelationshipType))
-    is_portal_shared: Mapped[bool] = mapped_column(default=False)
-    start_date: Mapped[date | None]
-    end_date: Mapped[date | None]
+    patient_id: Mapped[Returned[str]] = mapped_column(ForeignKey("patients.id"), index=True)
+    related_patient_id: Mapped[Returned[str | None]] = mapped_column(ForeignKey("patients.id"), index=True)
+    related_name: Mapped[Returned[str]]
+    type: Mapped[Returned[RelationshipType]] = mapped_column(one_of(RelationshipType))
+    is_portal_shared: Mapped[Returned[bool]] = mapped_column(default=False)
+    start_date: Mapped[Returned[date | None]]
+    end_date: Mapped[Returned[date | None]]
 
 
 class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from portal.careservice.database import Base, Id
+from portal.careservice.database import Base, Id, Returned
 from portal.careservice.domain.columns import Structs
 from portal.careservice.domain.enumerations import DayOfWeek
 from portal.careservice.domain.folding import folded_from
@@ -27,19 +27,19 @@ class Physician(Base):
 
     __tablename__ = "physicians"
 
-    id: Mapped[Id] = mapped_column(primary_key=True)
+    id: Mapped[Returned[Id]] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     person_id: Mapped[str | None] = mapped_column(String(36))
-    name: Mapped[str]
+    name: Mapped[Returned[str]]
     folded_name: Mapped[str] = folded_from("name")
-    title: Mapped[str]
-    specialty: Mapped[str]
-    location_id: Mapped[str | None] = mapped_column(String(36))
-    location_name: Mapped[str | None]
-    time_zone: Mapped[str]
-    color: Mapped[str | None]
-    is_active: Mapped[bool] = mapped_column(default=True)
-    working_hours: Mapped[list[WorkingHours]] = mapped_column(Structs(list[WorkingHours]))
+    title: Mapped[Returned[str]]
+    specialty: Mapped[Returned[str]]
+    location_id: Mapped[Returned[str | None]] = mapped_column(String(36))
+    location_name: Mapped[Returned[str | None]]
+    time_zone: Mapped[Returned[str]]
+    color: Mapped[Returned[str | None]]
+    is_active: Mapped[Returned[bool]] = mapped_column(default=True)
+    working_hours: Mapped[Returned[list[WorkingHours]]] = mapped_column(Structs(list[WorkingHours]))
 
     busy: Mapped[list[BusyTime]] = relationship(order_by="BusyTime.start")
 

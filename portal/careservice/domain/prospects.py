@@ -11,7 +11,7 @@ from sqlalchemy import ForeignKey, String, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
-from portal.careservice.database import Base, Id
+from portal.careservice.database import Base, Id, Returned
 from portal.careservice.domain import notifications, people
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, one_of
@@ -36,17 +36,17 @@ class Prospect(Audited, Base):
 
     __tablename__ = "prospects"
 
-    id: Mapped[Id] = mapped_column(primary_key=True)
+    id: Mapped[Returned[Id]] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
-    first_name: Mapped[str]
-    last_name: Mapped[str]
-    email: Mapped[str | None]
-    phone_number: Mapped[str | None]
-    source: Mapped[str]
-    status: Mapped[ProspectStatus] = mapped_column(one_of(ProspectStatus))
-    interest: Mapped[str | None]
-    patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"))
-    merged_into_id: Mapped[str | None] = mapped_column(String(36))
+    first_name: Mapped[Returned[str]]
+    last_name: Mapped[Returned[str]]
+    email: Mapped[Returned[str | None]]
+    phone_number: Mapped[Returned[str | None]]
+    source: Mapped[Returned[str]]
+    status: Mapped[Returned[ProspectStatus]] = mapped_column(one_of(ProspectStatus))
+    interest: Mapped[Returned[str | None]]
+    patient_id: Mapped[Returned[str | None]] = mapped_column(ForeignKey("patients.id"))
+    merged_into_id: Mapped[Returned[str | None]] = mapped_column(String(36))
 
 
 class Booking(Base):

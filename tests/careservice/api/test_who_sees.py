@@ -8,8 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import delete, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Mapped, Session
 
+from portal.careservice.api.records import columns
+from portal.careservice.database import Base, Returned
 from portal.careservice.domain.consents.forms import ConsentForm, Signer
 from portal.careservice.domain.conversations import Attachment, Conversation, Message
 from portal.careservice.domain.documents import File
@@ -33,6 +35,18 @@ RESULT = f"/api/care/pgt-results/{sample_id('pgt-result', 'GO-1')}"
 RELATIONSHIPS = "/api/care/relationships/"
 SHARED = sample_id("relationship", "amelia-daniel")
 NAMES_ALONE = {"id", "firstName", "lastName", "preferredName"}
+
+
+class Room(Base):
+    """A table with a column that was added without a word on who gets it."""
+
+    __abstract__ = True
+    name: Mapped[Returned[str | None]]
+    added_later: Mapped[str | None]
+
+
+def test_a_column_is_returned_only_if_it_says_so() -> None:
+    assert columns(Room) == {"name": str | None}
 
 
 def change(clinic: Clinic, kind: type[Any], record_id: str, **values: Any) -> None:
