@@ -52,6 +52,7 @@ from portal.web import (
     static,
     template_globals,
     templates,
+    unchanged_bell,
     unsent,
 )
 from portal.web.extensions import babel, csrf, limiter
@@ -80,11 +81,13 @@ class Portal(Flask):
         """Answer one request, counted among those under way unless it has a thread of its own."""
         if environ["PATH_INFO"] in health.PATHS:
             return super().wsgi_app(environ, start_response)
+        is_bell = environ["PATH_INFO"] == unchanged_bell.PATH
         as_patient.pass_on(environ)
         metrics.thread_taken()
         try:
             with tracing.request(environ):
-                return super().wsgi_app(environ, start_response)
+                answer = unchanged_bell.answer(self, environ, start_response) if is_bell else None
+                return super().wsgi_app(environ, start_response) if answer is None else answer
         finally:
             metrics.thread_freed()
 

@@ -293,14 +293,22 @@ class Sessions(SessionInterface):
     # The records.
 
     def load(
-        self, cookie: str, tenant: str, host: str, into: dict[str, StoredRecord | None] | None = None
+        self,
+        cookie: str,
+        tenant: str,
+        host: str,
+        into: dict[str, StoredRecord | None] | None = None,
+        *,
+        kind: str = "",
     ) -> tuple[SessionRecord | None, Tokens | None]:
         """Load session and tokens in one round trip; a session of another host or clinic counts as none.
 
-        What the session wanted to `read_along` before is read with them, `into` a dictionary that gets everything.
+        What the session wanted to `read_along` before, or only what is of this `kind`, is read with them, `into` a dictionary
+        that gets everything.
         """
         name = record_name(cookie)
-        names = (name, tokens_name(name), *self._wanted.get(name, ()))
+        along = self._wanted.get(name, ())
+        names = (name, tokens_name(name), *(one for one in along if one.startswith(kind)))
         records = self._vault.get_many(names)
         if into is not None:
             into |= {name: records.get(name) for name in names}

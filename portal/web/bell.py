@@ -31,9 +31,9 @@ def count(person: Person) -> int | None:
     return KNOWN.get(person).count
 
 
-def is_fresh(known: LastCount) -> bool:
+def is_fresh(known: LastCount, now: float | None = None) -> bool:
     """Return whether the count is too recent to call the API again."""
-    return age(known.at, context().clock()) < FRESH_SECONDS
+    return age(known.at, context().clock() if now is None else now) < FRESH_SECONDS
 
 
 def learn(person: Person, count: int | None) -> None:

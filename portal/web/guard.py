@@ -19,7 +19,7 @@ from flask import Flask, Response, abort, current_app, g, make_response, request
 
 from portal.clock import age
 from portal.config.strong import Strength, Strong
-from portal.config.tenants import Side
+from portal.config.tenants import Side, Tenant
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.parse import address_parts
@@ -62,7 +62,7 @@ PUBLIC = frozenset(
 )
 """Endpoints that anyone may call; all others need `signed_in`."""
 
-SESSION_TAG = "Session-Tag"
+SESSION_TAG, EXPIRES_AT = "Session-Tag", "Session-Expires-At"
 NO_SESSION = "none"
 
 STRENGTH = "strength"
@@ -171,16 +171,21 @@ def admit(access: Access) -> Person:
     person = current.person
     if person is None:
         raise NotSignedIn
-    if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
-        raise NotAllowed
-    strong: Strong | None = g.tenant.strong
-    needed = strong.to_come_in(person.roles) if strong else None
-    if needed and not needed.is_met(person.acr, person.amr):
-        raise StepUpNeeded(Demand(strength=needed))
+    may_come_in(access, person, g.tenant)
     if not access.background:
         current.use()
     g.person = person
     return person
+
+
+def may_come_in(access: Access, person: Person, tenant: Tenant) -> None:
+    """Raise NotAllowed unless the view admits this person, and StepUpNeeded if the clinic wants a stronger sign-in."""
+    if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
+        raise NotAllowed
+    strong = tenant.strong
+    needed = strong.to_come_in(person.roles) if strong else None
+    if needed and not needed.is_met(person.acr, person.amr):
+        raise StepUpNeeded(Demand(strength=needed))
 
 
 def care_of(person: Person) -> Care:
@@ -317,6 +322,10 @@ def _tell_session(response: Response) -> Response:
         return response
     response.headers.setdefault(SESSION_TAG, current.tag or NO_SESSION)
     if current.tag:
-        ends_at = datetime.fromtimestamp(current.expires_at, UTC)
-        response.headers["Session-Expires-At"] = ends_at.isoformat(timespec="seconds")
+        response.headers[EXPIRES_AT] = said_end(current.expires_at)
     return response
+
+
+def said_end(at: float) -> str:
+    """Return when a session ends, as answers say it."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

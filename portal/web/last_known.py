@@ -14,6 +14,7 @@ from portal.context import context, session
 from portal.request_values import here
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
+from portal.store.vault import Vault
 
 T = TypeVar("T")
 
@@ -81,7 +82,11 @@ class LastKnown(Generic[T]):
         return cast("dict[str, object]", held[1])
 
     def record_name(self, person: Person) -> str:
-        return context().vault.name(self.kind, person.issuer, here().tenant.key, person.sub)
+        return self.name_at(here().tenant.key, person, context().vault)
+
+    def name_at(self, clinic: str, person: Person, vault: Vault) -> str:
+        """Return the record name for this person at the clinic with this key, for where no request is under way."""
+        return vault.name(self.kind, person.issuer, clinic, person.sub)
 
 
 _read_together: WeakSet[LastKnown[Any]] = WeakSet()

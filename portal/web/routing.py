@@ -82,7 +82,7 @@ def tenant_of(app: Flask) -> Callable[[Mapping[str, str]], str] | None:
 
 
 def _begin() -> None:
-    g.request_id = _request_id()
+    g.request_id = request_id(request.environ, context().settings.proxy_hops)
     g.started = time.monotonic()
     deadline.set_to(g.started + context().settings.timeouts.page)
     tenant = context().settings.tenants.at(request.host)
@@ -96,7 +96,7 @@ def _end(_error: BaseException | None) -> None:
     deadline.set_to(None)
 
 
-def _request_id() -> str:
+def request_id(environ: Mapping[str, str], proxy_hops: int) -> str:
     """Return the id set by a trusted proxy, else a random one; browsers can't choose it."""
-    from_proxy = request.headers.get("X-Request-Id", "") if context().settings.proxy_hops else ""
+    from_proxy = environ.get("HTTP_X_REQUEST_ID", "") if proxy_hops else ""
     return from_proxy if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", from_proxy) else secrets.token_hex(8)
