@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from portal.connect import needs
 from portal.connect.dialects import documents as dialects
-from tools import access, configuration, coverage_table, evidence
+from tools import access, configuration, coverage_table, evidence, metrics
 from tools.definitions import ROOT
 
 AT_RELEASE: Mapping[str, Callable[[], str]] = {
@@ -22,6 +22,7 @@ AT_RELEASE: Mapping[str, Callable[[], str]] = {
 WITH_EACH_CHANGE: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.written,
     "docs/dialects.md": lambda: dialects.page((ROOT / "docs/dialects.md").read_text(encoding="utf-8")),
+    "docs/metrics.md": metrics.written,
     "tests/ASVS.md": evidence.table,
 }
 DOCUMENTS = {**AT_RELEASE, **WITH_EACH_CHANGE}
