@@ -48,6 +48,20 @@ def test_the_contract_lists_each_call_once_and_has_no_dangling_reference() -> No
         assert name in document["components"]["schemas"]
 
 
+def test_lists_are_pages_or_arrays_and_only_of_notifications_the_unread_are_counted() -> None:
+    schemas = {
+        item["get"]["operationId"]: item["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        for item in needs.document()["paths"].values()
+        if "get" in item and "application/json" in item["get"]["responses"]["200"]["content"]
+    }
+    pages = {name: schema["anyOf"][0] for name, schema in schemas.items() if "anyOf" in schema}
+    unread = {name for name, page in pages.items() if "unreadCount" in page["properties"]}
+    assert unread == {"get-app-notification"}
+    for name, page in pages.items():
+        assert page["required"] == ["items"]
+        assert {*page["properties"]} == {"items", "totalCount", *(["unreadCount"] if name in unread else [])}
+
+
 def test_the_contract_is_valid_openapi() -> None:
     document = needs.document()
     schemathesis.openapi.from_dict(document).validate()

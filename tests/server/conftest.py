@@ -69,6 +69,14 @@ class Client:
         except ConnectionError:
             return True
 
+    def is_closed_to_more(self) -> bool:
+        """Whether the server answers no other request, not even one that comes before the connection times out."""
+        try:
+            self.send(b"GET / HTTP/1.1\r\nHost: small.test\r\n\r\n")
+        except ConnectionError:
+            return True
+        return self.is_closed()
+
     def close(self) -> None:
         self.socket.close()
 

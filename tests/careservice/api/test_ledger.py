@@ -24,12 +24,15 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.api import consents, conversations, notifications, physicians, protocols
 from portal.careservice.app import create_app
 from portal.careservice.bootstrap import bootstrap
 from portal.careservice.domain.cases import CaseChange
+from portal.careservice.domain.consents.forms import OPEN, ConsentForm
 from portal.careservice.domain.enumerations import ConsentStatus, Disposition, EmbryoStatus, ProtocolStatus
 from portal.careservice.domain.patients import PatientDetails
 from portal.careservice.domain.protocols import ProtocolPlan
@@ -68,6 +71,7 @@ class Ledger:
         self.clinic = Clinic(app, DAY)
         with app.app_context():
             bootstrap(engine, settings, lambda: DAY)
+        self.clinic.change(_end_overdue_just_now)
         self.tokens = {who: self.clinic.token(who) for who in EVERYBODY}
         with closing(sqlite3.connect(kept)) as copy, closing(sqlite3.connect(self._file)) as file:
             file.backup(copy)
@@ -156,6 +160,12 @@ class Ledger:
             row for key, row in self._tables.items() if key.endswith(f" {id_}") and "concurrency_stamp" in row
         )
         return str(next(rows)["concurrency_stamp"])
+
+
+def _end_overdue_just_now(session: Session) -> None:
+    """Let forms whose time to be signed is over end this very moment."""
+    overdue = ConsentForm.status.in_(OPEN), ConsentForm.expires_at < DAY
+    session.execute(update(ConsentForm).where(*overdue).values(expires_at=DAY))
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from portal.careservice.domain.conversations import Conversation, Message, Parti
 from portal.careservice.domain.enumerations import Channel, MessageSide, RelationshipType
 from portal.careservice.domain.inbound.addresses import AddressKind, InboundAddress
 from portal.careservice.domain.inbound.email import take_mail
+from portal.careservice.domain.inbound.senders import by_number, enquiry
 from portal.careservice.domain.inbound.sms import take_text_message
 from portal.careservice.domain.patients import Patient, Relationship, person_id
 from portal.careservice.identity.tables import Person, Tenant
@@ -243,3 +244,16 @@ def test_nobody_reads_it_but_its_sender_and_staff(engine: Engine) -> None:
             except AssertionError as error:
                 raise AssertionError(f"{case}: {error}") from error
             session.rollback()
+
+
+@pytest.mark.parametrize("written", ["+44 7700 900-877", "+44(7700)900877", "+44/7700.900877"])
+def test_an_enquirys_number_is_recognised_however_it_was_written(engine: Engine, written: str) -> None:
+    with database.new_session(engine) as session:
+        tenant = Tenant(id=new_id(), name=new_id(), display_name="Clinic", accent="#000000", country="GB")
+        session.add(tenant)
+        session.flush()
+        earlier = enquiry(session, tenant.id, source="Website", last_name="Reed", phone_number=written)
+        found = by_number(session, tenant.id, "07700 900877")
+        assert (found.key, found.prospect) == ("+447700900877", earlier)
+        assert by_number(session, tenant.id, "07700 900878").prospect is None
+        session.rollback()

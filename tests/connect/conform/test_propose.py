@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from portal.connect.conform.codes import _meant
 from portal.connect.conform.merge import merged
 from portal.connect.conform.plausible import doubts
 from portal.connect.conform.proposal import Proposal
@@ -16,6 +17,7 @@ from portal.connect.conform.walk import Visit
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.rules import Rules
 from portal.services.api import AnyEndpoint
+from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
@@ -327,3 +329,19 @@ def test_an_unread_opposite_is_listed_as_one() -> None:
 def test_no_answer_stops_it(answer: object) -> None:
     visits = [replace(visit(one, answer), id="1") for one in ALL if one.is_safe and one.answer is not bytes]
     parse_dialect(proposed(*visits).toml())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "is_same"),
+    [
+        ("Cancelled", True),
+        ("Canceled", True),
+        ("Cancled", True),  # of the first four letters, nothing else may differ
+        ("Canselled", False),
+        ("Uncancelled", False),
+    ],
+)
+def test_a_code_that_is_nearly_a_word_is_read_as_it_only_if_it_begins_alike(
+    theirs: str, is_same: bool
+) -> None:
+    assert (_meant(theirs, CareStatus) == "Cancelled") is is_same
