@@ -165,10 +165,11 @@ def test_an_unreachable_cache_is_a_fault(looked: Callable[..., list[Finding]]) -
 def test_a_misspelt_setting_is_a_fault_and_an_unknown_variable_a_note(
     looked: Callable[..., list[Finding]],
 ) -> None:
-    found = looked(PORTAL_STORE_UR="x", PORTAL_SERVICE_HOST="10.0.0.1", PORTAL_METRICS_TOKEN_FILE="/dev/null")
-    assert "Is PORTAL_STORE_URL meant?" in the_fault(found, "PORTAL_STORE_UR")
+    near = "PORTAL_STROE_URI"  # two slips; more would be another word
+    found = looked(**{near: "x", "PORTAL_SERVICE_HOST": "10.0.0.1", "PORTAL_METRICS_TOKEN_FILE": "/dev/null"})
+    assert "Is PORTAL_STORE_URL meant?" in the_fault(found, near)
     assert [one.what for one in found if one.found == "isn't a setting of the portal"] == [
-        "PORTAL_STORE_UR",
+        near,
         "PORTAL_SERVICE_HOST",
     ]
 

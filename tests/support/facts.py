@@ -117,9 +117,9 @@ def lines(html: str, answers: Answers) -> list[str]:
 
 
 def document_lines(pdf: bytes, answers: Answers) -> list[str]:
-    """Return what a PDF document states, line by line as it is set."""
+    """Return all that a PDF document says, line by line as it is set."""
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages]
-    return stated("\n".join(pages).replace("#", ""), answers)
+    return [answers.named(line).strip() for line in "\n".join(pages).splitlines() if line.strip()]
 
 
 def calendar_lines(text: str, answers: Answers) -> list[str]:

@@ -16,7 +16,9 @@ from msgspec import inspect
 
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
+from portal.connect.dialects.forms import read_day, read_instant, write_day, write_instant
 from portal.connect.dialects.naming import STYLES
+from portal.connect.dialects.paths import getter
 from portal.connect.dialects.rules import Rules
 from portal.connect.dialects.shapes import choices, record_of
 from portal.connect.dialects.writing import SORTING, Writing
@@ -407,3 +409,36 @@ def test_pages_counted_from_0_and_of_limited_size_are_read() -> None:
         "state": 6,
     }
     assert dialect.query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 1000})["size"] == 100
+
+
+LONDON = ZoneInfo("Europe/London")
+DAY_FIRST = "yyyy-dd-MM HH:mm"
+
+
+@pytest.mark.parametrize(
+    ("convert", "given", "made"),
+    [
+        (read_instant(DAY_FIRST, LONDON), "2026-03-07 09:30", datetime(2026, 7, 3, 8, 30, tzinfo=UTC)),
+        (read_instant(DAY_FIRST, LONDON), "2026-03-12 09:30", datetime(2026, 12, 3, 9, 30, tzinfo=UTC)),
+        (read_instant(DAY_FIRST, LONDON), "2026-03-07T09:30Z", datetime(2026, 3, 7, 9, 30, tzinfo=UTC)),
+        (read_instant(DAY_FIRST, LONDON), "2026-07-31", "2026-07-31"),
+        (read_instant("iso", LONDON), "2026-07-03T09:30", datetime(2026, 7, 3, 8, 30, tzinfo=UTC)),
+        (read_instant("iso", LONDON), "2026-07-03T09:30+02:00", datetime(2026, 7, 3, 7, 30, tzinfo=UTC)),
+        (read_instant("epoch_ms", LONDON), 1_000, datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)),
+        (write_instant(DAY_FIRST, LONDON), "2026-07-03T08:30:00Z", "2026-03-07 09:30"),
+        (write_instant("epoch_s", LONDON), "1970-01-01T00:01:00Z", 60),
+        (read_day("epoch_s", LONDON), 1_782_862_200, date(2026, 7, 1)),  # half past midnight in London
+        (read_day("dd.MM.yyyy", LONDON), "07.03.2026", date(2026, 3, 7)),
+        (write_day("dd.MM.yyyy", LONDON), "2026-03-07", "07.03.2026"),
+        (write_day("epoch_s", LONDON), "2026-07-01", 1_782_860_400),
+        (getter(["a"], "none"), {"a": 1}, 1),
+        (getter(["a"], "none"), {}, "none"),
+        (getter(["a"], "none"), "a", "none"),
+        (getter(["a", "b"], "none"), {"a": {"b": 2}}, 2),
+        (getter(["a", "b"], "none"), {"a": 3}, "none"),
+        (getter(["a", "1"], "none"), {"a": [4, 5]}, 5),
+        (getter(["a", "2"], "none"), {"a": [4, 5]}, "none"),
+    ],
+)
+def test_a_value_is_read_and_written_as_the_dialect_has_it(convert: Any, given: object, made: object) -> None:
+    assert convert(given) == made

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from flask import Flask
+from flask_babel import Babel
 from markupsafe import Markup
 
 from portal.services.episodes import Follicles, MonitoringDay
 from portal.services.protocols import Check, Medication
+from portal.web.drawings.cut_offs import cut_off_chart
 from portal.web.drawings.monitoring import monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import bars, medication_grid
+from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.drawings.svg import Axis, element, round_up, spread
+from portal.web.drawings.week import Column, week
 
 START = date(2026, 11, 14)
 
@@ -224,3 +232,42 @@ def test_overlapping_labels_are_moved_apart() -> None:
     assert spread([], 18) == []
     assert Axis(5, 5, 0, 10).at(5) == 5
     assert [round_up(value) for value in (0, 8.4, 3910, 10)] == [1, 10, 5000, 10]
+
+
+DRAWINGS: dict[str, Callable[[bool], Markup | None]] = {
+    "cut-offs": lambda rtl: cut_off_chart(
+        25, 75, 40, current=1, names=("Euploid", "Mosaic", "Aneuploid"), said="All of it.", number="{:g}".format, rtl=rtl
+    ),
+    "monitoring": lambda rtl: monitoring_chart(CYCLE, today=START + timedelta(days=9), rtl=rtl),
+    "days of monitoring": lambda rtl: monitoring_days(CYCLE, rtl=rtl),
+    "plan": lambda rtl: medication_grid(PLAN, [Check(day=1), Check(day=4)], today=6, rtl=rtl),
+    "storage": lambda rtl: storage_chart(
+        [DatedBar(f"Until {days}", START + timedelta(days=days)) for days in (-9, 20, 900, 20_000)],
+        today=START,
+        write=date.isoformat,
+        rtl=rtl,
+    ),
+    "week": lambda rtl: week(
+        [Column("Mon", [(9, 12.5), (14, 17)], [(10, 11)]), Column("Tue", [], [(9, 10)], is_today=True)],
+        opens=8,
+        closes=18,
+        hours=[f"{hour:02}:00" for hour in range(25)],
+        title="The week",
+        description="What there is.",
+        id_="week",
+        rtl=rtl,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_each_drawing_is_as_it_was_looked_at(name: str) -> None:
+    """After a change that is meant, WRITE_FACTS=1 writes the file anew: look at the drawing, then read the difference."""
+    app = Flask(__name__)
+    Babel(app)
+    with app.test_request_context("/"):
+        drawn = "\n".join(f"{DRAWINGS[name](rtl)}" for rtl in (False, True)).replace("><", ">\n<") + "\n"
+    file = Path(__file__).with_name("drawn") / f"{name.replace(' ', '_')}.txt"
+    if os.environ.get("WRITE_FACTS"):
+        file.write_text(drawn, encoding="utf-8")
+    assert drawn.splitlines() == file.read_text(encoding="utf-8").splitlines()
