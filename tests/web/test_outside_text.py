@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 from flask import Flask, g
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import portal
@@ -168,7 +168,7 @@ _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
     "connect/dialects/conversions.py",
     *("services/rules/free_windows.py", "views/notification_fields.py", "signin/client_authentication.py"),
-    *("views/passkeys.py", "web/said.py"),
+    *("views/passkeys.py", "web/said.py", "web/unchanged_bell.py"),
     *(
         "views/protocols/form.py",
         "views/protocols/plan.py",
@@ -253,7 +253,7 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 @given(TEXTS)
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_no_text_makes_one_of_them_fail(text: str) -> None:
     for name, read in PARSERS.items():
         try:
