@@ -16,17 +16,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RoutingException
 
+from portal import services
 from portal.app import create_app
 from portal.config.settings import Settings
 from portal.demo.stack import portal_environment, tenants_file
 from portal.services.api import Endpoint
-from portal.services.endpoints import ALL, ROWS, WEBHOOKS
+from portal.services.endpoints import ALL, WEBHOOKS
 from tests.support.stack import plan
 from tools.definitions import ROOT, Module, Name, modules, reach, resolve, sources, tree
 
@@ -64,12 +67,17 @@ class Row:
 
 def constants() -> dict[str, Endpoint]:
     """Each endpoint that the portal calls, by the name of its constant."""
-    return {name: endpoint for endpoint, (_module, name) in ROWS.items()}
+    return {
+        name: value
+        for module in iter_modules(services.__path__)
+        for name, value in vars(import_module(f"{services.__name__}.{module.name}")).items()
+        if isinstance(value, Endpoint)
+    }
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """One row for each endpoint that the portal calls, in the specification's order."""
+    """One row for each endpoint that the portal calls."""
     names = {endpoint: name for name, endpoint in constants().items()}
     reached = {page: reach(page.view) for page in pages()}
     found: list[Row] = []
@@ -92,7 +100,7 @@ def rows() -> tuple[Row, ...]:
 def functions_of(constant: str) -> tuple[Name, ...]:
     """The functions of `portal.services` that name this constant, or have a helper that does."""
     found: list[Name] = []
-    row = next(place for place in ROWS.values() if place[1] == constant)
+    row = next((module.name, constant) for module in modules().values() if constant in module.uses)
     for module in modules().values():
         if module.name.startswith("portal.services.") and module.name not in _MACHINERY:
             naming = _users(module, row)

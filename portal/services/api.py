@@ -182,6 +182,11 @@ def _declared(endpoint: Endpoint[AnswerT, RequestT]) -> Endpoint[AnswerT, Reques
     return endpoint
 
 
+def declared_rows() -> frozenset[AnyEndpoint]:
+    """The rows of the modules that are imported so far; `portal.services.endpoints` imports them all."""
+    return frozenset(_rows)
+
+
 def is_declared(endpoint: AnyEndpoint) -> bool:
     """Whether a row stands for it; the portal calls nothing else."""
     return endpoint in _rows

@@ -1,58 +1,22 @@
-"""All rows of the care API. Each resource's module declares its own; the methods and paths of the care API specification §4
-are defined only there.
+"""All rows of the care API, in the order of their addresses. Each resource's module declares its own; the methods and paths
+of the care API specification §4 are defined only there.
 
 The webhooks are listed separately, because others call them, never the portal.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from importlib import import_module
+from pkgutil import iter_modules
 
-from portal.services import (
-    cases,
-    consents,
-    conversations,
-    directories,
-    emr_endpoints,
-    episodes,
-    files,
-    notifications,
-    patients,
-    pgt_results,
-    physicians,
-    prospects,
-    protocols,
-    relationships,
-    storage,
-)
-from portal.services.api import AnyEndpoint, Endpoint
+from portal import services
+from portal.services.api import AnyEndpoint, Endpoint, declared_rows
 
-_MODULES = (
-    consents,
-    protocols,
-    patients,
-    cases,
-    relationships,
-    storage,
-    pgt_results,
-    episodes,
-    physicians,
-    emr_endpoints,
-    directories,
-    files,
-    conversations,
-    notifications,
-    prospects,
-)
-ROWS: dict[AnyEndpoint, tuple[str, str]] = {
-    cast("AnyEndpoint", value): (module.__name__, name)
-    for module in _MODULES
-    for name, value in vars(module).items()
-    if isinstance(value, Endpoint)
-}
-"""All endpoints that the portal may call, in the specification's order, each with the module and name of its row."""
+for module in iter_modules(services.__path__):
+    import_module(f"{services.__name__}.{module.name}")  # declares its rows
 
-ALL = tuple(ROWS)
+ALL = tuple(sorted(declared_rows(), key=lambda row: (row.template, row.method)))
+"""All endpoints that the portal may call."""
 
 WEBHOOKS: tuple[AnyEndpoint, ...] = (
     Endpoint("POST", "/smsinbound", "Webhook", object),

@@ -33,8 +33,8 @@ def _folded(group: str) -> str:
     return group.replace(" ", "").casefold()
 
 
-def test_the_endpoints_are_in_the_specifications_order(specification):
-    assert as_rows(ALL) == [row for row in specification if row[2] != "webhook"], (
+def test_the_endpoints_are_the_specifications(specification):
+    assert sorted(as_rows(ALL)) == sorted(row for row in specification if row[2] != "webhook"), (
         "the rows of portal/services differ from OPERATIONS in portal/careservice/openapi/operations.py"
     )
     assert len(ALL) == len(set(ALL))
