@@ -13,6 +13,7 @@ from portal.connect.dialects.shapes import use_of_member
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
+from portal.web.navigation import section_names
 from portal.web.permissions import SEE_SYSTEM
 
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
@@ -114,27 +115,18 @@ def _gap(member: str) -> Gap:
 
 
 def area_names() -> dict[str, str]:
-    """What people know the portal's areas by: the modules of `portal.views`."""
+    """What people know the modules of `portal.views` by: the menu's word, and what those are called that it doesn't have."""
     return {
+        **section_names(),
         "booking": _("Book your first visit"),
-        "care_team": _("Care team"),
         "cases": _("Case"),
-        "consents": _("Consents"),
-        "conversations": _("Messages"),
         "directories": _("Folders"),
-        "episodes": _("Treatment"),
         "files": _("Documents"),
         "find": _("Find"),
-        "home": _("Home"),
         "me": _("My details"),
-        "notification_settings": _("Notification settings"),
-        "notifications": _("Notifications"),
         "patients": _("Patient"),
         "pgt_results": _("Genetic test"),
-        "prospects": _("Enquiries"),
-        "protocols": _("Protocols"),
         "relationships": _("Relationships"),
-        "storage": _("Embryo storage"),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import g, request
+from flask import current_app, g, request
 
 from portal.context import context
 from portal.i18n.gettext import _, for_each_language
@@ -103,6 +103,15 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
         ("/clinic-system", _("Clinic’s system"), "endpoint", "y"),
         ("/help", _("Help"), "help", "i"),
     ]
+
+
+def section_names() -> dict[str, str]:
+    """Return the sections' words by the modules of `portal.views` that show them."""
+    paths = current_app.url_map.bind("")
+    return {
+        str(paths.match(href)[0]).partition(".")[0]: label
+        for href, label, _icon, _key in (*_staff_sections(), *_patient_sections())
+    }
 
 
 def _is_current(href: str, path: str) -> bool:

@@ -67,9 +67,8 @@ def test_an_administrator_sees_missing_members_and_unknown_values(portal: Portal
 
 def test_every_area_has_a_name(portal: PortalThread) -> None:
     with portal.app.test_request_context():
-        assert set(area_names()) == {
-            area for record in records().values() for area in vars(record).get("shown_on", ())
-        }
+        areas = {area for record in records().values() for area in vars(record).get("shown_on", ())}
+        assert areas <= set(area_names())
 
 
 def test_only_administrators_see_the_link_and_the_page(portal: PortalThread, ada: Visitor) -> None:
