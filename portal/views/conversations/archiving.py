@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from flask import Blueprint, Response, request, url_for
 
@@ -23,25 +24,27 @@ from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, re
 
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")
 
+_MESSAGE = "/<record:conversation_id>/messages/<record:message_id>"
 
-@bp.post("/<record:conversation_id>/messages/<record:message_id>/archive")
+
+@bp.post(f"{_MESSAGE}/archive", endpoint="archive_one_message", defaults={"event": "archive"})
+@bp.post(f"{_MESSAGE}/restore", endpoint="restore_one_message", defaults={"event": "restore"})
 @signed_in(Side.PATIENT, Side.STAFF)
-def archive_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
-    """Archive one message for this person; Undo restores it."""
-    _act_on_message(care, person, "archive", conversation_id, message_id)
-    back = _act_address(".restore_one_message", conversation_id, message_id)
-    toast(_("Message archived."), undo=back)
-    return _after_act(care, person, conversation_id)
-
-
-@bp.post("/<record:conversation_id>/messages/<record:message_id>/restore")
-@signed_in(Side.PATIENT, Side.STAFF)
-def restore_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
-    """Restore one archived message for this person; Undo archives it again."""
-    _act_on_message(care, person, "restore", conversation_id, message_id)
-    away = _act_address(".archive_one_message", conversation_id, message_id)
-    toast(_("Message restored."), undo=away)
-    return _after_act(care, person, conversation_id)
+def act_on_message(
+    care: Care, person: Person, conversation_id: str, message_id: str, event: Literal["archive", "restore"]
+) -> Response:
+    """Archive one message for this person, or restore it; Undo does the other."""
+    _act_on_message(care, person, event, conversation_id, message_id)
+    before = request.args.get("before", "")
+    said, opposite = {
+        "archive": (_("Message archived."), ".restore_one_message"),
+        "restore": (_("Message restored."), ".archive_one_message"),
+    }[event]
+    undo = url_for(opposite, conversation_id=conversation_id, message_id=message_id, before=before or None)
+    toast(said, undo=undo)
+    if wants("thread"):  # of a long one, the part in which the message was
+        return show_thread(get_conversation(care, conversation_id), person, opened=True, before=before)
+    return redirect_to(url_for(".show", conversation_id=conversation_id, before=before or None))
 
 
 @bp.get("/<record:conversation_id>/archive")
@@ -124,17 +127,3 @@ def _act(person: Person, event: str, record_id: str, send: Callable[[], object])
 class ArchivePage(Page, template="conversations/archive.html", about="thread"):
     thread: Thread
     consequences: list[str]
-
-
-def _after_act(care: Care, person: Person, conversation_id: str) -> Response:
-    """To the thread, and in a long one to the part in which the message was."""
-    before = request.args.get("before", "")
-    if wants("thread"):
-        return show_thread(get_conversation(care, conversation_id), person, opened=True, before=before)
-    return redirect_to(url_for(".show", conversation_id=conversation_id, before=before or None))
-
-
-def _act_address(endpoint: str, conversation_id: str, message_id: str) -> str:
-    """The address that undoes an act on a message, which leads to the same part of the thread."""
-    before = request.args.get("before") or None
-    return url_for(endpoint, conversation_id=conversation_id, message_id=message_id, before=before)
