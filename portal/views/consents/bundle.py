@@ -22,12 +22,12 @@ from portal.services.listed import Listed
 from portal.state.operations import State
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
-from portal.views.consents.create import alike_of, drafts, faults_of, search_in, send_in
 from portal.views.consents.draft import NewForm
 from portal.views.consents.eligibility import CREATORS
 from portal.views.consents.form_sources import show_sources, subject_at, templates_in_use
 from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
+from portal.views.consents.new_form import alike_of, drafts, faults_of, search_in, send_in
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
