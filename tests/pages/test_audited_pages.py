@@ -71,7 +71,7 @@ def test_a_page_that_the_store_kept_from_being_made_has_shown_nothing(
         portal.audited()
         visitor.get("/notifications", status=status)
         assert bool(portal.audited()) is (status == 200)
-        monkeypatch.setattr("portal.views.notifications.render", down)
+        monkeypatch.setattr("portal.views.notification_list.render", down)
 
 
 def _texts(answer: Any) -> Iterator[str]:
