@@ -15,7 +15,7 @@ from portal.context import context, session
 from portal.i18n.gettext import _
 from portal.signin.logout import revoke
 from portal.state.session_records import SessionRecord
-from portal.views.sign_in import sign_out
+from portal.views.sign_in.sign_out import sign_out
 from portal.web.guard import is_fresh, to_sign_in
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 

@@ -1,12 +1,11 @@
-"""Signing in and out."""
+"""Signing in."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 
 import msgspec
-from flask import Blueprint, Response, abort, g, jsonify, make_response, request, url_for
+from flask import Response, abort, g, jsonify, make_response, request, url_for
 from flask_babel import get_locale
 
 from portal import metrics
@@ -17,18 +16,17 @@ from portal.signin.claims import NoRole
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import NotFresh, NotStrong, SignInFailed
 from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, StrengthNeeded, local_path
-from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
+from portal.signin.logout import revoke_soon
 from portal.state.session_records import Tokens
 from portal.state.sessions import Session
-from portal.store import StoreDown
+from portal.views.sign_in.sign_out import bp, origin
 from portal.web import audit, unsent
-from portal.web.extensions import csrf, limiter, person_or_address
+from portal.web.extensions import limiter, person_or_address
 from portal.web.guard import NO_SESSION, SESSION_TAG, STRENGTH
 from portal.web.htmx import redirect_outside, redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
 
-bp = Blueprint("sign_in", __name__)
 log = logging.getLogger("portal")
 
 _OUTCOMES: dict[type[Exception], str] = {Loop: "loop", ClientRefused: "client-refused"}
@@ -36,10 +34,6 @@ _OUTCOMES: dict[type[Exception], str] = {Loop: "loop", ClientRefused: "client-re
 
 def _sign_in_limit() -> str:
     return context().settings.limit_sign_in
-
-
-class SignedOutPage(Page, template="sign_in/signed_out.html"):
-    """The page after signing out."""
 
 
 class FailedPage(Page, template="sign_in/failed.html"):
@@ -101,7 +95,7 @@ def _start(
     try:
         started = context().sign_in.start(
             g.tenant,
-            redirect_uri=_origin() + CALLBACK,
+            redirect_uri=origin() + CALLBACK,
             next_path=next_path,
             cookie=request.cookies.get(BROWSER_COOKIE),
             language=str(get_locale()),
@@ -154,30 +148,24 @@ def callback() -> Response:
         _revoke_soon(needed.tokens)
         return _start(needed.next, needed.whose, strength=needed.strength)
     except NotStrong as error:
-        log.warning("sign-in too weak: %s", error)
-        audit.note("sign-in", "not-strong", reason=str(error))
+        _note("sign-in too weak", "not-strong", error)
         _revoke_soon(error.tokens)
         again = url_for(".start", next=error.next, fresh=1) if error.to_come_in else error.next
         return render(NotStrongPage(to_come_in=error.to_come_in, again=again), status=403)
     except NotFresh as error:
-        log.warning("fresh sign-in refused: %s", error)
-        audit.note("sign-in", "not-fresh" if error.is_dated else "no-auth-time", reason=str(error))
+        _note("fresh sign-in refused", "not-fresh" if error.is_dated else "no-auth-time", error)
         return render(NotFreshPage(is_dated=error.is_dated), status=400)
     except NoRole as error:
-        log.warning("sign-in without access: %s", error)
-        audit.note("sign-in", "no-role", reason=str(error))
+        _note("sign-in without access", "no-role", error)
         return render(NoRolePage(), status=403)
     except SignInFailed as error:
-        log.warning("sign-in refused: %s", error)
-        audit.note("sign-in", "refused", reason=str(error))
+        _note("sign-in refused", "refused", error)
         return _failed()
     except Unavailable as error:
-        log.warning("sign-in not finished: %s", error)
-        audit.note("sign-in", "unavailable", reason=str(error))
+        _note("sign-in not finished", "unavailable", error)
         return _failed(503)
     if finished is None:
-        log.warning("sign-in unknown: %s", _why_unknown())
-        audit.note("sign-in", "unknown", reason=_why_unknown())
+        _note("sign-in unknown", "unknown", _why_unknown())
         return redirect_to("/") if here.person else _failed()
     replaced = here.tokens
     here.sign_in(finished.person, finished.tokens, device=_device())
@@ -187,58 +175,16 @@ def callback() -> Response:
     return redirect_to(finished.next)
 
 
-@bp.post("/sign-out")
-def sign_out() -> Response:
-    """Sign out here, then at the identity server; the first works even if the server is down."""
-    here = session()
-    person, tokens = here.person, here.tokens
-    provider = context().sign_in.provider(g.tenant)
-    try:
-        here.end()
-    except StoreDown:  # the cookie goes, and with its refresh token revoked the session is soon of no use
-        audit.note("sign-out", "cookie-only", person=person)
-        revoke(g.tenant, provider, tokens, context().settings.timeouts)
-        raise
-    context().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
-    location = None
-    if person:
-        with suppress(StoreDown):  # signed out here all the same
-            unsent.forget(person)
-        with suppress(StoreDown):
-            context().sessions.sign_outs.note(person.issuer, g.tenant.key, person.sub)
-        audit.note("sign-out", "done", person=person)
-        if revoke(g.tenant, provider, tokens, context().settings.timeouts):
-            location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
-    response = redirect_outside(location) if location else redirect_to("/signed-out")
-    response.headers["Clear-Site-Data"] = '"cache", "storage"'
-    return response
-
-
-@bp.get("/signed-out")
-def signed_out() -> Response:
-    return render(SignedOutPage())
-
-
 @bp.get("/session")
 def whose() -> Response:
     """Tell an open page whether its session goes on, by the answer's `Session-Tag`; isn't use of the session."""
     return make_response("", 204, {SESSION_TAG: session().tag or NO_SESSION})
 
 
-@bp.post("/sign-out/back-channel")
-@csrf.exempt
-def back_channel() -> Response:
-    """End the sessions that the identity server names (OpenID Connect Back-Channel Logout 1.0 §2.5)."""
-    the = context()
-    logout = BackChannel(the.vault, the.sessions, the.providers, the.clock)
-    try:
-        logout.end(g.tenant, request.form.get("logout_token", ""))
-    except SignInFailed as error:
-        log.warning("back-channel logout refused: %s", error)
-        audit.note("sign-out.back-channel", "refused")
-        return make_response({"error": "invalid_request"}, 400)
-    audit.note("sign-out.back-channel", "done")
-    return make_response("", 200)
+def _note(what: str, outcome: str, why: object) -> None:
+    """Log why nobody was signed in, and record it in the audit trail."""
+    log.warning("%s: %s", what, why)
+    audit.note("sign-in", outcome, reason=str(why))
 
 
 def _revoke_soon(tokens: Tokens | None) -> None:
@@ -259,10 +205,6 @@ def _why_unknown() -> str:
 
 def _failed(status: int = 400) -> Response:
     return render(FailedPage(keeps_cookies=BROWSER_COOKIE in request.cookies), status=status)
-
-
-def _origin() -> str:
-    return f"{request.scheme}://{request.host}"
 
 
 def _bind(response: Response, cookie: str) -> None:
