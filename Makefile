@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Tests start Python a few hundred times: keep bytecode caches, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install production demo demo-scale dev shell t test test-all html lighthouse image image-pin release check format messages words requirements screenshots documents clean
+.PHONY: help install production demo demo-scale dev shell t facts test test-all html lighthouse image image-pin release check format messages words requirements screenshots documents clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,6 +35,9 @@ shell: $(VENV)/.dev $(VENV)/.assets  ## open a Python prompt signed in as a samp
 t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first failure: make t F=tests/test_parse.py
 	@test -n "$(F)" || { echo "Name a file: make t F=tests/test_parse.py" >&2; exit 2; }
 	@$(RUN) -m pytest -q -x $(F)
+
+facts: $(VENV)/.dev $(VENV)/.assets  ## write anew what tests hold of pages, acts and calls, to be read as a difference
+	@WRITE_FACTS=1 $(RUN) -m pytest -q $(addprefix tests/pages/test_,facts.py queries.py states.py acts.py refused_acts.py service_calls.py)
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50' sets the clock)
 	@$(RUN) -m tools.machine
