@@ -14,7 +14,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.modules import Module
 from portal.parse import calendar_date
-from portal.services.consents import OPEN_STATUSES, list_open_consents
+from portal.services.consents import OPEN_STATUSES, list_due
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Appointment, Episode
@@ -91,8 +91,8 @@ def show(care: Care, person: Person) -> Response:
     day = calendar_date(request.args.get("day", "")) or today()
     has_plans = Module.MEDICINES not in modules.off()
     pending, partial, plans = gather(
-        lambda: list_open_consents(care, ConsentStatus.PENDING),
-        lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: list_due(care, ConsentStatus.PENDING, day, day + _AHEAD),
+        lambda: list_due(care, ConsentStatus.PARTIALLY_SIGNED, day, day + _AHEAD),
         lambda: _active_plans(care) if has_plans else None,
     )
     if isinstance(pending, CareError) and isinstance(partial, CareError) and not (has_plans and known(plans)):
@@ -110,6 +110,7 @@ def show(care: Care, person: Person) -> Response:
     )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
     audit.shown("protocol.list", "protocol", [])
+    read = [*lists, *([active and active.listed] if has_plans else [])]
     page = DaySheetPage(
         day=day,
         day_before=day - timedelta(days=1),
@@ -118,7 +119,7 @@ def show(care: Care, person: Person) -> Response:
         doses=doses if has_plans else None,
         read=len(found.episodes),
         left_out=len(named) - len(found.episodes) - len(found.absent),
-        is_whole=all(page and page.listed.is_whole for page in (*lists, *([active] if has_plans else []))),
+        is_whole=all(page is not None and page.is_whole for page in read),
     )
     return render(page)
 

@@ -429,8 +429,9 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     @property
     def missing_signers(self) -> tuple[Signer, ...]:
         """Those who haven't signed yet, in signing order."""
-        missing = [s for s in self.required_signers if not self.signature_for(s)]
-        return tuple(sorted(missing, key=lambda signer: signer.order))
+        asked = self.required_signers
+        missing = tuple(s for s in asked if not self.signature_for(s)) if self.signatures else asked
+        return tuple(sorted(missing, key=lambda signer: signer.order)) if len(missing) > 1 else missing
 
     def whose_turn(self) -> tuple[Signer, ...]:
         """Those who can sign now: in a sequential form the first who hasn't signed, otherwise all who haven't."""

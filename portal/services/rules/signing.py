@@ -140,17 +140,18 @@ def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     It names a patient record instead of an account, as it does until one is linked. This can't be told in systems where
     accounts and records share ids, which the reader's own id or a signature reveals.
     """
-    records = _records(form)
-    if not form.is_open or is_account_untold(form, person):
+    return told_without_account(form, person) or ()
+
+
+def told_without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...] | None:
+    """The same; None if it can't be told who of an open form's people has an account."""
+    if not form.is_open:
         return ()
-    side = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
-    return tuple(signer for signer in side if signer.person_id in records)
-
-
-def is_account_untold(form: ConsentForm, person: Person) -> bool:
-    """Whether it can't be told of a form's people who of them has an account."""
+    records = _records(form)
     accounts = {person.sub, *(s.person_id for s in form.signatures if s.is_typed)}
-    return bool(_records(form) & accounts) or "Patient.userId" in form.untold or form.has_unknown_signers
+    if records & accounts or "Patient.userId" in form.untold or form.has_unknown_signers:
+        return None
+    return tuple(s for s in form.missing_signers if s.person_id in records and s.role not in CLINIC_ROLES)
 
 
 def _records(form: ConsentForm) -> set[str]:
@@ -186,9 +187,8 @@ def _namesakes(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
 
 
 def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:
-    if missing_party(form):
-        return None
-    return next((s.role for s in form.whose_turn() if _may_sign_as(form, s, person)), None)
+    role = next((s.role for s in form.whose_turn() if _may_sign_as(form, s, person)), None)
+    return None if role is None or missing_party(form) else role
 
 
 def _may_sign_as(form: ConsentForm, signer: Signer, person: Person) -> bool:

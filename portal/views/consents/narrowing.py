@@ -13,7 +13,7 @@ from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
-from portal.services.rules.signing import is_account_untold, without_account
+from portal.services.rules.signing import told_without_account, without_account
 from portal.state.session_records import Person
 from portal.web.choice_names import choice_name
 from portal.web.modules import has_module
@@ -69,7 +69,7 @@ class Narrowing:
     def is_told(self, forms: Iterable[ConsentForm], person: Person) -> bool:
         """Whether the API says of each open form whether it fits."""
         asks = self.waits_for == WaitsFor.NO_ACCOUNT
-        return not asks or not any(form.is_open and is_account_untold(form, person) for form in forms)
+        return not asks or not any(told_without_account(form, person) is None for form in forms)
 
     def fits(self, form: ConsentForm, person: Person) -> bool:
         """Whether the form is shown to this person."""
