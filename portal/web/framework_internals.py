@@ -21,7 +21,8 @@ uses private names of a framework.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from inspect import unwrap
 from keyword import iskeyword
 from typing import Any, cast
@@ -29,7 +30,7 @@ from typing import Any, cast
 from flask.templating import Environment
 from flask_limiter import Limiter
 from jinja2 import Template, nodes
-from jinja2.compiler import CodeGenerator
+from jinja2.compiler import CodeGenerator, find_undeclared
 from jinja2.runtime import Macro
 from werkzeug.local import LocalProxy
 
@@ -43,6 +44,11 @@ class UiEnvironment(Environment):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.found: dict[str, Template] = {}
+        for name, function in self.filters.items():
+            if hasattr(
+                function, "jinja_async_variant"
+            ):  # asks at each call whether templates are asynchronous
+                self.filters[name] = cast("Any", function).__wrapped__
 
     def get_template(self, name: Any, parent: str | None = None, globals: Any = None) -> Template:
         """Find a template that was found before by its name alone, unless templates are read again when their files change."""
@@ -72,8 +78,10 @@ class TemplateCode(CodeGenerator):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._output_as_it_is: set[int] = set()
+        self._own: dict[str, _Callee] = {}
 
     def visit_Template(self, node: nodes.Template, frame: Any = None) -> None:  # noqa: N802 (Jinja's name)
+        self._own = {callee.name: callee for callee in _own_macros(node)}
         self.writeline("from markupsafe import _escape_inner as escape_text")
         super().visit_Template(node, frame)
 
@@ -89,7 +97,8 @@ class TemplateCode(CodeGenerator):
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False
     ) -> None:
-        if _escapes(frame) and (macro := self._macro(node)):
+        macro = self._macro(node)
+        if macro and _escapes(frame) and (macro.is_ui or not forward_caller):
             is_output = forward_caller or id(node) in self._output_as_it_is
             self.write("(" if is_output else "Markup(")
             self._call_macro(macro, node, frame, forward_caller=forward_caller)
@@ -159,25 +168,34 @@ class TemplateCode(CodeGenerator):
             case _:
                 return None
 
-    def _macro(self, node: nodes.Call) -> Macro | None:
-        """The macro of `ui` that is called, if its arguments can be matched now."""
+    def _macro(self, node: nodes.Call) -> _Callee | None:
+        """The macro that is called, of `ui`, of this template, or a call block's, if its arguments can be matched now."""
+        if node.dyn_args or node.dyn_kwargs:
+            return None
         match node.node:
-            case nodes.Getattr(node=nodes.Name(name="ui"), attr=name) if not (
-                node.dyn_args or node.dyn_kwargs
-            ):
+            case nodes.Getattr(node=nodes.Name(name="ui"), attr=name):
                 macro = unwrap(getattr(self.environment.ui, name, None) or str)
-                is_known = isinstance(macro, Macro) and not (macro.catch_kwargs or macro.catch_varargs)
-                return macro if is_known else None
+                if not isinstance(macro, Macro) or macro.catch_kwargs or macro.catch_varargs:
+                    return None
+                return _Callee(name, tuple(macro.arguments), takes_caller=macro.caller, is_ui=True)
+            case nodes.Name(name="caller") if not node.kwargs:
+                return _Callee("caller", tuple(map(str, range(len(node.args)))))
+            case nodes.Name(name=name):
+                return self._own.get(name)
             case _:
                 return None
 
-    def _call_macro(self, macro: Macro, node: nodes.Call, frame: Any, *, forward_caller: bool) -> None:
+    def _call_macro(self, macro: _Callee, node: nodes.Call, frame: Any, *, forward_caller: bool) -> None:
         given: dict[str, nodes.Expr] = dict(zip(macro.arguments, node.args, strict=False))
         named = {argument.key: argument.value for argument in node.kwargs}
         if len(node.args) > len(macro.arguments) or given.keys() & named or named.keys() - {*macro.arguments}:
             self.fail(f"macro {macro.name!r} doesn't take these arguments", node.lineno)
         given |= named
-        self.write(f"environment.drawn.{macro.name}(")
+        if macro.is_ui:
+            self.write(f"environment.drawn.{macro.name}(")
+        else:
+            self.visit(node.node, frame)
+            self.write("._func(")
         for name in macro.arguments:
             if name == "caller" and forward_caller:
                 self.write("caller")
@@ -186,9 +204,29 @@ class TemplateCode(CodeGenerator):
             else:
                 self.write("missing")
             self.write(", ")
-        if macro.caller and "caller" not in macro.arguments:
+        if macro.takes_caller and "caller" not in macro.arguments:
             self.write("caller" if forward_caller else "undefined('No caller defined', name='caller')")
         self.write(")")
+
+
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """A macro whose function is called directly, with the names of its arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+    takes_caller: bool = False
+    is_ui: bool = False
+
+
+def _own_macros(template: nodes.Template) -> Iterator[_Callee]:
+    """The template's own macros, but those whose name stands for something else too, or that take more than they name."""
+    macros = list(template.find_all(nodes.Macro))
+    names = [macro.name for macro in macros]
+    names += [name.name for name in template.find_all(nodes.Name) if name.ctx != "load"]
+    for macro in macros:
+        if names.count(macro.name) == 1 and not find_undeclared(macro.body, ("caller", "kwargs", "varargs")):
+            yield _Callee(macro.name, tuple(argument.name for argument in macro.args))
 
 
 def _escapes(frame: Any) -> bool:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from flask import Flask, Request, current_app, g, request
-from jinja2 import DictLoader, TemplateAssertionError, pass_context
+from jinja2 import DictLoader, Environment, TemplateAssertionError, UndefinedError, pass_context
 from jinja2.compiler import CodeGenerator
 from jinja2.runtime import Context
 from werkzeug.local import LocalProxy
@@ -187,6 +187,28 @@ def test_templates_without_static_autoescape_use_jinjas_own_code() -> None:
         assert "escape_text(" not in python
         assert "environment.escape_output(" not in python
         assert "environment.join_markup(" not in python
+
+
+def test_a_templates_own_macros_and_call_blocks_are_called_directly_and_are_what_jinja_makes_of_them() -> (
+    None
+):
+    source = (
+        "{% macro one(text, tone='a') %}<i {{ tone }}>{{ text }}</i>{% endmacro %}"
+        "{% macro two(text) %}{{ caller(text, '>') }}|{{ [caller(text, 1)] }}{% endmacro %}"
+        "{% macro more() %}{{ varargs }}{% endmacro %}{% macro taken() %}m{% endmacro %}"
+        "{% block part %}{{ one('<', tone='b') }}{{ one(text='x') ~ one() if known else '' }}{% endblock %}"
+        "{% call(a, b) two('&') %}{{ one(a) }}{{ b }}{% endcall %}{{ more(1) }}"
+        "{% for taken in [one] %}{{ taken('t') }}{% endfor %}{{ [1, 0, 2]|select|join(',') }}"
+    )
+    env = PortalEnvironment(Flask(__name__))
+    env.autoescape = True
+    plain = Environment(autoescape=True)
+    assert env.from_string(source).render() == plain.from_string(source).render()
+    python = written(source.replace("{% block part %}", "").replace("{% endblock %}", ""))
+    assert python.count("._func(") == 6
+    assert python.count("context.call(") == 0
+    with pytest.raises(UndefinedError, match="caller"):
+        env.from_string("{% macro two() %}{{ caller() }}{% endmacro %}{{ two() }}").render()
 
 
 @pytest.mark.parametrize(
