@@ -28,5 +28,7 @@ def _stream_safe(text: str) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     apart = normalized("NFKD", text.casefold().translate(_WITHOUT_ACCENT))
     return "".join(letter for letter in apart if not unicodedata.combining(letter))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from flask import url_for
 from markupsafe import Markup
@@ -12,8 +13,11 @@ from markupsafe import Markup
 from portal.config.modules import Module
 from portal.i18n.gettext import _, ngettext
 from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.episodes import Appointment, MonitoringDay, TimelineEvent
+from portal.services.pgt_results import PgtBrief
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
+from portal.views.episodes.documents import Paper
 from portal.views.episodes.view import EpisodeView
 from portal.web.filters import day, local, now
 from portal.web.labels import event_title, visit_kind
@@ -45,26 +49,27 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The things of one kind in one treatment or form (`within`), and the row of several of them.
+    """The things of one kind in one treatment or form (`within`), each with what makes its row, and the row of several of them.
 
     A thing without a row is told by another's, and has been seen with it.
     """
 
     within: Id
-    things: tuple[tuple[Id, Row | None], ...]
+    things: tuple[tuple[Id, Callable[[], Row] | None], ...]
     several: Callable[[int], Row]
 
     @property
     def ids(self) -> set[Id]:
-        return {self.within, *(id_ for id_, _row in self.things)}
+        return {self.within, *(id_ for id_, _row_of in self.things)}
 
     def new_row(self, visit: LastVisit) -> Row | None:
         """What of it is new; nothing in a treatment or form that is new itself, which stands on the page."""
-        is_known = visit.knew(*self.within)
-        new = [row for id_, row in self.things if row and is_known and not visit.knew(*id_)]
+        if not visit.knew(*self.within):
+            return None
+        new = [row_of for id_, row_of in self.things if row_of and not visit.knew(*id_)]
         if len(new) > 1:
             return self.several(len(new))
-        return new[0] if new else None
+        return new[0]() if new else None
 
 
 def news_since(person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]) -> Since | None:
@@ -93,7 +98,7 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
         tuple(
             (
                 ("visit", visit.id, visit.start.isoformat()),
-                Row(visit_kind(visit.kind) or _("Appointment"), visit_time(visit), visits),
+                partial(_visit, visit, visits),
             )
             for visit in view.upcoming
         ),
@@ -102,10 +107,7 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
     yield _events(view, within)
     yield _Kind(
         within,
-        tuple(
-            (("paper", paper.href), Row(said(paper.title), paper.kind or _("Document"), paper.href))
-            for paper in view.papers
-        ),
+        tuple((("paper", paper.href), partial(_paper, paper)) for paper in view.papers),
         lambda count: Row(
             ngettext("%(num)s document", "%(num)s documents", count),
             "",
@@ -114,17 +116,21 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
     )
 
 
+def _visit(visit: Appointment, href: str) -> Row:
+    return Row(visit_kind(visit.kind) or _("Appointment"), visit_time(visit), href)
+
+
+def _paper(paper: Paper) -> Row:
+    return Row(said(paper.title), paper.kind or _("Document"), paper.href)
+
+
 def _results(view: EpisodeView, within: Id) -> _Kind:
     return _Kind(
         within,
         tuple(
             (
                 ("result", test.id, str(test.status)),
-                Row(
-                    _("Result of a genetic test"),
-                    said(test.embryo_code),
-                    url_for("pgt_results.show", result_id=test.id),
-                ),
+                partial(_result, test),
             )
             for test in view.episode.pgt_results
             if test.is_released
@@ -140,6 +146,11 @@ def _results(view: EpisodeView, within: Id) -> _Kind:
     )
 
 
+def _result(test: PgtBrief) -> Row:
+    href = url_for("pgt_results.show", result_id=test.id)
+    return Row(_("Result of a genetic test"), said(test.embryo_code), href)
+
+
 def _scans(view: EpisodeView, within: Id) -> _Kind:
     id_ = view.episode.id
     scans = url_for("episodes.monitoring", episode_id=id_)
@@ -148,7 +159,7 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
         tuple(
             (
                 ("scan", id_, measured.date.isoformat()),
-                Row(_("Scan or blood test"), day(measured.date), scans),
+                partial(_scan, measured, scans),
             )
             for measured in view.measurements.days
         ),
@@ -156,6 +167,10 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
             ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
         ),
     )
+
+
+def _scan(measured: MonitoringDay, href: str) -> Row:
+    return Row(_("Scan or blood test"), day(measured.date), href)
 
 
 def _events(view: EpisodeView, within: Id) -> _Kind:
@@ -169,11 +184,7 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
                 ("event", event.id),
                 None
                 if event.occurred_at and local(event.occurred_at).date() in scanned
-                else Row(
-                    event_title(event.title),
-                    day(event.occurred_at) if event.occurred_at else _("Timeline"),
-                    timeline,
-                ),
+                else partial(_event, event, timeline),
             )
             for event in view.events
         ),
@@ -183,16 +194,20 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
     )
 
 
+def _event(event: TimelineEvent, href: str) -> Row:
+    at = day(event.occurred_at) if event.occurred_at else _("Timeline")
+    return Row(event_title(event.title), at, href)
+
+
 def _signatures(form: ConsentForm, person: Person) -> _Kind:
     """What the others signed; a signature in the reader's own name is theirs, whatever account it is recorded for."""
-    href, own = url_for("consents.show", consent_id=form.id), form.signature_of(person.sub)
-    title = said(form.title, form.language) or _("Consent form")
+    own = form.signature_of(person.sub)
     return _Kind(
         ("form", form.id),
         tuple(
             (
                 ("signature", form.id, str(signature.role), signature.person_id or signature.name),
-                Row(title, _("%(name)s has signed", name=signature.name), href),
+                partial(_signature, form, signature.name),
             )
             for signature in form.signatures
             if signature.name
@@ -200,7 +215,16 @@ def _signatures(form: ConsentForm, person: Person) -> _Kind:
             and signature.person_id != person.sub
             and not same_name(signature.name, person.name)
         ),
-        lambda count: Row(
-            title, ngettext("%(num)s person has signed", "%(num)s people have signed", count), href
+        lambda count: _signed(
+            form, ngettext("%(num)s person has signed", "%(num)s people have signed", count)
         ),
     )
+
+
+def _signature(form: ConsentForm, name: str) -> Row:
+    return _signed(form, _("%(name)s has signed", name=name))
+
+
+def _signed(form: ConsentForm, words: str) -> Row:
+    title = said(form.title, form.language) or _("Consent form")
+    return Row(title, words, url_for("consents.show", consent_id=form.id))

@@ -41,7 +41,15 @@ def init_app(app: Flask) -> None:
 
 
 def line_now() -> Line | None:
-    """Return the number to call now; None if the clinic configured none."""
+    """Return the number to call now, throughout one request the same; None if the clinic configured none."""
+    spoken = language()
+    kept: dict[str, Line | None] = g.setdefault("lines", {})
+    if spoken not in kept:
+        kept[spoken] = _line_now()
+    return kept[spoken]
+
+
+def _line_now() -> Line | None:
     contact: Contact | None = g.tenant.contact if g.get("tenant") else None
     if contact is None:
         return None

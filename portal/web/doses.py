@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
@@ -42,7 +42,7 @@ class DoseLine:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanWords:
     """Formats a plan's rows and doses: in plain words for patients (`is_plain`), in clinical terms for staff."""
 
@@ -132,7 +132,7 @@ class PlanWords:
             ] = None
         return list(sentences)
 
-    @property
+    @cached_property
     def _courses(self) -> list[Course]:
         return courses(self.plan.medications) if self.plan else []
 

@@ -18,19 +18,17 @@ def speaks_of(text: str, names: Iterable[str]) -> bool:
 
     "Progesterona" is progesterone and "Oestradiol" estradiol; "alfa" alone names nothing.
     """
-    words = _words(text)
-    return any(
-        word == part or (len(part) > _SHORTEST_STEM and word.startswith(part[:-1]))
-        for name in names
-        for part in _parts(name)
-        for word in words
-    )
+    words = f" {' '.join(_words(text))} "
+    return any(sought in words for name in names for sought in _sought(name))
 
 
 @lru_cache(maxsize=1024)
-def _parts(name: str) -> list[str]:
-    """The words that name a medicine; kept, because each text is asked about all of the clinic's medicines."""
-    return [word for word in _words(name) if word not in _NOT_A_NAME]
+def _sought(name: str) -> list[str]:
+    """The words that name a medicine, or their stems, each after a space; kept, because each text is asked about all of the
+    clinic's medicines.
+    """
+    words = (word for word in _words(name) if word not in _NOT_A_NAME)
+    return [f" {word[:-1]}" if len(word) > _SHORTEST_STEM else f" {word} " for word in words]
 
 
 def _words(text: str) -> list[str]:

@@ -166,7 +166,8 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
     listed = [due for due in around.doses if due not in triggers]
     coming = tuple(due for due in around.following if due not in triggers)
     first = nearest(listed, is_done, at) or coming
-    about = [alert for alert in alerts if speaks_of(alert.text, _known_names(plan))]
+    known = _known_names(plan)
+    about = [alert for alert in alerts if speaks_of(alert.text, known)]
     cards: dict[DueDose, CardDose] = {}
     told = set[str]()
     for due in (*first, *triggers, *listed, *coming):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import cached_property
 
 from flask import g, url_for
 from markupsafe import Markup
@@ -55,42 +56,43 @@ class Stage:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EpisodeView:
-    """An episode as one person sees it; `forms` are its consent forms where they were read."""
+    """An episode as one person sees it; `forms` are its consent forms where they were read. Made for one request: what it works
+    out stays."""
 
     episode: Episode
     person: Person
     forms: tuple[ConsentForm, ...] | None = None
 
-    @property
+    @cached_property
     def title(self) -> str:
         """What kind of treatment it is: plain for patients, with its months once it has ended; the protocol's name for staff."""
         name = labels.treatment_name(self.episode.type, plain=self.person.is_patient)
         ended = months(self.episode.start_date, self.episode.end_date) if self.episode.is_ended else ""
         return in_a_row([name, ended]) if ended and self.person.is_patient else name
 
-    @property
+    @cached_property
     def frozen(self) -> str:
         """How many embryos were frozen in it, for its patients; empty if none."""
         return "" if self.person.is_staff else frozen_in(self.episode)
 
-    @property
+    @cached_property
     def heading(self) -> str:
         """The page's heading: the treatment for patients, the patient for staff."""
         return self.title if self.person.is_patient else self.episode.patient.full_name
 
-    @property
+    @cached_property
     def people(self) -> str:
         """Whose treatment it is, by full names."""
         names = [p.full_name for p in (self.episode.patient, self.episode.partner) if p and p.full_name]
         return listed(names)
 
-    @property
+    @cached_property
     def may_create_consent(self) -> bool:
         return may_create(self.person)
 
-    @property
+    @cached_property
     def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
         """For staff, the forms that a transfer still ahead has to wait for."""
         episode = self.episode
@@ -98,35 +100,35 @@ class EpisodeView:
             return ()
         return episode.unsigned_before_transfer
 
-    @property
+    @cached_property
     def parting(self) -> Parting | None:
         """For staff, what rests on a partner with whom sharing has ended."""
         return parting_of(self.episode, self.forms) if self.person.is_staff else None
 
-    @property
+    @cached_property
     def is_own(self) -> bool:
         """Whether the reader is the patient (not the partner or staff)."""
         return self.episode.patient.is_me(self.person.sub)
 
-    @property
+    @cached_property
     def patient_called(self) -> str:
         return self.episode.patient.called
 
-    @property
+    @cached_property
     def href(self) -> str:
         return url_for("episodes.show", episode_id=self.episode.id)
 
-    @property
+    @cached_property
     def has_others(self) -> bool:
         """Whether the reader has other treatments to go back to."""
         record = session().record
         return record is None or len(record.episode_ids) != 1
 
-    @property
+    @cached_property
     def protocol(self) -> Protocol | None:
         return self.episode.protocol
 
-    @property
+    @cached_property
     def protocol_day(self) -> int | None:
         """The day of the plan today, while it is active."""
         plan = self.protocol
@@ -139,7 +141,7 @@ class EpisodeView:
         day = self.protocol.day_on(on) if self.protocol else None
         return day if day is not None and day >= 1 else None
 
-    @property
+    @cached_property
     def day_note(self) -> str | None:
         """The progress: `Day 8` of the plan until the trigger, then the time since the transfer; none after the outcome.
 
@@ -164,18 +166,18 @@ class EpisodeView:
             return ngettext("%(num)s day after the transfer", "%(num)s days after the transfer", days)
         return ngettext("%(num)s week after the transfer", "%(num)s weeks after the transfer", days // 7)
 
-    @property
+    @cached_property
     def stages(self) -> list[Stage]:
         """The steps of this treatment for the progress ribbon; none once it has ended."""
         return [Stage(choice_name(stage), state) for stage, state in self._steps]
 
-    @property
+    @cached_property
     def path_ahead(self) -> list[Step]:
         """The steps of this treatment that are still to come and can be told in words, in order."""
         steps = (step_of(stage, self.upcoming) for stage, state in self._steps if state == "next")
         return [step for step in steps if step.meaning]
 
-    @property
+    @cached_property
     def _steps(self) -> list[tuple[EpisodeStage, str]]:
         """The steps, each with its state: done, now or next."""
         current = self.episode.stage
@@ -191,50 +193,50 @@ class EpisodeView:
             for step in steps
         ]
 
-    @property
+    @cached_property
     def words(self) -> PlanWords:
         return PlanWords(self.protocol, is_plain=self.person.is_patient)
 
-    @property
+    @cached_property
     def standing(self) -> Standing:
         """Whether the plan's doses are taken today."""
         return standing(self.protocol, self.episode, today())
 
-    @property
+    @cached_property
     def may_change_plan(self) -> bool:
         plan = self.protocol
         return plan is not None and not plan.is_ended and may_write(self.person)
 
-    @property
+    @cached_property
     def may_begin_plan(self) -> bool:
         """Whether the reader may make a plan for this treatment: it runs, and has none that can be changed."""
         return not self.episode.is_ended and not self.may_change_plan and may_write(self.person)
 
-    @property
+    @cached_property
     def is_followed(self) -> bool:
         """Whether the plan is followed, so that its days are calendar dates."""
         return self.standing is Standing.FOLLOWED
 
-    @property
+    @cached_property
     def plan_state(self) -> tuple[str, str] | None:
         """Why no doses are shown, and what to do; None while they are."""
         return state_words(self.standing, is_plain=self.person.is_patient)
 
-    @property
+    @cached_property
     def doses(self) -> list[DoseLine]:
         """The medicines of today, by time; until 03:00 those of the night that began yesterday come first."""
         day = today()
         before = doses_tonight(self.protocol, self.episode, day) if local(now()).hour < NIGHT_ENDS else []
         return [self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, day))]
 
-    @property
+    @cached_property
     def clock_example(self) -> datetime:
         """When the first dose of today is due, else noon: by it a device elsewhere tells what its own clock shows."""
         doses = doses_on(self.protocol, self.episode, today())
         hours = (at for dose in doses if (at := minutes(dose.time)) is not None)
         return datetime.combine(today(), time(*divmod(next(hours, 12 * 60), 60)), g.tenant.time_zone)
 
-    @property
+    @cached_property
     def coming_days(self) -> list[tuple[date, list[DoseLine]]]:
         """The next six days with their doses, also those without any; none if no dose is due in them."""
         dates = [today() + timedelta(days=ahead) for ahead in range(1, 7)]
@@ -244,46 +246,46 @@ class EpisodeView:
         ]
         return days if any(doses for _on, doses in days) else []
 
-    @property
+    @cached_property
     def plan_notice(self) -> PlanNotice | None:
         """What changed in the plan since the patient saw it; None for staff, and without a plan."""
         return notice_of(self.person, self.protocol) if self.person.is_patient and self.protocol else None
 
-    @property
+    @cached_property
     def go_on(self) -> list[str]:
         """What of the plan is still to be taken although the treatment has ended."""
         if self.standing is not Standing.GOES_ON:
             return []
         return self.words.instructions_to_continue(remaining(self.protocol, self.episode, today()))
 
-    @property
+    @cached_property
     def visits_today(self) -> list[Appointment]:
         """Today's visits that weren't cancelled."""
         visits = (a for a in self.episode.appointments if not a.is_cancelled)
         found = [named(a) for a in visits if local(a.start).date() == today()]
         return sorted(found, key=lambda appointment: appointment.start)
 
-    @property
+    @cached_property
     def upcoming(self) -> list[Appointment]:
         return [named(a) for a in self.episode.upcoming(now())]
 
-    @property
+    @cached_property
     def later(self) -> list[Appointment]:
         return [a for a in self.upcoming if local(a.start).date() > today()]
 
-    @property
+    @cached_property
     def cancelled_ahead(self) -> list[Appointment]:
         """Visits that would still come but were cancelled, the next one first."""
         visits = (a for a in self.episode.appointments if a.is_cancelled and a.start > now())
         return sorted(map(named, visits), key=lambda appointment: appointment.start)
 
-    @property
+    @cached_property
     def past_visits(self) -> list[Appointment]:
         ahead = {appointment.id for appointment in (*self.upcoming, *self.cancelled_ahead)}
         gone = (named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
 
-    @property
+    @cached_property
     def events(self) -> list[TimelineEvent]:
         """Past events, earliest first; events without a time come first."""
         events = (
@@ -297,12 +299,12 @@ class EpisodeView:
         """Whether a patient doesn't read it yet: a pregnancy test or early scan that nobody has verified."""
         return self.person.is_patient and not event.verified and event.stage in ONLY_VERIFIED
 
-    @property
+    @cached_property
     def alerts(self) -> list[ClinicAlert]:
         """Current alerts, most severe first."""
         return alerts_of(self.episode)
 
-    @property
+    @cached_property
     def tonight(self) -> Tonight | None:
         """The doses around now, for patients; None for staff, and without a plan to follow."""
         return tonight_of(self.episode, self.person, self.alerts) if self.person.is_patient else None
@@ -311,30 +313,30 @@ class EpisodeView:
         """The alerts that don't stand with the doses already."""
         return [alert for alert in self.alerts if tonight is None or alert.text not in tonight.alert_texts]
 
-    @property
+    @cached_property
     def needs_call_now(self) -> bool:
         """Whether the page says on which signs to call at once: from stimulation to the early scan, and shortly after."""
         return self.person.is_patient and needs_call_now(self.episode, today())
 
-    @property
+    @cached_property
     def ending(self) -> tuple[str, str] | None:
         """How it ended: a short line and a longer one; None while it is ongoing."""
         return ending_of(self.episode, today()) if self.episode.is_ended else None
 
-    @property
+    @cached_property
     def measurements(self) -> Measurements:
         """The scans and blood tests; for patients without the values whose unit isn't given."""
         days = sorted(self.episode.monitoring, key=lambda day: day.date)
         return Measurements([day.readable for day in days] if self.person.is_patient else days, self.caution)
 
-    @property
+    @cached_property
     def caution(self) -> str:
         """What a patient reads wherever a value or event is shown that nobody has verified; empty for staff."""
         if self.person.is_staff:
             return ""
         return _("Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you.")
 
-    @property
+    @cached_property
     def grid(self) -> Markup | None:
         """The plan as a calendar grid; None if there is none, or if the patient isn't to follow it now."""
         plan = self.protocol
@@ -349,7 +351,7 @@ class EpisodeView:
             rtl=is_rtl(),
         )
 
-    @property
+    @cached_property
     def papers(self) -> list[Paper]:
         changed_at = last_change(self.person, self.episode.id) if self.person.is_patient else None
         return papers_of(self.episode.documents, changed_at)
@@ -365,7 +367,7 @@ class EpisodeView:
             (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
         )
 
-    @property
+    @cached_property
     def previous_calls(self) -> dict[str, PgtCall]:
         """By the id of a test that the person sees: its call when they looked before, if it has changed."""
         tests = [result for result in self.episode.pgt_results if self.person.is_staff or result.is_released]
