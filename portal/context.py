@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import flask
 from flask import Flask, current_app
 
 from portal.audit.trail import Audit
@@ -51,7 +52,8 @@ class Context:
 
 
 _app: Callable[[], Flask] = cast("Any", current_app)._get_current_object
-"""The application itself: each look through its proxy would find it anew."""
+_session: Callable[[], Session] = cast("Any", flask.session)._get_current_object
+"""The application and the session themselves: each look through their proxies would find them anew."""
 
 
 def context() -> Context:
@@ -60,6 +62,4 @@ def context() -> Context:
 
 def session() -> Session:
     """Return this request's session with its portal side (Flask's `session` is the same object)."""
-    from flask import session as flask_session
-
-    return cast("Session", cast("object", flask_session._get_current_object()))  # pyright: ignore[reportUnknownMemberType, reportPrivateUsage, reportAttributeAccessIssue]
+    return _session()

@@ -401,16 +401,8 @@ class Care:
         address = begun.headers.get("location", "")
         if not self.adapter.redirects_to(address):
             raise BadResponse(f"status {begun.status}")
-        limits = self.limits()
-        call = Call(
-            "GET",
-            address,
-            headers,
-            None,
-            connect_timeout=limits.connect,
-            timeout=limits.read,
-            max_bytes=_MAX_FILE,
-        )
+        connect, whole = self.limits()
+        call = Call("GET", address, headers, None, connect, whole, _MAX_FILE)
         try:
             return FileResponse(*transport.stream(call))
         except TransportError as error:
@@ -440,21 +432,13 @@ class Care:
     ) -> Call:
         if not is_declared(endpoint):
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
-        limits = self.limits()
+        connect, whole = self.limits()
         address = self.address(endpoint, query, ids)
         if endpoint.is_safe and payload is not None:  # it has the parameters
             address = address.partition("?")[0]
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
-        return Call(
-            self.adapter.method(endpoint),
-            address,
-            headers,
-            payload,
-            connect_timeout=limits.connect,
-            timeout=limits.read,
-            max_bytes=max_bytes,
-        )
+        return Call(self.adapter.method(endpoint), address, headers, payload, connect, whole, max_bytes)
 
     def address(self, endpoint: AnyEndpoint, query: Query | None, ids: Mapping[str, str]) -> str:
         path = path_text(self.adapter.template(endpoint), ids)
@@ -469,13 +453,14 @@ class Care:
         """Return the parameters of a query by name, with times in ISO 8601."""
         return {} if query is None else cast("Query", msgspec.to_builtins(query))
 
-    def limits(self) -> Timeouts:
-        """Return the timeouts of a call that starts now; raise Unavailable if the page's deadline has passed."""
+    def limits(self) -> tuple[float, float]:
+        """Return the time-outs of connecting and of the whole of a call that starts now; raise Unavailable if the page's
+        deadline has passed.
+        """
         left = self._left()
         if left <= 0.01:
             raise Unavailable("page deadline")
-        connect, read = min(self.timeouts.connect, left), min(self.timeouts.read, left)
-        return replace(self.timeouts, connect=connect, read=read)
+        return min(self.timeouts.connect, left), min(self.timeouts.read, left)
 
     def _with_token(self, call: Call, token: str, nonce: str | None) -> Call:
         """The call with its authorization, which differs from attempt to attempt if the token is bound to a key."""
@@ -486,8 +471,10 @@ class Care:
             else [("Authorization", f"Bearer {token}")]
         )
         headers = [*call.headers, *bound, *tracing.headers()]
-        return replace(
-            call, headers=with_fixed(headers, self.adapter.headers) if self.adapter.headers else headers
+        if self.adapter.headers:
+            headers = with_fixed(headers, self.adapter.headers)
+        return Call(
+            call.method, call.url, headers, call.body, call.connect_timeout, call.timeout, call.max_bytes
         )
 
     def _nonce_demanded(self, call: Call, status: int, headers: Mapping[str, str]) -> str | None:

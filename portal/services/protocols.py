@@ -116,7 +116,7 @@ class Medication(Record, frozen=True, kw_only=True):
 
 
 def is_until_trigger(stop_rule: str) -> bool:
-    return bool(_TRIGGER.search(stop_rule.casefold()))
+    return bool(stop_rule) and bool(_TRIGGER.search(stop_rule.casefold()))
 
 
 _TRIGGER = re.compile("trigger|desencaden|تفجير")

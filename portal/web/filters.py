@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
+from typing import Any
 
 from babel import Locale
-from babel.dates import format_date, format_interval, format_skeleton, format_timedelta, get_timezone_name
+from babel.dates import (
+    TIMEDELTA_UNITS,
+    format_date,
+    format_interval,
+    format_skeleton,
+    format_timedelta,
+    get_timezone_name,
+)
 from babel.numbers import format_decimal
 from flask import Flask
 from markupsafe import Markup, escape
@@ -23,12 +32,15 @@ from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_LONG_WORD = re.compile(r"([^\s]{25,}|[^\s@]+@[^\s]+)")
+_LONG_FROM = 25
+_LONG_WORD = re.compile(rf"([^\s]{{{_LONG_FROM},}}|[^\s@]+@[^\s]+)")
 _HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
 _SEAM = re.compile(r"(?=@)|(?<=[./_-])")
 _LONGEST_PIECE = 16
 _HALF_A_YEAR = timedelta(days=183)
+_NEXT_UNIT = 0.9
+"""From so much of a unit on a time is told in it: 22 hours are a day."""
 
 
 def init_app(app: Flask) -> None:
@@ -60,8 +72,13 @@ def now() -> datetime:
 
 
 def today() -> date:
-    """Return the current date in the clinic's time zone."""
-    return in_zone(now(), here().tenant.time_zone).date()
+    """Return the date in the clinic's time zone, throughout one request the same."""
+    request = here()
+    try:
+        return request.current_date
+    except AttributeError:
+        request.current_date = in_zone(now(), request.tenant.time_zone).date()
+        return request.current_date
 
 
 def telephone(number: str | None) -> str:
@@ -83,7 +100,7 @@ def local(value: datetime) -> datetime:
 def day(value: date | datetime) -> str:
     """Return `Fri 27 Nov`, with the year if the date is half a year or more from today."""
     plain = _plain(value)
-    return _day(plain, abs(plain - _current_date()) < _HALF_A_YEAR, language())
+    return _day(plain, abs(plain - today()) < _HALF_A_YEAR, language())
 
 
 def long_date(value: date | datetime) -> str:
@@ -110,7 +127,8 @@ def full_date(value: date | datetime) -> str:
 
 def clock_time(value: datetime) -> str:
     """`09:30`, in the clinic's zone: alike in all languages, as medicines' times come from the care API."""
-    return f"{local(value):%H:%M}"
+    at = local(value)
+    return f"{at.hour:02}:{at.minute:02}"
 
 
 def moment(value: datetime) -> str:
@@ -128,7 +146,10 @@ def ago(value: datetime) -> str:
     delta = (value if value.tzinfo else value.replace(tzinfo=UTC)) - now()
     if abs(delta) < timedelta(minutes=1):
         delta = timedelta(seconds=-1) if delta <= timedelta() else timedelta(seconds=1)
-    return format_timedelta(delta, add_direction=True, locale=date_locale(), threshold=0.9)
+    seconds = abs(delta.days * 86400 + delta.seconds)
+    unit, length = next(one for one in TIMEDELTA_UNITS if seconds / one[1] >= _NEXT_UNIT or one[1] == 1)
+    count = max(1, round(seconds / length))
+    return _ago(unit, count * length if delta > timedelta() else -count * length, date_locale())
 
 
 def countdown(value: datetime) -> str:
@@ -150,10 +171,11 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     Each text of the other direction is isolated: two Latin ones in Arabic would otherwise be shown from left to right. The
     mark in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
     """
-    parts = [isolate(thing) for thing in things]
+    is_rtl_page = is_rtl()
+    parts = ["\u2068" + thing + "\u2069" if is_rtl_page or _has_rtl(thing) else thing for thing in things]
     comma = between or _comma()
     joined = escape(comma).join(parts) if Markup in map(type, parts) else comma.join(parts)
-    if is_rtl():
+    if is_rtl_page:
         return "\u200f" + joined if joined else joined
     return "\u200e" + joined if len(parts) > 1 and _has_rtl(joined) else joined
 
@@ -165,6 +187,8 @@ def breakable(text: str) -> Markup:
     """
     if isinstance(text, Markup):
         return text
+    if len(text) < _LONG_FROM and "@" not in text:
+        return escape(text)
     words = _LONG_WORD.split(text)  # every second element is a long word
     return Markup("").join(
         Markup("<wbr>").join(_pieces(word)) if number % 2 else escape(word)
@@ -226,15 +250,6 @@ def _plain(value: date | datetime) -> date:
     return local(value).date() if isinstance(value, datetime) else value
 
 
-def _current_date() -> date:
-    """Return the current date at the clinic, cached per request because lists need it in each row."""
-    try:
-        return here().current_date
-    except AttributeError:
-        here().current_date = today()
-        return here().current_date
-
-
 # Cached, because Babel is slow, and lists and charts repeat the same few dates and numbers.
 
 
@@ -243,6 +258,12 @@ def _day(plain: date, is_near: bool, language: str) -> str:
     locale = _date_locale(language)
     written = format_skeleton("MMMEd" if is_near else "yMMMEd", _noon(plain), locale=locale)
     return written.replace(",", "") if locale.language == "en" else written  # alike with and without the year
+
+
+@lru_cache(maxsize=512)
+def _ago(unit: Any, seconds: int, locale: Locale) -> str:
+    """A time of whole units, written in that unit."""
+    return format_timedelta(seconds, granularity=unit, threshold=math.inf, add_direction=True, locale=locale)
 
 
 @lru_cache(maxsize=512)

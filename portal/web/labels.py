@@ -58,7 +58,7 @@ def role_purpose(role: str) -> str:
 
 def route_name(route: str) -> str:
     """Return how a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
-    return _route_names().get(route.casefold(), spaced(route))
+    return _route_names().get(route.casefold()) or spaced(route)
 
 
 @for_each_language

@@ -63,5 +63,6 @@ def _city(zone: object) -> str:
 
 
 def _format(start: datetime, end: datetime | None, *, with_day: bool) -> str:
-    clock = f"{start:%H:%M}" + (f"–{in_zone(local(end), start.tzinfo):%H:%M}" if end and start.tzinfo else "")
+    until = in_zone(local(end), start.tzinfo) if end and start.tzinfo else None
+    clock = f"{start.hour:02}:{start.minute:02}" + (f"–{until.hour:02}:{until.minute:02}" if until else "")
     return in_a_row((day(start.date()), clock)) if with_day else clock

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
+from babel.dates import format_timedelta
 from flask import Flask, g
 
-from portal.web.filters import breakable, clock_time, day, unbroken
+from portal.web import filters
+from portal.web.filters import ago, breakable, clock_time, day, unbroken
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,37 @@ def test_no_two_days_are_written_alike_even_without_the_weekday(today: date) -> 
         g.current_date, g.language = today, "en"
         around = [day(today + timedelta(days=days)).partition(" ")[2] for days in range(-800, 801)]
     assert len(set(around)) == len(around)
+
+
+@pytest.mark.parametrize("language", ["en", "es", "ar"])
+def test_how_long_ago_is_told_as_babel_tells_it(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime(2026, 11, 22, 12, 0, 0, 300, tzinfo=UTC)
+    monkeypatch.setattr(filters, "now", lambda: now)
+    edges = [
+        60,
+        89,
+        90,
+        91,
+        3239,
+        3240,
+        5400,
+        9000,
+        77759,
+        77760,
+        129600,
+        544319,
+        544320,
+        2332800,
+        28382400,
+        10**9,
+    ]
+    with Flask("filters").test_request_context():
+        g.language = language
+        for seconds in (sign * (edge + by) for edge in edges for by in (-0.5, 0, 0.5, 1) for sign in (-1, 1)):
+            if abs(seconds) >= 60:
+                delta = timedelta(seconds=seconds)
+                told = format_timedelta(
+                    delta, add_direction=True, locale=filters.date_locale(), threshold=0.9
+                )
+                assert ago(now + delta) == told, seconds
+        assert ago(now) == ago(now - timedelta(seconds=59.9)) == ago(now - timedelta(seconds=1))

@@ -67,7 +67,8 @@ UNKNOWN_ACCOUNT = "(record) "
 MAY_BE_UNTOLD = ("ConsentForm.signatures", "Patient.userId")
 """What an API may never say, so that nobody can be said not to have signed, or to have no account."""
 
-_NOT_ENDED = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
+_OPEN = frozenset((ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED))
+_NOT_ENDED = _OPEN | {ConsentStatus.SIGNED}
 
 PATIENT_ROLES = frozenset(
     {
@@ -337,7 +338,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     @property
     def is_open(self) -> bool:
         """Whether it is waiting for signatures."""
-        return self.status in (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+        return self.status in _OPEN
 
     @property
     def is_sequential(self) -> bool:
