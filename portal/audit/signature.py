@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Mapping
 
-from portal.store.sealer import derived, fingerprint
+from portal.store.sealer import derived, fingerprint, mac
 
 _MEMBER = b',"mac":"%s"}'
 _LENGTH = len(_MEMBER % (b"0" * 64))
@@ -22,7 +22,7 @@ def keys_of(secret_keys: Iterable[str]) -> Mapping[str, bytes]:
 
 def signed(line: bytes, key: bytes) -> bytes:
     """Return the JSON object with its signature as the last member."""
-    return line[:-1] + _MEMBER % hmac.digest(key, line, "sha256").hex().encode()
+    return line[:-1] + _MEMBER % mac(key, line).hex().encode()
 
 
 def is_signed(line: bytes, key: bytes) -> bool:

@@ -46,6 +46,9 @@ noticed = _Noticed()
 the values that couldn't be read in the latest one."""
 
 
+_UNKNOWN = "unknown:"
+"""What the name of a value that isn't listed begins with."""
+
 Id: TypeAlias = str
 """An opaque id: 1 to 128 characters without "/", never parsed."""
 
@@ -60,7 +63,7 @@ class Choice(StrEnum):
     @property
     def known(self) -> bool:
         """Whether the portal knows this value."""
-        return self._name_ in type(self).__members__
+        return not self._name_.startswith(_UNKNOWN)
 
     @classmethod
     def _missing_(cls, value: object) -> Choice | None:
@@ -75,7 +78,7 @@ class Choice(StrEnum):
     def _unknown(cls, value: str) -> Choice:
         noticed.unknown_value = True
         stranger = str.__new__(cls, value)
-        stranger._name_ = f"unknown:{value}"
+        stranger._name_ = f"{_UNKNOWN}{value}"
         stranger._value_ = value
         return stranger
 

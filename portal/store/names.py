@@ -11,7 +11,6 @@ was given the wrong secret keys: it changes nothing and raises WrongKey.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import math
 import os
@@ -24,7 +23,7 @@ import msgspec
 from portal import metrics
 from portal.clock import Clock
 from portal.store import Store, StoreDown, StoredRecord, WrongKey, update
-from portal.store.sealer import Sealer, fingerprint, key_id
+from portal.store.sealer import Sealer, fingerprint, key_id, mac
 
 log = logging.getLogger("portal")
 
@@ -45,7 +44,7 @@ def hashed_name(kind: str, *parts: str) -> str:
 def _keyed_name(key: bytes, kind: str, parts: tuple[str, ...]) -> str:
     """Cached, because each of a person's pages reads the same dozen records."""
     named = msgspec.msgpack.encode((kind, *parts))
-    return f"{kind}:{hmac.digest(key, named, 'sha256')[:16].hex()}"
+    return f"{kind}:{mac(key, named)[:16].hex()}"
 
 
 class SealedNamingKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from flask import Flask, Response, g, request
 from portal import metrics
 from portal.audit.trail import AuditDown
 from portal.context import context, session
+from portal.request_values import here
 from portal.services.api import AnyEndpoint
 from portal.services.decoding import PagedResult
 from portal.services.errors import Unavailable
@@ -320,9 +321,11 @@ def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
 
 
 def _shown() -> _Shown:
-    if "shown" not in g:
-        g.shown = _Shown()
-    return g.shown
+    request = here()
+    shown: _Shown | None = request.get("shown")
+    if shown is None:
+        shown = request.shown = _Shown()
+    return shown
 
 
 def _id_of(record: object) -> str:

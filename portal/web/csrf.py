@@ -27,6 +27,7 @@ from portal.context import context, session
 from portal.parse import address_parts
 from portal.request_values import here
 from portal.state.sessions import COOKIE
+from portal.store.sealer import mac
 
 View = TypeVar("View", bound=Callable[..., object])
 
@@ -150,7 +151,7 @@ def _xor(left: bytes, right: bytes) -> bytes:
 
 
 def _tag(key: bytes, purpose: str, value: str) -> bytes:
-    return hmac.digest(key, f"{purpose}\0{value}".encode(), "sha256")[:_TAG]
+    return mac(key, f"{purpose}\0{value}".encode())[:_TAG]
 
 
 def _owner_tag(key: bytes, issuer: str, sub: str) -> bytes:

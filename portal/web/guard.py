@@ -23,6 +23,7 @@ from portal.config.tenants import Side, Tenant
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.parse import address_parts
+from portal.request_values import here
 from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
@@ -245,7 +246,7 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
 
 def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
     """Take down what was read: for the audit trail, the patient's banner, and what pages say of members that never come."""
-    g.endpoints_read = {*g.get("endpoints_read", ()), f"{endpoint.method} {endpoint.template}"}
+    here().setdefault("endpoints_read", set[str]()).add(f"{endpoint.method} {endpoint.template}")
     audit.has_read(endpoint, query, answer)
     patient_banner.has_read(answer)
 

@@ -19,6 +19,7 @@ T = TypeVar("T", bound=Callable[..., object])
 
 _OF_BLUEPRINT: dict[str, Module] = {}
 _MARK = "module"
+_NONE = frozenset[Module]()
 
 
 def whole(module: Module, bp: Blueprint) -> Blueprint:
@@ -38,7 +39,7 @@ def part_of(module: Module) -> Callable[[T], T]:
 
 
 def off() -> frozenset[Module]:
-    return getattr(clinic(), "modules_off", frozenset[Module]())
+    return getattr(clinic(), "modules_off", _NONE)
 
 
 def has_module(name: str) -> bool:

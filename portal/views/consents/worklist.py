@@ -49,7 +49,7 @@ PAGE = 25
 class WorkRow:
     """A form in staff's table: when it is needed, and who it is waiting for.
 
-    `waits_for` are those who haven't signed, `href` is the row's link;
+    `waits_for` are those who haven't signed, `href` is the row's link, `short` the form's short name;
     `needs_title` says that another row has the same patient and short name.
     """
 
@@ -59,18 +59,8 @@ class WorkRow:
     is_mine: bool
     href: str
     sign_href: str
+    short: str
     needs_title: bool = False
-
-    def in_queue(self, query: str) -> WorkRow:
-        """A copy whose link names the list."""
-        return replace(
-            self, href=self.href + query, sign_href=self.sign_href + query if self.sign_href else ""
-        )
-
-    @property
-    def short(self) -> str:
-        """The form's short name: `Genetic testing · PGT-A`."""
-        return short_name(self.form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +101,7 @@ class Work:
     ) -> tuple[WorkRow, ...]:
         """The rows of a part of one list, whose links name it."""
         query = queue_query(which, narrowing=self.narrowing)
-        rows = listed_rows(self.forms_of(which).items[first:end], self.person, contacts)
-        return tuple(row.in_queue(query) for row in rows)
+        return listed_rows(self.forms_of(which).items[first:end], self.person, contacts, query)
 
     def usual(self) -> WorkList:
         """The default list: the person's own, if it isn't empty."""
@@ -237,24 +226,26 @@ def _reached(head: PagedResult[ConsentForm]) -> date | None:
 
 
 def listed_rows(
-    forms: Iterable[ConsentForm], person: Person, contacts: Contacts = NO_CONTACTS
+    forms: Iterable[ConsentForm], person: Person, contacts: Contacts = NO_CONTACTS, query: str = ""
 ) -> tuple[WorkRow, ...]:
-    rows = [_row_of(form, person, contacts) for form in forms]
+    """The forms as rows; `query` follows their links."""
+    rows = [_row_of(form, person, contacts, query) for form in forms]
     alike = Counter((row.form.patient_name, row.short) for row in rows)
     return tuple(
         replace(row, needs_title=True) if alike[row.form.patient_name, row.short] > 1 else row for row in rows
     )
 
 
-def _row_of(form: ConsentForm, person: Person, contacts: Contacts) -> WorkRow:
+def _row_of(form: ConsentForm, person: Person, contacts: Contacts, query: str) -> WorkRow:
     is_mine = listed_role(form, person) is not None
     return WorkRow(
         form=form,
         due=due(form),
         waits_for=contacts.of(form, person),
         is_mine=is_mine,
-        href=url_for("consents.show", consent_id=form.id),
-        sign_href=url_for("consents.sign.show", consent_id=form.id) if is_mine else "",
+        href=url_for("consents.show", consent_id=form.id) + query,
+        sign_href=url_for("consents.sign.show", consent_id=form.id) + query if is_mine else "",
+        short=short_name(form),
     )
 
 
