@@ -6,22 +6,19 @@ the receipt. All requests here are rate-limited by IP address (`PORTAL_LIMIT_BOO
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
 
-from flask import Blueprint, Response, current_app, g, request, url_for
-from flask.blueprints import BlueprintSetupState
+from flask import Response, request, url_for
 from werkzeug.exceptions import TooManyRequests
 
-from portal.config.modules import Module
-from portal.context import Context, context
+from portal.context import context
 from portal.services import errors
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.rules.free_windows import Window
-from portal.signin.service_client import ServiceBearers, ServiceCare
-from portal.state.booking_links import OWNER, BookingLink, BookingLinks
+from portal.signin.service_client import ServiceCare
+from portal.state.booking_links import OWNER, BookingLink
 from portal.state.operations import Operation, State
+from portal.views.booking.link import BrokenLink, booked_with, bp, clinics_care, links, read_link
 from portal.views.booking.visit import (
     ABOUT_THE_TIME,
     Visit,
@@ -35,31 +32,8 @@ from portal.views.booking.windows import FIRST_VISIT, Week, read_asked_week
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
-from portal.web.guard import of_request
 from portal.web.handlers import Page, audit, redirect_to, render
-from portal.web.modules import whole
 from portal.web.refusals import refusal_message
-
-bp = whole(Module.BOOKING, Blueprint("booking", __name__, url_prefix="/book"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Booking:
-    """Per-process state of these pages."""
-
-    links: BookingLinks
-    bearers: ServiceBearers
-
-
-@bp.record_once
-def _prepare(setup: BlueprintSetupState) -> None:
-    the = cast("Context", setup.app.extensions["portal"])
-    links = BookingLinks(the.settings.secret_keys, the.clock)
-    setup.app.extensions["booking"] = _Booking(links, ServiceBearers(the.settings.timeouts, the.clock))
-
-
-def links() -> BookingLinks:
-    return _booking().links
 
 
 def _limit() -> str:
@@ -114,27 +88,27 @@ class LimitedPage(Page, template="booking/limited.html"):
 @limiter.limit(_limit)
 def show(signed: str) -> Response:
     """Show the free times of the clinic's physicians, or what was booked with this link."""
-    link = _link(signed)
-    operation = _used(link)
+    link = read_link(signed)
+    operation = booked_with(link)
     if operation and (ended := settled(OWNER, operation)).state is not State.OPEN:
         return _ended(signed, ended)
     if links().is_expired(link):
         return render(ExpiredPage(link=link), status=410)
-    return _choose(_care(), signed)
+    return _choose(clinics_care(), signed)
 
 
 @bp.post("/<signed>")
 @limiter.limit(_limit)
 def book(signed: str) -> Response:
     """Book the chosen time; each link books once."""
-    link = _link(signed)
-    if _used(link) or links().is_expired(link):
+    link = read_link(signed)
+    if booked_with(link) or links().is_expired(link):
         return redirect_to(url_for(".show", signed=signed))
-    care, asked = _care(), request.form.get("window", "")
+    care, asked = clinics_care(), request.form.get("window", "")
     week = read_asked_week(care, anybody=True)
     window = week.window(asked)
     if window is None:
-        if _used(link):  # an earlier submission booked it
+        if booked_with(link):  # an earlier submission booked it
             return redirect_to(url_for(".show", signed=signed))
         if not asked:
             return _choose(care, signed, status=422, is_missing=True)
@@ -147,7 +121,7 @@ def book(signed: str) -> Response:
     except Reopened:
         pass
     except Unconfirmed as error:
-        return _ended(signed, _used(link) or operation, status=error.status)
+        return _ended(signed, booked_with(link) or operation, status=error.status)
     except CareError as error:
         return _refused(care, signed, error)
     return redirect_to(url_for(".show", signed=signed))
@@ -157,15 +131,11 @@ def book(signed: str) -> Response:
 @limiter.limit(_limit)
 def calendar(signed: str) -> Response:
     """Return the booking as a calendar file (RFC 5545)."""
-    link = _link(signed)
-    visit = booked_visit(_used(link))
+    link = read_link(signed)
+    visit = booked_visit(booked_with(link))
     if visit is None:
         raise NotFound
     return visit_calendar(visit, link.id)
-
-
-class BrokenLink(Exception):
-    """The address isn't one that the clinic made."""
 
 
 @bp.errorhandler(BrokenLink)
@@ -220,33 +190,6 @@ def _ended(signed: str, operation: Operation, *, status: int = 200) -> Response:
     if visit and operation.state is State.DONE:
         return render(ReceiptPage(signed=signed, visit=visit))
     page = UnconfirmedPage(
-        signed=signed, visit=visit, is_still_free=is_free(_care(), visit) if visit else None
+        signed=signed, visit=visit, is_still_free=is_free(clinics_care(), visit) if visit else None
     )
     return render(page, status=status)
-
-
-def _used(link: BookingLink) -> Operation | None:
-    """The link's operation; None if nothing has been booked with it, even if an attempt was refused."""
-    operation = context().operations.find(OWNER, link.id, link.purpose)
-    return operation if operation and operation.state is not State.OPEN else None
-
-
-def _link(signed: str) -> BookingLink:
-    link = links().read(signed, clinic=g.tenant.key)
-    if link is None or g.tenant.service_client is None:
-        raise BrokenLink
-    return link
-
-
-def _care() -> ServiceCare:
-    """A client for the care API with the clinic's service credentials, for this request."""
-    the, tenant = context(), g.tenant
-    bearer = _booking().bearers.of(tenant, tenant.service_client, the.sign_in.provider(tenant))
-    return ServiceCare(
-        **of_request(bearer, tenant.auth_url, tenant.key, "service", ""),
-        clinic=tenant.tenant_id or tenant.key,
-    )
-
-
-def _booking() -> _Booking:
-    return cast("_Booking", current_app.extensions["booking"])

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, g, request, url_for
 from portal.context import context
 from portal.parse import whole_number
 from portal.services.errors import NotOffered
-from portal.views.booking import links
+from portal.views.booking.link import links
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
 
