@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request, url_for
+from flask import Response, request, url_for
 
-from portal.i18n.locale import speaking
 from portal.parse import line
 from portal.services.errors import Conflict, Refused
 from portal.services.rules.free_windows import Window
@@ -13,16 +12,13 @@ from portal.views.booking.visit import (
     ABOUT_THE_TIME,
     Visit,
     book_visit,
-    booked_visit,
     is_free,
-    visit_calendar,
     visit_of,
 )
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, read_asked_week
-from portal.views.prospects.known import Known, read_known
+from portal.views.prospects.booked import bp, purpose_of, read_enquiry
+from portal.views.prospects.known import Known
 from portal.views.prospects.link import LinkCard
-from portal.views.prospects.visit_message import VisitMessage, message_about
-from portal.views.recent import name_opened
 from portal.web import unsent
 from portal.web.act_once import (
     Attempt,
@@ -35,11 +31,8 @@ from portal.web.act_once import (
     sent_operation,
 )
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
-from portal.web.locale_selector import language_of
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
-
-bp = Blueprint("book", __name__)
 
 
 class BookPage(Page, template="prospects/book.html"):
@@ -61,17 +54,6 @@ class BookPage(Page, template="prospects/book.html"):
     is_missing: bool
     is_stale: bool
     link: LinkCard
-
-
-class BookedPage(Page, template="prospects/booked.html"):
-    """The receipt; `types` has the words of the kinds of appointment."""
-
-    prospect_id: str
-    enquiry: Known
-    visit: Visit
-    message: VisitMessage
-    types: dict[str, str]
-    operation_id: str
 
 
 class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
@@ -99,7 +81,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
 @unsent.typed_text("window", "type")
 def send(care: Care, person: Person, prospect_id: str) -> Response:
     """Book the chosen window, once; or start over after a lost response, once someone has checked the outcome."""
-    operation = sent_operation(person.sub, _purpose(prospect_id))
+    operation = sent_operation(person.sub, purpose_of(prospect_id))
     if operation is None:
         return _choose(care, prospect_id, _operation(person, prospect_id), status=409, is_stale=True)
     if request.form.get("checked") and give_up(person.sub, operation):
@@ -119,7 +101,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
     except Conflict:  # nothing but the time can have changed meanwhile
         return _choose(care, prospect_id, operation, status=409, note=refusal_message("SlotTaken"))
     except Unconfirmed as error:
-        operation = sent_operation(person.sub, _purpose(prospect_id)) or operation
+        operation = sent_operation(person.sub, purpose_of(prospect_id)) or operation
         return _unconfirmed(care, prospect_id, operation, status=error.status)
     except Reopened:
         if week is None or window:  # an earlier submission was refused
@@ -129,45 +111,6 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
             return _choose(care, prospect_id, operation, status=409, note=note, week=week)
         return _choose(care, prospect_id, operation, status=422, is_missing=True, week=week)
     return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))
-
-
-@bp.get("/<record:prospect_id>/book/receipt")
-@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
-def receipt(care: Care, person: Person, prospect_id: str) -> Response:
-    id_, visit = _booked(person, prospect_id)
-    if visit is None:
-        return redirect_to(url_for(".show", prospect_id=prospect_id))
-    enquiry, language = _enquiry(care, prospect_id), language_of(request.args.get("language"))
-    return render(
-        BookedPage(
-            prospect_id=prospect_id,
-            enquiry=enquiry,
-            visit=visit,
-            message=message_about(visit, enquiry.values.get("email", ""), language),
-            types=dict(appointment_types()),
-            operation_id=id_,
-        )
-    )
-
-
-@bp.get("/<record:prospect_id>/book/appointment.ics")
-@signed_in(Side.STAFF, roles=EDIT_PROSPECT, is_file=True)
-def calendar(care: Care, person: Person, prospect_id: str) -> Response:
-    """Return what was booked as a calendar file, to be attached to the message about it."""
-    id_, visit = _booked(person, prospect_id)
-    if visit is None:
-        return redirect_to(url_for(".show", prospect_id=prospect_id))
-    with speaking(language_of(request.args.get("language"))):
-        return visit_calendar(visit, id_)
-
-
-def _booked(person: Person, prospect_id: str) -> tuple[str, Visit | None]:
-    """The id of the booking that the address names, and what was booked; None if nothing was."""
-    operation = sent_operation(person.sub, _purpose(prospect_id))
-    visit = booked_visit(operation)
-    if visit:
-        audit.shown("prospect.receipt", "prospect", prospect_id)
-    return operation.id if operation else "", visit
 
 
 def _choose(
@@ -184,7 +127,7 @@ def _choose(
     address = url_for(".show", prospect_id=prospect_id)
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
-    enquiry = Known(prospect_id) if wants("week") else _enquiry(care, prospect_id)
+    enquiry = Known(prospect_id) if wants("week") else read_enquiry(care, prospect_id)
     week = week or read_asked_week(care, anybody=False)
     if note:
         week = week.without(form.get("window", ""))
@@ -220,17 +163,7 @@ def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: 
     return render(page, status=status)
 
 
-def _enquiry(care: Care, prospect_id: str) -> Known:
-    ((enquiry,), _is_complete) = read_known(care, prospect_id)
-    name_opened(enquiry.name)
-    return enquiry
-
-
 def _operation(person: Person, prospect_id: str) -> Operation:
     """The current booking; one with an unknown outcome isn't reopened automatically, because no record shows it."""
-    operation, _was_lost = begin(person.sub, _purpose(prospect_id), reopens=False)
+    operation, _was_lost = begin(person.sub, purpose_of(prospect_id), reopens=False)
     return operation
-
-
-def _purpose(prospect_id: str) -> str:
-    return f"book:{prospect_id}"
