@@ -54,11 +54,6 @@ class Verdict:
     slowest: float = 0.0
 
     @property
-    def is_reached(self) -> bool:
-        """Whether there was a response to examine."""
-        return bool(self.strictly or self.forgivingly or self.unreadable)
-
-    @property
     def is_nowhere(self) -> bool:
         """Whether a list wasn't found: it takes no id, so the address must be wrong."""
         return self.endpoint in _LISTS and "404" in self.statuses
