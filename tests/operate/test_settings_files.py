@@ -134,6 +134,9 @@ def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     (secrets / "D_CLIENT_SECRET").write_text("what the environment's file goes before\n")
+    (secrets / "B_CLIENT_SECRET").write_text("what the environment goes before\n")
+    monkeypatch.delenv("B_CLIENT_SECRET_FILE")
+    monkeypatch.setenv("B_CLIENT_SECRET", "given in the environment")
     monkeypatch.setenv("PORTAL_SECRETS", str(secrets))
     for name in ("NEW_CLIENT_SECRET", "ODD_CLIENT_SECRET"):
         monkeypatch.setenv(name, "")
@@ -152,6 +155,7 @@ def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
     assert set(tenants.left_out) == {"odd.toml", "gone.toml"}
     assert tenants.by_key["new"].client.client_secret == "the new one's"
     assert tenants.by_key["d"].client.client_secret == "the secret of d"
+    assert tenants.by_key["b"].client.client_secret == "given in the environment"
     (secrets / "NEW_CLIENT_SECRET").write_text("changed")
     assert Settings.from_env().tenants.by_key["new"].client.client_secret == "the new one's", "until a reload"
     assert files.read()

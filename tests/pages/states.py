@@ -148,6 +148,8 @@ OTHER_PAGES = [
         for path in ("/conversations/new?known=x", f"{TALK}/new?known=x")
     ),
     *(Case("episodes", who, "/episodes", HERS | ONE_EPISODE) for who in ("nora", "grace")),
+    Case("episodes", "amelia", f"{E1}/consents", HERS | PENDING, "to be signed"),
+    Case("consents", "nora", "/consents/new?q=a", HERS),
     *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?day=2026-11-25")),
     Case(
         "patients",

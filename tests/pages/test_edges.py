@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from portal.config.tenants import Side
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentStatus
+from portal.services.conversations import Conversation, Message, MessageSide
 from portal.services.episodes import Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
@@ -36,6 +37,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
+from portal.views.written_afterwards import Written, written_afterwards
 from portal.web.filters import countdown, local, today
 from tests.support.builders import consent, person
 from tests.support.fake_api import ZONE, sample
@@ -218,3 +220,32 @@ def test_only_who_records_a_withdrawal_says_when_the_clinic_was_told(day: date, 
     told = cast("Any", Withdrawal).told.fget(SimpleNamespace(ending=ending, given=given))
     at = datetime.combine(day, time(23, 10), ZONE)
     assert (told and told.at) == (at if ending is Ending.RECORD else None)
+
+
+@pytest.mark.parametrize(("days", "is_about"), [(-1, False), (0, True), (7, True), (8, False)])
+def test_the_clinics_first_message_in_the_week_from_a_result_on_is_about_it(
+    day: date, days: int, is_about: bool
+) -> None:
+    def message(id_: str, minutes: int = 0, **more: Any) -> Message:
+        at = datetime.combine(day + timedelta(days=days), time(23, 30), ZONE) + timedelta(minutes=minutes)
+        members = {"id": id_, "body": "x", "side": MessageSide.OUTBOUND, "sent_at": at.astimezone(UTC)}
+        return Message(**{**members, **more})
+
+    others = (
+        message("theirs", -9, side=MessageSide.INBOUND),
+        message("archived", -9, is_archived=True),
+        message("forged", -9, sender_verified=False),
+        message("undated", sent_at=None),
+    )
+    talks = (
+        Conversation(id="of another", episode_id="e-2", messages=(message("elsewhere", -9),)),
+        Conversation(id="later", episode_id="e-1", messages=(message("second", 9),)),
+        Conversation(
+            id="earlier", episode_id="e-1", messages=(message("third", 20), *others, message("first"))
+        ),
+    )
+    g.request_id = "r-1"
+    found = written_afterwards(talks, "e-1", day)
+    told = (found.talk.id, found.message.id) if isinstance(found, Written) else found
+    assert told == (("earlier", "first") if is_about else None)
+    assert written_afterwards(talks, None, day) is written_afterwards(talks, "e-1", None) is None

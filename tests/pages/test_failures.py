@@ -248,14 +248,17 @@ def _assert_honest(answer: requests.Response, where: str, *, is_page: bool = Tru
 
 
 def _said(answer: requests.Response, usual: requests.Response) -> str:
-    """The status, where it leads, and what the page says failed."""
+    """The status, where it leads, and what the page says failed, with where its links lead."""
     head = [str(answer.status_code), *(answer.headers.get(name, "") for name in ("Location", "Retry-After"))]
     page = BeautifulSoup(answer.text, "lxml")
     if answer.status_code >= 400:
         said = page.select("main h1, main h1 ~ p")
     else:
         said = [one for one in page.select(SAID) if not one.find_parent(attrs={"data-state": True})]
-    words = " / ".join(_words(one.get_text(" ")) for one in said)
+    words = " / ".join(
+        _words(" ".join([one.get_text(" "), *(f"({a['href']})" for a in one.select("a[href]"))]))
+        for one in said
+    )
     if answer.status_code == 200 and not words:
         is_same = _words(told(answer.text)) == _words(told(usual.text))
         before = _lines(usual)

@@ -141,3 +141,15 @@ def test_a_form_names_the_patients_embryos_that_are_still_there_if_its_kind_is_a
         g.language = "en"
         named = begin_draft._embryos(kind, episode)
     assert [one.id for one in named] == ["hers"] * (kind.value in about_embryos)
+
+
+@pytest.mark.parametrize(("status", "is_gone"), [(200, False), (404, True), (503, False)])
+@pytest.mark.parametrize("path", ["/", "/storage", "/episodes"])
+def test_only_where_no_treatment_is_left_it_is_said(
+    visitor: SignIn, fake_api: FakeApi, path: str, status: int, is_gone: bool
+) -> None:
+    for row, answer in (HERS | ONE_EPISODE).items():
+        fake_api.gives(row, answer)
+    if status != 200:
+        fake_api.refuses(READ_EPISODE, status)
+    assert bool(visitor("amelia").get(path).select("[data-state=gone]")) is is_gone

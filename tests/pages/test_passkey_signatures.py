@@ -143,8 +143,11 @@ def test_it_confirms_what_is_signed_and_the_record_and_the_audit_tell(signing: S
     assert (said["personId"], said["role"], said["clinic"]) == (signing.who, "Patient", "riverside")
     assert said["acknowledgedStatementIds"] == ["s-1", "s-2"]
     assert is_signed(proof) and fingerprint(proof) == sha256(signing.passkey.public_key).hexdigest()
-    lines = [line for line in signing.portal.audited() if line["audit"].endswith((".passkey", "key.add"))]
+    audited = signing.portal.audited()
+    lines = [line for line in audited if line["audit"].endswith((".passkey", "key.add"))]
     added, confirmed = lines
+    (signed,) = (line for line in audited if line["audit"] == "consent.sign")
+    assert confirmed["kind"] == "consent" and confirmed["id"] == signed["id"]
     assert added["also"]["publicKey"] == confirmed["also"]["publicKey"] == proof.public_key
     assert confirmed["also"]["signature"] == proof.signature
     assert confirmed["also"]["clientData"] == proof.client_data_json

@@ -32,7 +32,7 @@ from tests.support.visitor import LocalSession, Visitor
 
 ISSUER = "http://id.localhost"
 CLINICS = ("riverside", "harbour")
-_HOUR = 3600.0
+_MINUTE, _HOUR = 60.0, 3600.0
 
 _CLINIC = """
 [tenants.{key}]
@@ -160,7 +160,7 @@ class InProcess:
         record = SessionRecord(
             tenant=clinic,
             host=host,
-            created_at=now,
+            created_at=now - _MINUTE,  # another time than that of its last use
             used_at=now,
             epoch=secrets.token_urlsafe(9),
             person=person,

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import portal
+from portal import metrics
 from tests.support.act_calls import acts, settlings, unguarded
 
 PLAIN = {
@@ -106,3 +107,24 @@ def test_no_argument_takes_the_value_of_another() -> None:
         and (node.arg, node.value.attr) not in ANOTHERS
     ]
     assert not swapped, "; ".join(swapped)
+
+
+ABOUT_NO_RECORD = {"notification.read-all": "all of the reader's own"}
+"""Events of a kind of record that are about none, with the reason."""
+
+
+def test_each_audited_event_of_a_record_names_it() -> None:
+    root = Path(portal.__file__).parent
+    nameless = [
+        f"{path.relative_to(root)}, line {call.lineno}: {call.args[0].value}"
+        for path in sorted(root.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) in ("audit.note", "note")
+        and isinstance(call.args[0], ast.Constant)
+        and str(call.args[0].value).partition(".")[0] in metrics.RECORDS
+        and "." in str(call.args[0].value)
+        and "id_" not in {one.arg for one in call.keywords}
+        and call.args[0].value not in ABOUT_NO_RECORD
+    ]
+    assert not nameless, "say which record by `id_`: " + "; ".join(nameless)
