@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from portal.careservice.domain.consents.forms import ConsentForm
-from portal.careservice.domain.enumerations import CareStatus, ConsentStatus
+from portal.careservice.domain.consents.forms import ConsentForm, Signature
+from portal.careservice.domain.consents.storage_consents import is_agreed_by_all
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.enumerations import CareStatus, ConsentStatus, SignerRole
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
     CONSENTS,
@@ -316,3 +319,39 @@ def test_a_form_can_be_signed_until_the_moment_when_it_expires(seconds: int, sta
     assert waiting.status_at(end + timedelta(seconds=seconds)) == status
     signed = ConsentForm(status=ConsentStatus.SIGNED, expires_at=end)
     assert signed.status_at(end + timedelta(days=1)) == "Signed"
+
+
+STOPPED = datetime(2026, 7, 1, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("again", "is_agreed"),
+    [
+        ([], False),
+        ([("her", 1)], False),
+        ([("her", 1), ("him", 0)], False),
+        ([("her", 1), ("him", 1)], True),
+        ([("her record", 1), ("him", 1)], True),
+        ([("her", 1), ("him", 1, ConsentStatus.REVOKED)], False),
+        ([("her", 1), ("another", 1)], False),
+    ],
+)
+def test_a_stopped_embryo_is_stored_again_once_everyone_has_signed_since(
+    again: list[tuple[Any, ...]], is_agreed: bool
+) -> None:
+    """Their forms from before stay in force, and one's new form doesn't undo the other's withdrawal."""
+
+    def form(who: str, seconds: int, status: ConsentStatus = ConsentStatus.SIGNED) -> ConsentForm:
+        at = STOPPED + timedelta(seconds=seconds)
+        signatures = [
+            Signature(role=SignerRole.GAMETE_PROVIDER, person_id=who, signed_at=at),
+            Signature(role=SignerRole.CLINICIAN, person_id="staff", signed_at=at - timedelta(days=9)),
+        ]
+        return ConsentForm(kind="Storage", status=status, embryo_storage_ids=["s-1"], signatures=signatures)
+
+    forms = [form("her", -60), form("him", -60), *(form(*one) for one in again)]
+    session: Any = SimpleNamespace(
+        scalars=lambda _: forms, execute=lambda _: [("her record", "her"), ("his record", "him")]
+    )
+    embryo = EmbryoStorage(id="s-1", tenant_id="t", patient_id="her record", stopped_at=STOPPED)
+    assert is_agreed_by_all(session, embryo) is is_agreed

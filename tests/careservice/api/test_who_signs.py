@@ -139,6 +139,15 @@ def test_patient_roles_are_only_for_people_recorded_in_them(api: Api, wrong: dic
     assert refused(api, requiredSigners=signers) == "SignerNotOfRecord"
 
 
+@pytest.mark.parametrize("role", ["Donor", "GameteProvider", "IntendedParent", "Surrogate"])
+def test_whoever_else_signs_has_a_record_at_this_clinic(api: Api, role: str) -> None:
+    def signers(who: str) -> list[dict[str, Any]]:
+        return [signer("Patient", "amelia"), signer("Partner", "daniel"), signer(role, who)]
+
+    assert refused(api, requiredSigners=signers("maya")) == "SignerNotOfRecord", "she is another clinic's"
+    assert created(api, requiredSigners=signers("grace"))["status"] == "Pending"
+
+
 @pytest.mark.parametrize("role", ["Witness", "Interpreter", "Clinician"])
 @pytest.mark.parametrize("who", ["grace", "omar"])
 def test_clinic_roles_are_only_for_its_staff(api: Api, role: str, who: str) -> None:
