@@ -50,6 +50,8 @@ def test_spf_and_dkim_count_only_for_the_senders_domain(
         (f"{RECEIVER} 1; spf=fail smtp.mailfrom=a@b.example; dkim=pass header.d=riverside.example", True),
         (f"{RECEIVER}; dmarc=fail header.from=riverside.example; spf=pass smtp.mailfrom={AMELIA}", False),
         (f"{RECEIVER}; dmarc=pass header.from=evil.example", False),
+        (f"{RECEIVER}; dmarc=pass", True),
+        (f"{RECEIVER}; dmarc=fail; spf=pass smtp.mailfrom={AMELIA}", False),
         (f"{RECEIVER}; spf=pass smtp.mailfrom=x@evil.example", False),
         (f"other.example; note={RECEIVER}; dmarc=pass header.from=riverside.example", False),
         (f"({RECEIVER};) evil.example; dmarc=pass header.from=riverside.example", False),
