@@ -460,7 +460,7 @@ STATES: tuple[Callable[[Stage], None], ...] = (
 )
 
 
-ALIKE = ("daniel", "maya", "omar")
+ALIKE = ("daniel", "maya", "omar", "colin")
 """Whose pages differ from another's by names alone; every one of theirs is opened by `tests/pages/test_page_source.py`."""
 
 
