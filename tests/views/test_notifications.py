@@ -161,22 +161,6 @@ def test_marking_all_read_works_without_scripts(portal: PortalThread) -> None:
     assert "Mark all as read" not in page.words
 
 
-def test_the_bell_asks_the_care_service_once_in_15_seconds_for_all_tabs(
-    portal: PortalThread, calls: Callable[[], int]
-) -> None:
-    nora = portal.sign_in("nora")
-    count = bell_of(nora.get("/notifications"))
-    tabs = [nora, portal.sign_in("nora")]
-    portal.clock.advance(16)
-    asked = calls()
-    answers = [tab.get("/notifications/bell", status=200) for tab in tabs * 3]
-    assert calls() - asked == 1
-    assert {bell_of(answer) for answer in answers} == {count} != {0}
-    portal.clock.advance(16)
-    assert nora.get(f"/notifications/bell?known={count}", status=204).text == ""
-    assert calls() - asked == 2
-
-
 def test_a_page_uses_the_known_count_without_a_call(portal: PortalThread, calls: Callable[[], int]) -> None:
     nora = portal.sign_in("nora")
     count = bell_of(nora.get("/notifications"))
