@@ -219,14 +219,15 @@ def test_a_trigger_after_midnight_belongs_to_the_evening_before() -> None:
 def test_a_night_dose_says_from_which_day_to_which_and_is_there_after_midnight(monkeypatch: Any) -> None:
     hcg = Medication(drug="hCG", start_day=6, is_trigger=True, time="00:30")  # Wednesday 25 March
     fsh = Medication(drug="FSH", start_day=1, end_day=5, time="19:00")
-    page = seen(episode(plan([hcg, fsh])), date(2026, 3, 24), monkeypatch)
-    assert [(line.drug, line.time) for line in page.doses] == [
+    of = episode(plan([hcg, fsh]))
+    assert [(line.drug, line.time) for line in seen(of, date(2026, 3, 24), monkeypatch).doses] == [
         ("FSH", "19:00"),
         ("hCG", "night from Tuesday to Wednesday, 00:30"),
     ]
-    monkeypatch.setattr(view, "today", lambda: date(2026, 3, 25))
+    page = seen(of, date(2026, 3, 25), monkeypatch)
     monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 25, 0, 10, tzinfo=LONDON))
     assert [line.drug for line in page.doses] == ["hCG"]
+    page = seen(of, date(2026, 3, 25), monkeypatch)
     monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 25, 9, 0, tzinfo=LONDON))
     assert page.doses == []
 
