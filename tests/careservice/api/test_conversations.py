@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
 
+from portal.careservice.domain.conversations import MessageState
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import Api, members
+from tests.careservice.api.clinic import Clinic
 
 CONVERSATIONS = "/api/messaging/getconversations"
 
@@ -20,6 +24,26 @@ def test_messages_from_patients_are_unread_for_staff(api: Api) -> None:
     thread = sample_id("conversation", "amelia-injection")
     assert threads(api, "victor")[thread]["unreadCount"] == 2
     assert threads(api, "elif")[thread]["unreadCount"] == 0
+
+
+def test_what_staff_wrote_is_unread_for_patients_alone_and_nobodys_own_is(clinic: Clinic) -> None:
+    def unread_again(session: Session) -> None:
+        session.execute(delete(MessageState))
+
+    clinic.change(unread_again)
+    for who in ("victor", "nora", "amelia"):
+        found = clinic.get(who, f"{CONVERSATIONS}?MaxResultCount=100")["items"]
+        others = [
+            [one for one in thread["messages"] if one["senderId"] != sample_id("person", who)]
+            for thread in found
+        ]
+        sides = {"Inbound", "Outbound"} if who == "amelia" else {"Inbound"}
+        assert [thread["unreadCount"] for thread in found] == [
+            sum(one["side"] in sides for one in messages) for messages in others
+        ]
+        assert any(one["side"] == "Outbound" for messages in others for one in messages), (
+            "which tells them apart"
+        )
 
 
 def test_a_restored_message_brings_its_archived_conversation_back(api: Api) -> None:
