@@ -20,6 +20,7 @@ from portal.config.tenants import Side
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentStatus
 from portal.services.conversations import Conversation, Message, MessageSide
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
@@ -34,11 +35,13 @@ from portal.views.consents.people import About
 from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import ending_of, frozen_in
 from portal.views.episodes.view import EpisodeView
+from portal.views.protocols import told_doses
+from portal.views.protocols.plan import MedicationRow, Plan
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.views.written_afterwards import Written, written_afterwards
-from portal.web.filters import countdown, local, today
+from portal.web.filters import countdown, local, now, today
 from tests.support.builders import consent, person
 from tests.support.fake_api import ZONE, sample
 from tests.support.in_process import InProcess
@@ -249,3 +252,41 @@ def test_the_clinics_first_message_in_the_week_from_a_result_on_is_about_it(
     told = (found.talk.id, found.message.id) if isinstance(found, Written) else found
     assert told == (("earlier", "first") if is_about else None)
     assert written_afterwards(talks, None, day) is written_afterwards(talks, "e-1", None) is None
+
+
+def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they_are(
+    day: date, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(dose: str) -> Plan:
+        return Plan(
+            medications=(MedicationRow(drug="Fostimon", dose=dose, unit="IU", start_day="1", end_day="9"),)
+        )
+
+    def message(id_: str, ago: timedelta, side: MessageSide, dose: int) -> Message:
+        return Message(id=id_, body=f"Take {dose} IU tonight.", side=side, sent_at=now() - ago)
+
+    week = timedelta(days=7)
+    mine = (
+        message("too old", week + timedelta(minutes=1), MessageSide.OUTBOUND, 160),
+        message("just in time", week - timedelta(minutes=1), MessageSide.OUTBOUND, 175),
+        message("hers", timedelta(days=1), MessageSide.INBOUND, 150),
+        message("planned", timedelta(hours=1), MessageSide.OUTBOUND, 225),
+    )
+    talks = (
+        Conversation(id="hers", patient_id="p-1", messages=mine),
+        Conversation(id="another's", patient_id="p-2", messages=mine),
+    )
+    page = PagedResult(items=talks, total_count=2)
+    monkeypatch.setattr(told_doses, "list_conversations", lambda *_, **__: page)
+    told = told_doses.read_told_doses(
+        cast("Any", None), "p-1", "Amelia", before=plan("150"), after=plan("225")
+    )
+    assert told and (told.read, told.is_whole) == (3, True)
+    assert [(one.talk_id, one.by_clinic, one.sentence, one.planned) for one in told.found] == [
+        ("hers", False, "Take 150 IU tonight.", "225 IU"),
+        ("hers", True, "Take 175 IU tonight.", "225 IU"),
+    ]
+    assert (
+        told_doses.read_told_doses(cast("Any", None), "p-1", "", before=plan("150"), after=plan("150"))
+        is None
+    )
