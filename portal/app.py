@@ -23,6 +23,7 @@ from portal.connect.answers.observer import Answers
 from portal.context import Context
 from portal.http import transfer
 from portal.http.circuit_breaker import Breakers
+from portal.i18n import locale
 from portal.operate.fingerprints import fingerprints
 from portal.operate.readiness import Readiness
 from portal.services.capabilities import Capabilities
@@ -42,6 +43,7 @@ from portal.web import (
     audit,
     compression,
     errors,
+    filters,
     first_part,
     guard,
     headers,
@@ -55,7 +57,7 @@ from portal.web import (
     unchanged_bell,
     unsent,
 )
-from portal.web.extensions import babel, csrf, limiter
+from portal.web.extensions import csrf, limiter
 from portal.web.framework_internals import look_through_directly
 from portal.web.templates import PortalEnvironment
 
@@ -132,7 +134,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     first_part.init_app(app)
     audit.init_app(app)
     unsent.init_app(app)
-    babel.init_app(app, locale_selector=locale_selector.locale)
+    locale.init_app(app, locale_selector.choose)
     csrf.init_app(app)
     limiter.init_app(app)
     static.init_app(app)
@@ -145,7 +147,9 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     pages.refuse_collisions(app.jinja_env.globals)
     decoders.resolve_structs()
     _measure(made)
-    templates.prepare(app, {tenant.languages[0] for tenant in settings.tenants.by_key.values()})
+    first_languages = {tenant.languages[0] for tenant in settings.tenants.by_key.values()}
+    templates.prepare(app, first_languages)
+    filters.prepare(first_languages)
     if hops := settings.proxy_hops:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
     return app

@@ -31,7 +31,6 @@ _LIBRARIES = (
     *(
         "pytest",
         "flask",
-        "flask_babel",
         "flask_limiter",
         "flask_wtf",
         "msgspec",

@@ -1,4 +1,4 @@
-"""Typed gettext functions: every text that users read goes through one of these (Flask-Babel finds the catalogue).
+"""Typed gettext functions: every text that users read goes through one of these (`language` finds the catalogue).
 
 A page has a few hundred texts, so the catalogue of the request's language is looked up once.
 """

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, cast
 
-import flask_babel
+from flask import Flask, current_app
 
 from portal.request_values import here
 
@@ -15,7 +14,12 @@ DEFAULT = "en"
 """The language that the portal's texts are written in."""
 
 _RIGHT_TO_LEFT = frozenset({"ar", "he", "fa", "ur"})
-_babel = cast("Any", flask_babel)
+_EXTENSION = "portal.language"
+
+
+def init_app(app: Flask, choose: Callable[[], str]) -> None:
+    """Let `choose` say each request's language, as a BCP 47 tag."""
+    app.extensions[_EXTENSION] = choose
 
 
 def language() -> str:
@@ -23,7 +27,8 @@ def language() -> str:
     try:
         return here().language
     except AttributeError:
-        here().language = str(_babel.get_locale() or DEFAULT)
+        choose: Callable[[], str] | None = current_app.extensions.get(_EXTENSION)
+        here().language = choose() if choose else DEFAULT
         return here().language
     except RuntimeError:  # no request
         return DEFAULT

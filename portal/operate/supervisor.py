@@ -221,13 +221,13 @@ def spawn_worker(server: Server) -> int:
 
 
 def prepare_worker(server: Server, worker: Worker) -> None:
-    """In the worker: give it its slot and handover functions, and limit malloc to two arenas, not one per thread."""
+    """In the worker: give it its slot and handover functions, and limit malloc to one arena, not one per thread."""
     generation.leave(server)
     os.environ[_SLOT] = str(server.slot)
     worker.may_stop = partial(server.handover.may_stop, worker.age)
     worker.on_ready = partial(server.handover.mark_ready, worker.age)
     if hasattr(_libc, "mallopt"):
-        _libc.mallopt(_M_ARENA_MAX, 2)
+        _libc.mallopt(_M_ARENA_MAX, 1)
 
 
 def listener_of_checks(worker: Worker) -> socket.socket | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from typing import Any, cast
 
 from flask import g, request
-from flask_babel import Babel
 from limits.storage import Storage
 
 from portal.clock import lasts
@@ -100,6 +98,5 @@ def _counter(key: str) -> str:
     return context().vault.name("limit", key)
 
 
-babel = cast("Any", Babel())
 csrf = Csrf()
 limiter = LimitsOfViews(key_func=address, headers_enabled=False, storage_uri="portal://")

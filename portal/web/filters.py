@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
-from babel import Locale
+from babel import Locale, localedata
 from babel.dates import (
     TIMEDELTA_UNITS,
     format_date,
@@ -288,6 +288,12 @@ def _number(value: float, locale: str) -> str:
 
 def _noon(plain: date) -> datetime:
     return datetime(plain.year, plain.month, plain.day, 12, tzinfo=UTC)
+
+
+def prepare(languages: Iterable[str]) -> None:
+    """Read what dates in these languages are written with, which takes a tenth of a second and 4 MB, before workers are forked."""
+    for each in languages:
+        localedata.load(str(_date_locale(each)))
 
 
 def date_locale() -> Locale:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache
 
-from babel import Locale
 from flask import g, request
 
 from portal.context import session
@@ -14,11 +12,6 @@ from portal.store import StoreDown
 NAMES = {"en": "English", "es": "Español", "ar": "العربية"}
 COOKIE = "__Host-language"
 """A session cookie with the language chosen in this browser."""
-
-
-def locale() -> Locale:
-    """Return Babel's locale for this request's language."""
-    return _parsed(choose())
 
 
 def choose() -> str:
@@ -37,11 +30,6 @@ def language_of(tag: str | None) -> str:
     """Return the portal's language for somebody other than the reader, by a tag such as `es-MX` (BCP 47), else the clinic's first."""
     spoken = (tag or "").replace("_", "-").partition("-")[0].casefold()
     return spoken if spoken in NAMES else str(g.tenant.languages[0])
-
-
-@cache
-def _parsed(language: str) -> Locale:
-    return Locale.parse(language)
 
 
 def _preferred_tags() -> tuple[object, ...]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from flask import Flask, g
-from flask_babel import Babel
 
 from portal.clock import Clock
 from portal.state.operations import Operations
@@ -32,7 +31,6 @@ class NotedAudit:
 def bare_app(folder: Path, clock: Clock, audit: NotedAudit) -> Flask:
     """An application that has no pages: a clock, a store in this folder, operations and the audit."""
     app = Flask(__name__)
-    Babel(app)
     vault = Vault(open_store(f"sqlite:///{folder}/s.db", clock), ("k" * 32,))
     app.extensions["portal"] = SimpleNamespace(
         clock=clock, vault=vault, operations=Operations(vault, clock), audit=audit

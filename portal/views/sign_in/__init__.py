@@ -6,11 +6,11 @@ import logging
 
 import msgspec
 from flask import Response, abort, g, jsonify, make_response, request, url_for
-from flask_babel import get_locale
 
 from portal import metrics
 from portal.config.strong import Strength
 from portal.context import context, session
+from portal.i18n.locale import language
 from portal.services.errors import Unavailable
 from portal.signin.claims import NoRole
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
@@ -98,7 +98,7 @@ def _start(
             redirect_uri=origin() + CALLBACK,
             next_path=next_path,
             cookie=request.cookies.get(BROWSER_COOKIE),
-            language=str(get_locale()),
+            language=language(),
             fresh=fresh,
             whose=whose,
             is_second=is_second,

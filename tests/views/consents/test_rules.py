@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from flask_babel import Babel
 
 from portal.careservice.domain.rules import Rule
 from portal.config.consent_templates import load
@@ -41,7 +40,6 @@ def words() -> Any:
     from flask import Flask
 
     app = Flask("words")
-    Babel(app)
     with app.test_request_context():
         yield
 

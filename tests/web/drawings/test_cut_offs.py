@@ -6,7 +6,6 @@ import re
 
 import pytest
 from flask import Flask
-from flask_babel import Babel
 
 from portal.web.drawings.cut_offs import cut_off_chart
 
@@ -22,7 +21,6 @@ def draw(
     names: tuple[str, str, str] = NAMES,
 ) -> str:
     app = Flask(__name__)
-    Babel(app)
     with app.test_request_context("/"):
         drawn = cut_off_chart(
             below, above, percent, current=1, names=names, said="All of it.", number="{:g}".format, rtl=rtl

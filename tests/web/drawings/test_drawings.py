@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 from flask import Flask
-from flask_babel import Babel
 from markupsafe import Markup
 
 from portal.services.episodes import Follicles, MonitoringDay
@@ -264,7 +263,6 @@ DRAWINGS: dict[str, Callable[[bool], Markup | None]] = {
 def test_each_drawing_is_as_it_was_looked_at(name: str) -> None:
     """After a change that is meant, WRITE_FACTS=1 writes the file anew: look at the drawing, then read the difference."""
     app = Flask(__name__)
-    Babel(app)
     with app.test_request_context("/"):
         drawn = "\n".join(f"{DRAWINGS[name](rtl)}" for rtl in (False, True)).replace("><", ">\n<") + "\n"
     file = Path(__file__).with_name("drawn") / f"{name.replace(' ', '_')}.txt"

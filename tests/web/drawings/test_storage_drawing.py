@@ -8,7 +8,6 @@ from datetime import date, timedelta
 
 import pytest
 from flask import Flask
-from flask_babel import Babel
 
 from portal.web.drawings.storage import DatedBar, storage_chart
 
@@ -20,7 +19,6 @@ ALLOWED = DatedBar("The law allows until", date(2081, 8, 27))
 
 def draw(*bars: DatedBar, rtl: bool = False) -> str:
     app = Flask(__name__)
-    Babel(app)
     with app.test_request_context("/"):
         return str(storage_chart(bars, today=TODAY, write=date.isoformat, rtl=rtl) or "")
 
