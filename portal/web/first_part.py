@@ -69,8 +69,11 @@ def init_app(app: Flask) -> None:
 
 def _with_first_part(inner: WSGIApplication) -> WSGIApplication:
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ[_KEY] = FirstPart(start_response)
-        return inner(environ, environ[_KEY].start)
+        first = environ[_KEY] = FirstPart(start_response)
+        try:
+            return inner(environ, first.start)
+        finally:
+            del environ[_KEY]  # a ring: it would hold the request's body until garbage is collected
 
     return application
 

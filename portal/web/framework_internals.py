@@ -90,9 +90,12 @@ class TemplateCode(CodeGenerator):
             super().visit_Include(node, frame)
             return
         self.writeline(f"template = environment.get_template({node.template.value!r}, {self.name!r})", node)
+        self.writeline(
+            f"included = template.new_context(context.get_all(), True, {self.dump_local_context(frame)})"
+        )
         self.writeline(f"{frame.buffer}.extend(" if frame.buffer else "yield from (")
-        self.write("template.root_render_func(template.new_context(context.get_all(), True, ")
-        self.write(f"{self.dump_local_context(frame)})))")
+        self.write("template.root_render_func(included))")
+        self.writeline("included.vars.clear()")  # as templates.render does
 
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False

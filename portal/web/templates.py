@@ -132,11 +132,14 @@ def render(name: str, context: dict[str, Any], *, block: str | None = None) -> s
         current_app.update_template_context(context)
         page = template(name)
         draw = page.blocks[block] if block else page.root_render_func
+        made = page.new_context(context)
         try:
-            return _within_deadline(draw(page.new_context(context)))
+            return _within_deadline(draw(made))
         except Exception:
             page.environment.handle_exception()  # with the lines of the templates
             raise
+        finally:
+            made.vars.clear()  # its macros hold it: without this, all of the request would wait for the garbage collector
 
 
 def _within_deadline(chunks: Iterator[str]) -> str:

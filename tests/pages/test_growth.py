@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import io
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from werkzeug.test import create_environ, run_wsgi_app
 
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS
@@ -23,6 +27,7 @@ from portal.services.conversations import (
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS
 from tests.support.fake_api import ZONE, FakeApi, samples
+from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
@@ -192,3 +197,25 @@ def test_only_what_is_shown_is_marked_as_read(visitor: SignIn, fake_api: FakeApi
 def shown(page: Page) -> list[str]:
     """The ids of the messages on the page."""
     return [str(one["id"]) for one in page.select("#messages [id^=message-m]")]
+
+
+@pytest.mark.parametrize("roles", [("patient",), ("nurse",)])
+@pytest.mark.parametrize("path", ["/", "/consents", "/conversations", "/help"])
+def test_a_request_leaves_nothing_to_the_garbage_collector(
+    visitor: SignIn, in_process: InProcess, roles: tuple[str, ...], path: str
+) -> None:
+    """Its body and records would stay in memory for hundreds of pages."""
+    who = visitor("vera", *roles)
+    who.get(path, status=None)
+    body = io.BytesIO(b"some")
+    environ = create_environ(path, "http://riverside.localhost", input_stream=body, environ_base={})
+    environ["HTTP_COOKIE"] = "; ".join(f"{one.name}={one.value}" for one in who.http.cookies)
+    remains = weakref.ref(body)
+    gc.disable()
+    try:
+        pieces, status, _headers = run_wsgi_app(in_process.app, environ, buffered=True)
+        assert status[:3] == "200" and b"".join(pieces)
+        del body, environ, pieces
+        assert remains() is None
+    finally:
+        gc.enable()
