@@ -34,6 +34,7 @@ from portal.views.consents.list import due
 from portal.views.consents.people import About
 from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import ending_of, frozen_in
+from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.protocols import told_doses
 from portal.views.protocols.plan import MedicationRow, Plan
@@ -290,3 +291,11 @@ def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they
         told_doses.read_told_doses(cast("Any", None), "p-1", "", before=plan("150"), after=plan("150"))
         is None
     )
+
+
+@pytest.mark.parametrize(("done", "is_done"), [((), False), ((0, 1), False), ((1, 0), False), ((1, 1), True)])
+def test_the_other_doses_of_a_day_are_done_once_all_are_ticked_off(
+    done: tuple[int, ...], is_done: bool
+) -> None:
+    others = tuple(SimpleNamespace(done_at=one or None) for one in done)
+    assert cast("Any", Tonight.is_done).fget(cast("Any", SimpleNamespace(others=others))) is is_done

@@ -8,6 +8,7 @@ from portal.careservice.app import create_app
 from portal.careservice.openapi.document import document
 from portal.careservice.openapi.operations import OPERATIONS
 from portal.careservice.settings import Settings
+from portal.config.strong import Act
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS
 from portal.services.endpoints import ALL, WEBHOOKS
@@ -61,3 +62,13 @@ def test_an_endpoint_knows_the_ids_in_its_path(endpoint, ids):
 def test_only_reads_are_safe():
     assert {e.method for e in ALL if e.is_safe} == {"GET"}
     assert {e.method for e in ALL if not e.is_safe} == {"POST", "PUT", "DELETE"}
+
+
+def test_these_acts_need_a_fresh_sign_in_and_are_of_a_kind_that_a_clinic_may_ask_more_for():
+    assert {e.template: (e.method, e.demand.max_age, e.demand.act) for e in ALL if e.demand} == {
+        "/api/care/consent-forms/{id}/sign": ("POST", 300, Act.SIGNING),
+        "/api/care/consent-forms/{id}/revoke": ("POST", 300, None),
+        "/api/care/relationships/{id}": ("DELETE", 300, None),
+        "/api/emr-integration/endpoints/{id}": ("DELETE", 300, Act.ADMINISTRATION),
+        "/api/prospect/records/{id}/merge/{mergeId}": ("POST", 300, Act.MERGING),
+    }
