@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,7 +135,8 @@ def _cpu(pid: int) -> float:
     total = 0
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
+            with suppress(ProcessLookupError):  # a thread that has ended
+                total += int((task / "schedstat").read_text().split()[0])
         return total / 1e9
     except (FileNotFoundError, ValueError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
