@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("portal")
 
 COOKIE = "__Host-sid"
+READ = "portal.session_records"
+"""The WSGI environ's key for records that were read with the session before Flask began."""
 _TOUCH_SECONDS = 60
 _CLOCK_SECONDS = 5 * 60
 _REMEMBERED_SECONDS = 3600
@@ -58,7 +60,14 @@ Change = Callable[[SessionRecord], None]
 class Session(SessionMixin):
     """One browser's session during one request; loaded from the store on first use."""
 
-    def __init__(self, sessions: Sessions, cookie: str | None, tenant: str, host: str) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        cookie: str | None,
+        tenant: str,
+        host: str,
+        read: dict[str, StoredRecord | None] | None = None,
+    ) -> None:
         self._sessions = sessions
         self._cookie = cookie
         self._tenant = tenant
@@ -72,7 +81,7 @@ class Session(SessionMixin):
         self.fresh_cookie: str | None = None
         self.modified = False
         self._shown_episodes: list[str] | None = None
-        self._read: dict[str, StoredRecord | None] = {}
+        self._read = {} if read is None else read
 
     # Flask's session dictionary: small values. A visitor's is discarded with the request.
     def __getitem__(self, key: str) -> Any:
@@ -189,7 +198,7 @@ class Session(SessionMixin):
         cookie = secrets.token_urlsafe(32)
         self._sessions.insert(cookie, record, tokens)
         self._cookie = self.fresh_cookie = cookie
-        self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
+        self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host, {})
         self._loaded, self.modified, self.ended = True, False, False
 
     def end(self) -> None:
@@ -280,7 +289,8 @@ class Sessions(SessionInterface):
     # Flask calls these two on every request.
     def open_session(self, app: Flask, request: Request) -> Session:
         tenant = self._tenants.at(request.host)
-        return Session(self, request.cookies.get(COOKIE), tenant.key if tenant else "", request.host)
+        read = request.environ.get(READ)
+        return Session(self, request.cookies.get(COOKIE), tenant.key if tenant else "", request.host, read)
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         session = cast("Session", session)
@@ -297,28 +307,28 @@ class Sessions(SessionInterface):
         cookie: str,
         tenant: str,
         host: str,
-        into: dict[str, StoredRecord | None] | None = None,
+        into: dict[str, StoredRecord | None],
         *,
         kind: str = "",
     ) -> tuple[SessionRecord | None, Tokens | None]:
         """Load session and tokens in one round trip; a session of another host or clinic counts as none.
 
         What the session wanted to `read_along` before, or only what is of this `kind`, is read with them, `into` a dictionary
-        that gets everything.
+        that gets everything. Nothing is read if the dictionary has the session already.
         """
         name = record_name(cookie)
-        along = self._wanted.get(name, ())
-        names = (name, tokens_name(name), *(one for one in along if one.startswith(kind)))
-        records = self._vault.get_many(names)
-        if into is not None:
-            into |= {name: records.get(name) for name in names}
-        sealed = records.get(name)
+        if name not in into:
+            along = self._wanted.get(name, ())
+            names = (name, tokens_name(name), *(one for one in along if one.startswith(kind)))
+            found = self._vault.get_many(names)
+            into |= {name: found.get(name) for name in names}
+        sealed = into[name]
         held = self._vault.open(name, sealed, SessionRecord) if sealed else None
         if held is None or held.value.host != host or held.value.tenant != tenant:
             return None, None
         if self.ends_at(held.value) <= self.clock():
             return None, None
-        sealed = records.get(tokens_name(name))
+        sealed = into[tokens_name(name)]
         tokens = self._vault.open(tokens_name(name), sealed, Tokens) if sealed else None
         return held.value, tokens.value if tokens else None
 

@@ -2,7 +2,8 @@
 
 Pages ask for it more often than for anything else, and mostly within the seconds for which the count is kept. Only the most
 ordinary request is answered here, by the checks that any other goes through: what isn't quite like that, or fails, is left to
-the view as if it hadn't been looked at (`answer` returns None). So this can refuse nobody, and writes nothing but the log.
+the view (`answer` returns None), whose session goes on with the records that were read. So this can refuse nobody, and writes
+nothing but the log.
 docs/decisions/0020-unchanged-bell.md says what it saves.
 """
 
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 from werkzeug.exceptions import HTTPException
-from werkzeug.http import parse_cookie
+from werkzeug.sansio.http import parse_cookie
 from werkzeug.wsgi import get_host
 
 from portal.config.tenants import Tenant
 from portal.context import Context
 from portal.services.errors import NotAllowed, StepUpNeeded
 from portal.state.session_records import SessionRecord
-from portal.state.sessions import COOKIE
+from portal.state.sessions import COOKIE, READ
 from portal.store import StoreDown, StoredRecord
 from portal.web import bell, guard, logs, routing
 
@@ -39,7 +40,7 @@ _BY_OWN_SCRIPT = ("GET", "empty", "same-origin")
 def answer(app: Flask, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
     """Answer 204 if the bell's count is the one that its page knows; None, with nothing done, if the view has to answer."""
     told = environ["REQUEST_METHOD"], environ.get("HTTP_SEC_FETCH_DEST"), environ.get("HTTP_SEC_FETCH_SITE")
-    asked = _QUERY.fullmatch(environ["QUERY_STRING"])
+    asked = _QUERY.fullmatch(environ.get("QUERY_STRING", ""))
     if asked is None or told != _BY_OWN_SCRIPT:
         return None
     started, the = time.monotonic(), cast("Context", app.extensions["portal"])
@@ -47,10 +48,11 @@ def answer(app: Flask, environ: WSGIEnvironment, start_response: StartResponse) 
     try:
         host = get_host(environ)
         tenant = the.settings.tenants.at(host)
-        cookie = parse_cookie(environ).get(COOKIE)
+        cookie = parse_cookie(environ.get("HTTP_COOKIE")).get(COOKIE)
         if tenant is None or not cookie or access is None:
             return None
         along: dict[str, StoredRecord | None] = {}
+        environ[READ] = along
         record, tokens = the.sessions.load(cookie, tenant.key, host, along, kind=bell.KNOWN.kind)
         if record is None or tokens is None or tokens.refresh_at <= the.clock():
             return None

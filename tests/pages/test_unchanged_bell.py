@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.state.session_records import Tokens
 from portal.state.sessions import COOKIE, Sessions
 from portal.store import StoreDown
+from portal.store.vault import Vault
 from portal.web import guard, modules, unchanged_bell
 from tests.support.fake_api import FakeApi, samples
 from tests.support.in_process import InProcess
@@ -101,6 +102,7 @@ OTHER_REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("a host that can't be", {"Host": "riverside.localhost:x/"}),
     ("another cookie", {"Cookie": f"{COOKIE}={'x' * 43}"}),
     ("no cookie", {"Cookie": "a=b"}),
+    ("another site's cookie, in Latin-1", {"Cookie": "theme=Jos\xe9"}),
 ]
 
 
@@ -110,6 +112,20 @@ OTHER_REQUESTS: list[tuple[str, dict[str, Any]]] = [
 def test_any_other_request_is_the_views(amelia: Visitor, seen: Seen, asked: dict[str, Any]) -> None:
     ask(amelia, **asked)
     assert seen.by_flask
+
+
+def test_the_view_goes_on_with_the_records_that_were_read(
+    amelia: Visitor, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, get_many = list[str](), Vault.get_many
+
+    def reading(vault: Vault, names: Sequence[str]) -> Any:
+        read.extend(names)
+        return get_many(vault, names)
+
+    monkeypatch.setattr(Vault, "get_many", reading)
+    assert "3" in ask(amelia, path="/notifications/bell?known=4").text
+    assert seen.by_flask and read and len(read) == len(set(read))
 
 
 def later(seconds: float) -> Callable[[InProcess, pytest.MonkeyPatch], None]:
