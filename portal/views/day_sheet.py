@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.modules import Module
+from portal.dates import days_after
 from portal.parse import calendar_date
 from portal.services.consents import OPEN_STATUSES, list_due
 from portal.services.consents.forms import ConsentForm, ConsentStatus
@@ -36,7 +37,7 @@ ROLES = {"nurse", "physician", "embryologist"}
 _MOST = 40
 """How many treatments are read; those with doses or forms of the day come first."""
 _PLANS = 100
-_AHEAD = timedelta(days=14)
+_DAYS_AHEAD = 14
 """How long before a procedure its form may lead to a treatment whose visits count."""
 
 
@@ -89,10 +90,11 @@ class DaySheetPage(Page, template="day_sheet.html"):
 def show(care: Care, person: Person) -> Response:
     """Show the sheet of today, or of the date in the query."""
     day = calendar_date(request.args.get("day", "")) or today()
+    soon = days_after(day, _DAYS_AHEAD) or date.max
     has_plans = Module.MEDICINES not in modules.off()
     pending, partial, plans = gather(
-        lambda: list_due(care, ConsentStatus.PENDING, day, day + _AHEAD),
-        lambda: list_due(care, ConsentStatus.PARTIALLY_SIGNED, day, day + _AHEAD),
+        lambda: list_due(care, ConsentStatus.PENDING, day, soon),
+        lambda: list_due(care, ConsentStatus.PARTIALLY_SIGNED, day, soon),
         lambda: _active_plans(care) if has_plans else None,
     )
     if isinstance(pending, CareError) and isinstance(partial, CareError) and not (has_plans and known(plans)):
@@ -100,7 +102,7 @@ def show(care: Care, person: Person) -> Response:
     lists = [known(pending), known(partial)]
     forms = [form for page in lists if page for form in page.items]
     active = known(plans)
-    named = list(_named(forms, active.items if active else (), day))
+    named = list(_named(forms, active.items if active else (), day, soon))
     found = read_episodes(care, named[:_MOST])
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
     doses = sorted(_doses(found.episodes, day), key=lambda dose: (dose.line.time, dose.who.name.casefold()))
@@ -113,8 +115,8 @@ def show(care: Care, person: Person) -> Response:
     read = [*lists, *([active and active.listed] if has_plans else [])]
     page = DaySheetPage(
         day=day,
-        day_before=day - timedelta(days=1),
-        day_after=day + timedelta(days=1),
+        day_before=days_after(day, -1) or day,
+        day_after=days_after(day, 1) or day,
         visits=visits,
         doses=doses if has_plans else None,
         read=len(found.episodes),
@@ -128,13 +130,11 @@ def _active_plans(care: Care) -> PagedResult[Protocol]:
     return list_protocols(care, limit=_PLANS, sorting="startDate desc", status=ProtocolStatus.ACTIVE)
 
 
-def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date) -> Iterable[str]:
+def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date, until: date) -> Iterable[str]:
     """The ids of the treatments that the day may be about: of the day itself first, then of those soon, then others."""
     by_plan = [plan.episode_id for plan in plans if doses_on(plan, None, day)]
     of_day = [form.episode_id for form in forms if form.procedure_date == day]
-    soon = [
-        form.episode_id for form in forms if form.procedure_date and day < form.procedure_date <= day + _AHEAD
-    ]
+    soon = [form.episode_id for form in forms if form.procedure_date and day < form.procedure_date <= until]
     return dict.fromkeys(id_ for id_ in (*of_day, *by_plan, *soon, *remembered()) if id_)
 
 

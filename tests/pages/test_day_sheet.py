@@ -80,3 +80,8 @@ def test_what_was_not_read_is_said(
         "1 treatment wasn’t read: its visits and doses are missing here."
         in visitor("nora", "nurse").get(SHEET).words
     )
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-20", "9999-12-31"])
+def test_a_day_at_the_ends_of_the_calendar_is_shown(visitor: SignIn, fake_api: FakeApi, day: str) -> None:
+    assert visitor("nora", "nurse").get(f"/day-sheet?day={day}").status == 200

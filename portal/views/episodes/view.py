@@ -225,9 +225,11 @@ class EpisodeView:
     @cached_property
     def doses(self) -> list[DoseLine]:
         """The medicines of today, by time; until 03:00 those of the night that began yesterday come first."""
-        day = today()
-        before = doses_tonight(self.protocol, self.episode, day) if local(now()).hour < NIGHT_ENDS else []
-        return [self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, day))]
+        at = local(now())  # one moment: it may be midnight while a page is made
+        before = doses_tonight(self.protocol, self.episode, at.date()) if at.hour < NIGHT_ENDS else []
+        return [
+            self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, at.date()))
+        ]
 
     @cached_property
     def clock_example(self) -> datetime:

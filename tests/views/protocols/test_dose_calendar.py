@@ -308,3 +308,13 @@ def test_patients_read_units_written_out_and_ungrouped(
     with portal.app.test_request_context("/"):
         g.language = language
         assert PlanWords(plan([row]), is_plain=True).amount(row) == words
+
+
+def test_a_night_that_ends_while_a_page_is_made_brings_no_dose_of_the_night_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hcg = Medication(drug="hCG", start_day=6, is_trigger=True, time="00:30")
+    page = seen(episode(plan([hcg])), date(2026, 3, 25), monkeypatch)
+    assert page.standing
+    monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 26, 0, 0, 0, 100, LONDON))
+    assert told(page.doses) == []
