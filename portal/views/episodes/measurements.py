@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -31,12 +29,27 @@ class Measurements:
 
     @property
     def chart(self) -> Markup | None:
-        return _drawn(tuple(self.days), self.caution, today(), language())[0]
+        return monitoring_chart(
+            self.days,
+            number=number,
+            write=short_date,
+            today=today(),
+            rtl=is_rtl(),
+            caution=self.caution,
+            id_="monitoring-chart",
+        )
 
     @property
     def overlay(self) -> Markup | None:
         """The values of each measured day, as an overlay for the chart."""
-        return _drawn(tuple(self.days), self.caution, today(), language())[1]
+        return monitoring_days(
+            self.days,
+            number=number,
+            write=write_day,
+            today=today(),
+            rtl=is_rtl(),
+            caution=self.caution,
+        )
 
     @property
     def words(self) -> str:
@@ -89,23 +102,6 @@ class Measurements:
         """Follicle sizes of one ovary, largest first; Spanish separates them by semicolons, because of decimal commas."""
         between = "; " if language().startswith("es") else ""
         return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
-
-
-@lru_cache(maxsize=64)
-def _drawn(
-    days: tuple[MonitoringDay, ...], caution: str, on: date, _language: str
-) -> tuple[Markup | None, Markup | None]:
-    """The chart and its overlay, drawn once for as long as they are opened unchanged.
-
-    They show nothing but these values and what the portal says of them in this language: whoever finds them was given the same.
-    """
-    rtl = is_rtl()
-    return (
-        monitoring_chart(
-            days, number=number, write=short_date, today=on, rtl=rtl, caution=caution, id_="monitoring-chart"
-        ),
-        monitoring_days(days, number=number, write=write_day, today=on, rtl=rtl, caution=caution),
-    )
 
 
 def _cohorts_in_words(day: MonitoringDay) -> str:
