@@ -74,7 +74,7 @@ class Verdict:
 def judge(
     visits: Iterable[Visit], *, as_patient: bool, accepted: frozenset[str] = frozenset()
 ) -> list[Verdict]:
-    """Return a verdict for each endpoint, in the specification's order; `accepted` are members that count as sound."""
+    """Return a verdict for each endpoint, in the order of `ALL`; `accepted` are members that count as sound."""
     by_endpoint: dict[str, Verdict] = {}
     looks: dict[str, Look] = {}
     kinds: dict[str, dict[str, type[object]]] = {}

@@ -68,8 +68,13 @@ class Visit:
 
 _PAGE: Query = {"SkipCount": 0, "MaxResultCount": LIST_SIZE}
 _READS = tuple(endpoint for endpoint in ALL if endpoint.is_safe)
-LISTS = tuple(endpoint for endpoint in _READS if not endpoint.names_record and not endpoint.id_in_query)
-"""The reads that need no id."""
+LISTS = tuple(
+    sorted(
+        (endpoint for endpoint in _READS if not endpoint.names_record and not endpoint.id_in_query),
+        key=lambda endpoint: endpoint is LIST_NOTIFICATIONS,
+    )
+)
+"""The reads that need no id. Notifications, which may name what is no longer there, come last."""
 _ITEMS = tuple(endpoint for endpoint in _READS if endpoint.names_record)
 
 
