@@ -50,3 +50,20 @@ def test_a_valid_page_and_a_valid_fragment_pass() -> None:
 def test_each_page_rule_is_enforced(part: str, fault: str) -> None:
     with pytest.raises(AssertionError, match=fault):
         lint(page(WHOLE.format(part)))
+
+
+@pytest.mark.parametrize(
+    ("before", "fault"),
+    [
+        ("</head>", "<head><title>B</title></head>"),
+        ("</html>", "<p>lost</p>"),
+        ("<body>", '<link rel="icon" href="/a">'),
+        ("<body>", '<meta name="a">'),
+    ],
+)
+def test_what_is_lost_beside_a_head_and_a_body_that_were_valid_is_found(before: str, fault: str) -> None:
+    valid = WHOLE.format("<p>One</p>")
+    lint(page(valid))
+    place = valid.index(before) + len(before if before == "</head>" else "")
+    with pytest.raises(AssertionError, match="not valid HTML"):
+        lint(page(valid[:place] + fault + valid[place:]))

@@ -375,6 +375,8 @@ def _source(element: Any) -> str:
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
 _VOID = frozenset(("br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"))
+_PARTS = ("html", "head", "body")
+"""Elements that say of what comes beside them whether it may: they are never left out."""
 _valid: set[int] = set()
 """Hashes of elements without words and values, in which html5lib found no error, each with the names of those around it."""
 
@@ -400,7 +402,7 @@ def _new_parse_errors(bones: str, is_whole: bool) -> list[tuple[str, object]]:
             if len(around) == 1 or path.rpartition(" ")[2] != name:
                 return _parse_errors(bones, is_whole)
             around.pop()
-            if (known := hash((path, bones[start:end]))) in _valid:
+            if (known := hash((path, bones[start:end]))) in _valid and name not in _PARTS:
                 del left[place:]
             else:
                 new.add(known)
