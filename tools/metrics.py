@@ -8,8 +8,8 @@ from portal import metrics
 
 _HEAD = """# Metrics
 
-What each portal tells at `/metrics`, besides the few gauges of its machine; `make documents` writes this from
-portal/metrics.py. Counters end in `_total`, histograms in `_bucket`, `_sum` and `_count`. Counts are added up over a machine's
+What each portal tells at `/metrics`, besides what is read when it is asked for: build and settings, clinics' files, room of
+store and audit, readiness. `make documents` writes this from portal/metrics.py. Counters end in `_total`, histograms in `_bucket`, `_sum` and `_count`. Counts are added up over a machine's
 workers; of a gauge it is said how: `livesum` adds up those of workers that run, `livemax` takes the largest, `livemostrecent`
 the latest. [Alerts](alerts.yml) and the [runbook](runbook.md) say which to watch.
 
