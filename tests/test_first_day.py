@@ -143,8 +143,8 @@ def test_a_new_column_gets_its_migration(tmp_path: Path) -> None:
     """As CONTRIBUTING says under "Add a field to a record", in a copy of the code."""
     kept = shutil.copytree(ROOT / "portal", tmp_path / "portal", ignore=shutil.ignore_patterns("__pycache__"))
     model = kept / "careservice" / "domain" / "physicians.py"
-    column = "    specialty: Mapped[str]\n"
-    model.write_text(model.read_text().replace(column, f"{column}    room: Mapped[str | None]\n"))
+    column = "    specialty: Mapped[Returned[str]]\n"
+    model.write_text(model.read_text().replace(column, f"{column}    room: Mapped[Returned[str | None]]\n"))
     ask = [sys.executable, "-m", "portal.careservice.migrations", "the room of a physician"]
     made = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()[-1]
     assert made.endswith("_the_room_of_a_physician.py")
