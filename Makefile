@@ -37,7 +37,7 @@ t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first fai
 	@$(RUN) -m pytest -q -x $(F)
 
 facts: $(VENV)/.dev $(VENV)/.assets  ## write anew what tests hold of pages, acts and calls, to be read as a difference
-	@WRITE_FACTS=1 $(RUN) -m pytest -q $(addprefix tests/pages/test_,facts.py queries.py states.py acts.py refused_acts.py service_calls.py failures.py)
+	@WRITE_FACTS=1 $(RUN) -m pytest -q $(addprefix tests/pages/test_,facts.py queries.py states.py acts.py refused_acts.py service_calls.py failures.py) tests/careservice/openapi/test_openapi_document.py
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50' sets the clock)
 	@$(RUN) -m tools.machine

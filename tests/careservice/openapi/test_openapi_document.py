@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 import pytest
@@ -20,6 +23,7 @@ from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, GRACE_EPISODE,
 Json = dict[str, Any]
 G1 = {"200", "400", "401", "403", "404", "500", "501"}
 ITEM = re.compile(r"\{\w+\}|<\w+>")
+SENT = Path(__file__).with_name("sent.txt")
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +259,56 @@ def test_an_answer_that_the_document_does_not_allow_is_seen(
     monkeypatch.setitem(members, "name", {"type": "integer"})
     with pytest.raises(jsonschema_rs.ValidationError):
         api("nora", "GET", "/api/calendar/resources/physicians")
+
+
+def test_what_may_be_sent_is_as_written_down(document: Json) -> None:
+    """Each parameter and each member of a body with its limits. After a change that is meant, WRITE_FACTS=1 writes the file anew."""
+    schemas = document["components"]["schemas"]
+    told: list[str] = []
+    bodies: set[str] = set()
+    for method, path, operation in operations(document):
+        parameters = [one for one in operation["parameters"] if one["in"] == "query"]
+        body = operation.get("requestBody")
+        told += [f"{method} {path}", *(f"  {one['name']} {limits(one['schema'])}" for one in parameters)]
+        told += (
+            [f"  {'required' if body.get('required') else 'optional'} {limits(body['content'])}"]
+            if body
+            else []
+        )
+        bodies |= names_in(body, schemas)
+    for name in sorted(bodies):
+        schema = schemas[name]
+        required = schema.get("required", ())
+        members = schema.get("properties", {}).items()
+        told += [name if members else f"{name} {limits(schema)}"]
+        told += [f"  {member}{'!' if member in required else ''} {limits(one)}" for member, one in members]
+    if os.environ.get("WRITE_FACTS"):
+        SENT.write_text("\n".join(told) + "\n", encoding="utf-8")
+    expected = SENT.read_text(encoding="utf-8").splitlines()
+    assert not [*difflib.unified_diff(expected, told, "expected", "described", lineterm="", n=1)]
+
+
+def limits(schema: Any) -> str:
+    """The schema in a line, without what describes it in words."""
+    return json.dumps(without_words(schema), ensure_ascii=False, sort_keys=True)
+
+
+def without_words(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [without_words(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    words = ("description", "title", "examples", "example", "x-assumed")
+    return {name: without_words(one) for name, one in cast("Json", schema).items() if name not in words}
+
+
+def names_in(part: Any, schemas: Json) -> set[str]:
+    """The schemas that a part of the document names, and those that these name."""
+    found: set[str] = set()
+    new = set(re.findall(r"#/components/schemas/([^\"']+)", str(part)))
+    while new:
+        found |= new
+        new = {
+            one for name in new for one in re.findall(r"#/components/schemas/([^\"']+)", str(schemas[name]))
+        } - found
+    return found
