@@ -39,6 +39,8 @@ def test_a_valid_page_and_a_valid_fragment_pass() -> None:
         ("<h1>B</h1>", "2 h1"),
         ('<input name="a">', "field without label"),
         ('<label for="b">A</label><select id="a"></select>', "field without label"),
+        ('<button type="submit"><svg aria-hidden="true"></svg> </button>', "without words"),
+        ('<a href="/x"><svg aria-hidden="true"></svg></a>', "without words"),
         ('<p style="color: red">x</p>', "style"),
         ('<p onclick="a()">x</p>', "onclick"),
         ('<a hx-get="/x">y</a>', "without nonce"),

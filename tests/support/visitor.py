@@ -352,6 +352,9 @@ def lint(page: Page) -> None:
         assert is_named or field.get("type") in ("hidden", "submit") or [*field.iterancestors("label")], (
             f"{where}: field without label: {_source(field)}"
         )
+    for pressed in root.iter("button", "a"):
+        names = [one.get(name) for one in pressed.iter() for name in ("aria-label", "aria-labelledby", "alt")]
+        assert any(names) or pressed.text_content().strip(), f"{where}: without words: {_source(pressed)}"
     for script in root.iter("script"):
         assert script.get("src") and not (script.text or "").strip(), f"{where}: inline script"
     assert not [*root.iter("style")], f"{where}: inline style"

@@ -206,7 +206,7 @@ def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: 
     assert again.soup.select_one("input[name=version]")["value"] == "9.9"
     assert again.form("/consents/new/fill").submit(status=422).select('.error-summary a[href="#replaces"]')
     preview = again.form("/consents/new/fill").submit(check_all=True)
-    assert "it takes the place of “Storage, once”" in preview.words
+    assert "Once sent, it takes the place of “Storage, once”" in preview.words
     made = preview.form("/consents/new").submit()
     assert amelia.get(first).follow("Open the newer version").path == made.path
 
