@@ -198,7 +198,7 @@ class Session(SessionMixin):
         cookie = secrets.token_urlsafe(32)
         self._sessions.insert(cookie, record, tokens)
         self._cookie = self.fresh_cookie = cookie
-        self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host, {})
+        self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
         self._loaded, self.modified, self.ended = True, False, False
 
     def end(self) -> None:
@@ -307,7 +307,7 @@ class Sessions(SessionInterface):
         cookie: str,
         tenant: str,
         host: str,
-        into: dict[str, StoredRecord | None],
+        into: dict[str, StoredRecord | None] | None = None,
         *,
         kind: str = "",
     ) -> tuple[SessionRecord | None, Tokens | None]:
@@ -316,7 +316,7 @@ class Sessions(SessionInterface):
         What the session wanted to `read_along` before, or only what is of this `kind`, is read with them, `into` a dictionary
         that gets everything. Nothing is read if the dictionary has the session already.
         """
-        name = record_name(cookie)
+        name, into = record_name(cookie), {} if into is None else into
         if name not in into:
             along = self._wanted.get(name, ())
             names = (name, tokens_name(name), *(one for one in along if one.startswith(kind)))

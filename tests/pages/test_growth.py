@@ -114,7 +114,7 @@ def clinic(patients: int) -> dict[AnyEndpoint, Callable[[Query], object]]:
         LIST_CONSENTS: forms,
         LIST_CONVERSATIONS: paged(patients // 4, talk),
         LIST_NOTIFICATIONS: paged(
-            patients // 4, lambda number: Notification(id=f"n-{number}", type="MessageReceived")
+            patients // 4, lambda number: Notification(id=f"n-{number}", type="MessageReceived", title="News")
         ),
         LIST_PROTOCOLS: paged(patients // 10, lambda number: {**plan, "id": f"l-{number}"}),
     }

@@ -57,8 +57,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
 
 
 @pytest.fixture
-def amelia(visitor: SignIn, fake_api: FakeApi) -> Visitor:
+def amelia(visitor: SignIn, fake_api: FakeApi, in_process: InProcess) -> Visitor:
     """Amelia, whose bell has been asked for twice: it counts three, and her session knows what to read along."""
+    in_process.forget()  # another test's count may be fresh
     return with_a_count(visitor("amelia"), fake_api)
 
 
