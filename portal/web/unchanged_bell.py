@@ -1,7 +1,7 @@
 """The answer to a bell's refresh when there is nothing new, 204, without Flask's way through a request.
 
-Pages ask for it more often than for anything else, and mostly within the seconds for which the count is kept. Only the most
-ordinary request is answered here, by the checks that any other goes through: what isn't quite like that, or fails, is left to
+Pages ask for it more often than for anything else: where a person has several, or comes back to one, mostly within the seconds
+for which the count is kept. Only the most ordinary request is answered here, by the checks that any other goes through: what isn't quite like that, or fails, is left to
 the view (`answer` returns None), whose session goes on with the records that were read. So this can refuse nobody, and writes
 nothing but the log.
 docs/decisions/0020-unchanged-bell.md says what it saves.
