@@ -28,7 +28,7 @@ _STOPPED = 5
 
 _FIRST = 50
 """How many of an endpoint's records are examined without pause; afterwards, one response from time to time."""
-_SECONDS_BETWEEN = 10
+_SECONDS_BETWEEN = 60
 _READ_AGAIN = 60
 """How often a process reads what the others learned, in seconds."""
 _LIFETIME = 400 * 24 * 3600
@@ -72,17 +72,19 @@ class _Kind:
             self.bits[name] = ((self.bits.get(name, 0) << 1) | (name in came)) & _ALL
 
     def kept(self) -> Kept:
-        came = frozenset(name for name, bits in self.bits.items() if bits and not self._has_stopped(name))
+        came = frozenset([name for name, bits in self.bits.items() if bits]) - self._stopped()
         return Kept(came, self.members - came)
 
     def gone(self) -> frozenset[str]:
         """Members missing from so many records that it can't be chance."""
         gone = self.kept().missing if self.records >= RECORDS else frozenset[str]()
-        return frozenset({*gone, *filter(self._has_stopped, self.members)}) - self.told
+        return (gone | self._stopped()) - self.told
 
-    def _has_stopped(self, name: str) -> bool:
-        """Whether a member that always came is missing from the latest records."""
-        bits = self.bits.get(name, 0)
+    def _stopped(self) -> frozenset[str]:
+        """Members that always came and are missing from the latest records."""
+        return frozenset([name for name, bits in self.bits.items() if not bits & 1 and self._has_stopped(bits)])
+
+    def _has_stopped(self, bits: int) -> bool:
         missing = (bits & -bits).bit_length() - 1
         before = bits >> max(missing, 0)
         return missing >= _STOPPED and before.bit_count() == self.records - missing >= _ALWAYS
@@ -149,11 +151,12 @@ class Members:
                 if kind not in window.kinds:
                     window.kinds[kind] = _Kind(kinds.get(kind, came))
                 window.kinds[kind].add(came)
+            stored = here.stored.get(endpoint, {})
             news = {
-                kind: (value.kept(), value.gone())
+                kind: (kept, gone)
                 for kind, value in window.kinds.items()
-                if _joined(here.stored.get(endpoint, {}).get(kind), value)
-                != here.stored.get(endpoint, {}).get(kind)
+                if stored.get(kind, Kept()).with_other(kept := value.kept(), gone := value.gone())
+                != stored.get(kind)
             }
             for kind, (_kept, gone) in news.items():
                 window.kinds[kind].told |= gone
@@ -241,10 +244,6 @@ class Members:
 
     def _name(self, clinic: str) -> str:
         return self._vault.name("members", clinic)
-
-
-def _joined(stored: Kept | None, here: _Kind) -> Kept:
-    return (stored or Kept()).with_other(here.kept(), here.gone())
 
 
 def _named(kinds: Mapping[str, Kept], which: str) -> Iterable[str]:

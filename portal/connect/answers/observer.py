@@ -107,11 +107,13 @@ def _is_the_records_own(answer: object) -> bool:
 
 
 def _without(found: Look, unread: set[str]) -> Look:
+    if not unread:
+        return found
     records = [
         (kind, frozenset(name for name in came if f"{kind}.{name}" not in unread))
         for kind, came in found.records
     ]
-    return Look(records, found.unknown, found.values) if unread else found
+    return Look(records, found.unknown, found.values)
 
 
 @cache
