@@ -45,7 +45,7 @@ from tests.pages.test_facts import (
 from tests.support.facts import Answers, calendar_lines, document_lines
 from tests.support.fake_api import ZONE, FakeApi, Sent
 from tests.support.in_process import InProcess
-from tests.support.visitor import fetch_metadata
+from tests.support.visitor import Visitor, fetch_metadata
 from tests.support.whole import whole
 
 Place = tuple[str | int, ...]
@@ -83,10 +83,13 @@ class State:
     naming: str = ""
     after: str = ""
     """A page that was opened before, from which people and records are known."""
+    had: str = ""
+    """What was opened or downloaded before, while the API still answered as usual."""
 
     def __str__(self) -> str:
         parts = [f"{one.endpoint} {'.'.join(map(str, one.place))} = {one.value}" for one in self.changes]
         parts += [f"after {self.after}"] if self.after else []
+        parts += [f"had {self.had}"] if self.had else []
         parts += ["signed in an hour ago"] if self.late else []
         parts += [f"form {number} {filled}".rstrip() for number, filled in self.forms]
         naming = f" naming {self.naming}" if self.naming else ""
@@ -98,12 +101,14 @@ class State:
         """Return the state that is written like this."""
         changes: list[Change] = []
         forms: list[tuple[int, str]] = []
-        refused, late, naming, after = 0, False, "", ""
+        refused, late, naming, after, had = 0, False, "", "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
                 late = True
             elif part.startswith("after "):
                 after = part.removeprefix("after ")
+            elif part.startswith("had "):
+                had = part.removeprefix("had ")
             elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
                 forms.append((int(found[1]), found[2]))
             elif found := re.fullmatch(r"refused (\d+)(?: naming (\S+))?", part):
@@ -113,7 +118,7 @@ class State:
                 changes.append(Change(found[1], place, found[3]))
             else:
                 raise ValueError(text)
-        return cls(tuple(changes), tuple(forms), refused, late, naming, after)
+        return cls(tuple(changes), tuple(forms), refused, late, naming, after, had)
 
 
 def title_of(case: Case) -> str:
@@ -261,6 +266,10 @@ class Opener:
         for row, answer in case.answers.items():
             api.gives(row, answer)
         told: dict[str, Any] = {}
+        api.change = self._also
+        if state.had:
+            self._visited(case, state, state.had)
+            api.told.clear()
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
@@ -277,14 +286,18 @@ class Opener:
         answers = Answers(api.told, ZONE)
         return Shown(answer, tuple(api.calls), tuple(audited(self._portal, answers)), answers, told)
 
-    def _went(self, case: Case, state: State) -> requests.Response:
-        api = self._api
+    def _visited(self, case: Case, state: State, before: str = "") -> Visitor:
         ago = LATER if state.late else 0.0
         visitor = self._portal.visitor(case.who, ROLES.get(case.who, "patient"), signed_in_ago=ago)
-        if state.after:
-            visitor.http.get(visitor.origin + state.after)
-            api.calls.clear()
+        if before:
+            visitor.http.get(visitor.origin + before)
+            self._api.calls.clear()
             self._portal.audited()
+        return visitor
+
+    def _went(self, case: Case, state: State) -> requests.Response:
+        api = self._api
+        visitor = self._visited(case, state, state.after)
         url = visitor.origin + case.path
         answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
         if state.forms:
