@@ -214,6 +214,20 @@ def test_the_trigger_has_a_card_of_its_own(
     assert shown["data-tone"] == tone
 
 
+@pytest.mark.parametrize(
+    ("collected", "hours"), [("28 20:00", None), ("28 21:00", 24), ("29 21:00", 48), ("29 22:00", None)]
+)
+def test_an_egg_collection_is_timed_by_the_trigger_of_one_to_two_days_before(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], collected: str, hours: int | None
+) -> None:
+    at("27 18:00")
+    start = datetime.strptime(f"2026-11-{collected}", "%Y-%m-%d %H:%M").replace(tzinfo=ZONE)
+    shows(fake_api, episode(appointments=(replace(COLLECTION, start=start),)))
+    told = card(visitor("amelia"))
+    assert "Trigger injection" in told
+    assert f"{hours} hours later" in told if hours else "hours later" not in told
+
+
 def test_a_trigger_goes_once_it_was_taken_or_the_eggs_are_collected(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:
@@ -331,3 +345,18 @@ def test_an_open_page_is_told_when_a_dose_is_due(
     assert amelia.fragment(shown["hx-get"], target="tonight", status=204)
     at("25 18:50")
     assert "Now" in amelia.fragment(shown["hx-get"], target="tonight").words
+
+
+def test_an_open_page_is_told_what_was_ticked_elsewhere_and_what_the_clinic_wrote(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/").select("#tonight")
+    visitor("amelia").get("/").form("/episodes/e-1/doses").submit()
+    assert "Done 19:04" in amelia.fragment(shown["hx-get"], target="tonight").words
+    (shown,) = amelia.get("/").select("#tonight")
+    warning = Alert(severity=Severity.WARNING, text="No Follitropin tonight, whatever the plan says.")
+    shows(fake_api, episode(alerts=(warning,)))
+    assert "No Follitropin tonight" in amelia.fragment(shown["hx-get"], target="tonight").words
