@@ -23,11 +23,11 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
+from msgspec import Struct
 
 from portal import metrics
 from portal.audit import output, signature
@@ -53,8 +53,7 @@ class AuditDown(Exception):
     """An act couldn't be recorded; `args[0]` says why, in a word for logs."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
+class _Gap(Struct, frozen=True):
     """Lines that couldn't be written: how many, and when the first was lost (seconds since 1970)."""
 
     lost: int

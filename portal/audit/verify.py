@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from portal.audit.checkpoints import Checkpoint
 from portal.audit.signature import is_signed, keys_of
@@ -34,8 +35,7 @@ class ChainVerdict(StrEnum):
     MISSING = "MISSING"
 
 
-@dataclass(frozen=True, slots=True)
-class ChainResult:
+class ChainResult(Struct, frozen=True):
     where: str
     verdict: ChainVerdict
     words: str

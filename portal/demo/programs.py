@@ -8,8 +8,9 @@ import shutil
 import subprocess
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from portal import printing
 from portal.demo.processes import DemoError
@@ -17,8 +18,7 @@ from portal.demo.processes import DemoError
 _POLICY = Path("/usr/sbin/policy-rc.d")
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """Something that the system must provide, and the Debian packages that contain it."""
 
     name: str

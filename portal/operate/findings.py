@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from portal import parse
 from portal.config.variables import Timeouts
@@ -13,8 +15,7 @@ from portal.http.transfer import Answer, Call, TransportError
 from portal.signin.tokens import LEEWAY
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The result of one check: what was checked, what was found, and what to do if that isn't right."""
 
     what: str

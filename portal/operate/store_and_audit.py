@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
@@ -15,8 +16,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class StoreAndAudit:
+class StoreAndAudit(Struct, frozen=True):
     """Both, opened with the portal's settings."""
 
     vault: Vault

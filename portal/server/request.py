@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import httptools
+from msgspec import Struct
 
 END = b"\r\n\r\n"
 _NOT_REPEATABLE = frozenset({"HTTP_HOST", "CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
@@ -31,8 +31,7 @@ class InvalidRequest(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Limits on a head: the request line and each field in bytes, the number of fields, the whole head in bytes."""
 
     line: int = 8190

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 COMPLETE_AT = "server.complete_at"
 """The environ's key for the time (`time.monotonic`) at which the request was complete, before it waited for a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientTimeouts:
+class ClientTimeouts(Struct, frozen=True):
     """Timeouts for a client, in seconds.
 
     `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without

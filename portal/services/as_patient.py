@@ -8,10 +8,10 @@ aren't told enough to decide, as about files, it isn't told either.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.services.api import AnyEndpoint, Endpoint
@@ -35,8 +35,7 @@ _PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType
 _TALKS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class AsPatient:
+class AsPatient(Struct, frozen=True):
     """One patient's view; `account` is the id with which they sign, `day` today at the clinic.
 
     `forms` are those of the patient and of those in whose treatments they are the partner; `episodes` are the treatments read so far, by id, as staff are told of them.

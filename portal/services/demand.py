@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.config.strong import Act, Strength
 
@@ -12,8 +12,7 @@ FRESH_AT_WORK = 1200
 """The same for signatures by clinicians and witnesses, who give many in a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """A sign-in at most `max_age` seconds old, and as strong as the clinic asks for `act`, or as `strength` says.
 
     `kind` is that of the consent form, if the act is signing one.

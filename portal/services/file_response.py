@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from portal.parse import byte_count
 from portal.services.api import Content
@@ -13,8 +14,7 @@ from portal.services.api import Content
 _PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
 
 
-@dataclass(frozen=True, slots=True)
-class FileResponse:
+class FileResponse(Struct, frozen=True):
     """A file response whose headers have arrived."""
 
     status: int

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
@@ -21,8 +22,7 @@ from portal.services.patients import Patient
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The episodes that could be read; `is_incomplete` if one couldn't.
 
     `absent` are the ids of those not available to this person: removed, or no longer shared.

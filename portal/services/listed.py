@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 OtherT = TypeVar("OtherT")
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """How many there are; if it isn't whole, there are at least that many.
 
     Templates write it with the filter `counted`. It is true if there is at least one.
@@ -32,8 +32,7 @@ class Count:
         return Count(self.number + other.number, self.is_whole and other.is_whole)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed(Generic[T]):
+class Listed(Struct, Generic[T], frozen=True):
     """Records of a list; `is_whole` says whether they are all.
 
     It has no `len`: a list that may be only part of another is counted by `count`, and chosen from by `where`, which keep

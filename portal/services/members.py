@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import inspect, structs
+from msgspec import Struct, inspect, structs
 
 from portal.services.uses import Use, use_of
 
@@ -17,8 +16,7 @@ _OWN = "(portal) "
 """Prefix of members that only the portal sets (`portal.services.decoding.PagedResult`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A member of a record: its name in JSON and in Python, its type and annotation, and whether the API must send it."""
 
     owner: type

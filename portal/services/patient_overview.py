@@ -7,9 +7,10 @@ and plans are searched by the patient's name, and notifications looked through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -36,16 +37,14 @@ _MOST_NAMES = 2
 """By how many names conversations are searched: the patient's, and the other person's of the treatment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """What is known of a patient before anything is read: treatments, a name."""
 
     episode_ids: tuple[str, ...] = ()
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PatientOverview:
+class PatientOverview(Struct, frozen=True):
     """What was read of a patient; a part that couldn't be read is its error.
 
     `record` is the patient's, from the newest treatment; None without one. `episodes` are those under way first, and whole

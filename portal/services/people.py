@@ -13,6 +13,8 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeVar
 
+from msgspec import Struct
+
 from portal.config.modules import Module
 from portal.folding import folded
 from portal.services.client import Care
@@ -74,8 +76,7 @@ class FoundPerson:
         return max((*self.forms, *self.talks, *self.protocols, *self.news), key=happened_at)
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched.
 
     `among` is 0, or how many records were looked through for names like the one typed, because nobody was found by it.
@@ -122,8 +123,7 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     return People(tuple(best), is_partial=bool(failures) or was_cut)
 
 
-@dataclass(frozen=True, slots=True)
-class NewestPeople:
+class NewestPeople(Struct, frozen=True):
     """The patients found; whole if they are all. `is_lost` says that a list couldn't be read."""
 
     found: Listed[FoundPerson]

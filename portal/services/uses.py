@@ -8,7 +8,6 @@ tests/connect/test_needs.py compares this with the code: members with a purpose 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import cast, get_args
@@ -35,8 +34,7 @@ _EVERYWHERE: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """What a member is used for, and in which modules of `portal.views`."""
 
     purpose: str

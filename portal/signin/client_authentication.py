@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import time
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from authlib.integrations.requests_client import OAuth2Session
+from msgspec import Struct
 
 from portal.config.client_keys import ClientKey
 from portal.config.identity import Client, KeyAudience
@@ -38,8 +38,7 @@ def with_basic(
     return uri, headers, body
 
 
-@dataclass(frozen=True, slots=True)
-class WithKey:
+class WithKey(Struct, frozen=True):
     """Adds a `private_key_jwt` assertion to the form (RFC 7523 §2.2)."""
 
     key: ClientKey

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 import requests
 from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
+from msgspec import Struct
 
 from portal.clock import Clock, age
 from portal.config.strong import Strength
@@ -122,16 +122,14 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
     returns: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """Where to send the browser, and the cookie that binds the sign-in to it."""
 
     location: str
     cookie: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A successful sign-in: the person, the tokens, and where to go: back to the page left, if it was this person's."""
 
     person: Person

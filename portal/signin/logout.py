@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, cast
 
 import msgspec
 import requests
+from msgspec import Struct
 
 from portal.clock import Clock
 from portal.config.tenants import Tenant
@@ -104,8 +105,7 @@ def _checked_claims(claims: dict[str, Any]) -> _LogoutClaims:
         raise SignInFailed("logout token: a claim is missing or of another type") from error
 
 
-@dataclass(frozen=True, slots=True)
-class BackChannel:
+class BackChannel(Struct, frozen=True):
     """Ends sessions on request of the identity server."""
 
     vault: Vault

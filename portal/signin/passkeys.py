@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
+from msgspec import Struct
 
 from portal.services.consents.forms import PasskeyProof
 from portal.services.rules.passkey_proof import challenge_of
@@ -43,8 +43,7 @@ class PasskeyRefused(Exception):
     """What the browser brought doesn't count; `args[0]` says why, for the audit trail."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelyingParty:
+class RelyingParty(Struct, frozen=True):
     """Whose passkeys they are: the domain and origin of a clinic's portal, and the clinic's name."""
 
     domain: str

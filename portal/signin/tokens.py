@@ -11,7 +11,6 @@ import random
 import re
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -20,6 +19,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
 from joserfc.errors import JoseError
+from msgspec import Struct
 
 from portal import parse
 from portal.config.identity import Client
@@ -175,8 +175,7 @@ def _whole_seconds(lifetime: object) -> int | None:
     return int(min(max(0, lifetime), _LONGEST_LIFETIME))
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What the ID token of this sign-in must contain."""
 
     client_id: str

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 from itsdangerous import BadSignature, URLSafeSerializer
+from msgspec import Struct
 
 from portal.clock import Clock
 
@@ -24,8 +24,7 @@ OWNER = "booking link"
 """The owner of the links' operations."""
 
 
-@dataclass(frozen=True, slots=True)
-class BookingLink:
+class BookingLink(Struct, frozen=True):
     """The content of a link: the clinic, the enquiry and the expiry; `id` is the link's own."""
 
     id: str

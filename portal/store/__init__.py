@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import EllipsisType, TracebackType
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from portal import metrics, tracing
 from portal.clock import Clock
@@ -37,8 +38,7 @@ class WrongKey(StoreDown):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(Struct, frozen=True):
     """A stored value; `expires_at` is in seconds since 1970 (UTC)."""
 
     value: bytes

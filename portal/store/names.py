@@ -15,10 +15,10 @@ import logging
 import math
 import os
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
+from msgspec import Struct
 
 from portal import metrics
 from portal.clock import Clock
@@ -53,8 +53,7 @@ class SealedNamingKey(msgspec.Struct, frozen=True, kw_only=True):
     seals: list[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _NamingKey:
+class _NamingKey(Struct, frozen=True):
     """The decrypted naming key, with the record that it was read from."""
 
     key: bytes

@@ -7,12 +7,12 @@ copy serves every filter and time zone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.config.time_zones import zones_offered
 from portal.dates import in_zone
@@ -86,8 +86,7 @@ def _people(care: Care) -> tuple[CareTeamMember, ...]:
     return tuple({(member.name, member.role): member for member in members if member.name}.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A physician with the week shown."""
 
     physician: Physician

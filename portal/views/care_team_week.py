@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from urllib.parse import urlencode
@@ -11,6 +10,8 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from flask import g, url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.time_zones import zone_named
 from portal.dates import in_zone
@@ -23,8 +24,7 @@ DAYS = 7
 _FARTHEST = timedelta(weeks=52)
 
 
-@dataclass(frozen=True, slots=True)
-class WeekQuery:
+class WeekQuery(Struct, frozen=True):
     """The query: the week by its first day, a name, a location, and a time zone."""
 
     first_day: date

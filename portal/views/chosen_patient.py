@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
 from flask import request
+from msgspec import Struct
 
 from portal.parse import record_id
 from portal.services.consents import name_on_form
@@ -28,8 +28,7 @@ class Identified(Protocol):
 T = TypeVar("T", bound=Identified)
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPatient:
+class ChosenPatient(Struct, frozen=True):
     """A patient by id; `people` is what this session has read of them, and the name comes from there or from a form."""
 
     id: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g
+from msgspec import Struct
 
 from portal.connect.answers.figures import Row
 from portal.connect.answers.observer import ENDPOINTS
@@ -19,8 +19,7 @@ from portal.web.permissions import SEE_SYSTEM
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A member that no record had: on which pages it is used, in words, and for what, in the contract's English."""
 
     name: str
@@ -28,8 +27,7 @@ class Gap:
     purpose: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointView:
+class EndpointView(Struct, frozen=True):
     """One endpoint of the care API; `missing` are members that no record had."""
 
     name: str

@@ -7,12 +7,13 @@ once. After a lost response, the record is searched for among those that didn't 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 from flask import Response, request, url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.context import context
 from portal.i18n.gettext import _
@@ -40,8 +41,7 @@ C = TypeVar("C", bound=Content)
 M = TypeVar("M", bound=Made)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft(Generic[C]):
+class Draft(Struct, Generic[C], frozen=True):
     """One person's draft and its operation; `kind` is the kind of record."""
 
     kind: str
@@ -70,8 +70,7 @@ class Draft(Generic[C]):
         return f"{self.kind}.create"
 
 
-@dataclass(frozen=True, slots=True)
-class Search(Generic[C, M]):
+class Search(Struct, Generic[C, M], frozen=True):
     """How to find the record created from a draft.
 
     `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
@@ -85,8 +84,7 @@ class Search(Generic[C, M]):
         return self.recognise(new, content)
 
 
-@dataclass(frozen=True, slots=True)
-class Making(Generic[C, M]):
+class Making(Struct, Generic[C, M], frozen=True):
     """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
 
     `created` and `not_found` are messages, the latter for a record that isn't there after a lost response; `unconfirmed` and
@@ -105,8 +103,7 @@ Step: TypeAlias = Callable[[Care, Draft[C]], Response]
 Handler: TypeAlias = Callable[[Care, Person], Response]
 
 
-@dataclass(frozen=True, slots=True)
-class Drafts(Generic[C]):
+class Drafts(Struct, Generic[C], frozen=True):
     """The drafts of one kind of record, and their pages: a blueprint with at least `preview` and `outcome`.
 
     `kind` is its name in operations and the audit trail, `pages` the blueprint's full name, `first` the endpoint of the

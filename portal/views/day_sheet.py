@@ -7,10 +7,10 @@ sheet says how many were read, and that others may be missing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 
 from flask import Blueprint, Response, request, url_for
+from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.dates import days_after
@@ -41,8 +41,7 @@ _DAYS_AHEAD = 14
 """How long before a procedure its form may lead to a treatment whose visits count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(Struct, frozen=True):
     """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is."""
 
     name: str
@@ -57,8 +56,7 @@ class Who:
         return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A visit of the day, or without `at` a procedure that forms are needed for; `missing` are titles of unsigned forms."""
 
     who: Who
@@ -66,8 +64,7 @@ class Visit:
     missing: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SheetDose:
+class SheetDose(Struct, frozen=True):
     who: Who
     line: DoseLine
 

@@ -6,10 +6,10 @@ Ending other sessions needs a fresh sign-in, so that someone with an unlocked de
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g, url_for
+from msgspec import Struct
 
 from portal.context import context, session
 from portal.i18n.gettext import _
@@ -22,8 +22,7 @@ from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, re
 bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """One active session; `handle` identifies it in addresses and reveals neither the cookie nor the record name."""
 
     handle: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.directories import Directory, Documents
@@ -11,8 +11,7 @@ ROOT = "root"
 """The form's value for the root, where a folder's parent id is None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A folder in the tree as a destination; `closed` says why it can't be one."""
 
     id: str

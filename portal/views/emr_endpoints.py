@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.emr_endpoints import delete_emr_endpoint
@@ -26,8 +26,7 @@ bp = Blueprint("emr_endpoints", __name__, url_prefix="/emr-endpoints")
 _NEWS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """A connection as described by the notification about it: its name, address, and whose records it holds."""
 
     id: str

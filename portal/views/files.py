@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from flask import Blueprint, Response, request
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.parse import address_parts, whole_number
@@ -92,8 +92,7 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
     return render(page)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A file with its detected media type; `pieces` are its bytes, `close` releases them."""
 
     source: Content

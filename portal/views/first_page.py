@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from flask import url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _
@@ -25,8 +26,7 @@ _OUTSIDE = Narrowing(WaitsFor.THEM)
 _NO_ACCOUNT = Narrowing(WaitsFor.NO_ACCOUNT)
 
 
-@dataclass(frozen=True, slots=True)
-class Duty:
+class Duty(Struct, frozen=True):
     """Something that is this person's to do; `count` is None where that isn't counted here."""
 
     words: str

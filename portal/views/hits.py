@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from urllib.parse import urlencode
 
 from flask import url_for
+from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.gettext import _
@@ -26,8 +26,7 @@ from portal.web.labels import treatment_name
 from portal.web.record_links import address_of
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """Another record of a person's that can be opened."""
 
     label: str
@@ -35,8 +34,7 @@ class Beside:
     icon: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One line: a name and distinguishing facts; `icon` unless it is a person.
 
     `second` leads to a person's treatment or, if the name isn't like the words, to the newest record in which they stand.
@@ -49,8 +47,7 @@ class Hit:
     second: Beside | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(Struct, frozen=True):
     """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more.
 
     `among` is 0, or among how many records these are the names like `text`, which nobody has. `is_from_read` says that only

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from portal.folding import folded
 from portal.services.people import NO_MATCH, is_near, rank_of
@@ -22,14 +23,12 @@ _SHORTEST = 6
 _MOST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     person: KnownPerson
     embryo: KnownEmbryo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFound:
+class KnownFound(Struct, frozen=True):
     """What was found: `exact` by a fact that nobody else has, `named` by name, `near` by a name that differs by one letter."""
 
     exact: tuple[Known, ...] = ()

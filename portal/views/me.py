@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from flask import Blueprint, Response, url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.episodes import Episode
@@ -54,16 +54,14 @@ def save(care: Care, person: Person) -> Response:
     return redirect_to(url_for(".show"))
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Someone on my record, and the episode through which they are removed."""
 
     relationship: Relationship
     episode_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mine:
+class Mine(Struct, frozen=True):
     patient: Patient
     related: tuple[Related, ...]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from flask import url_for
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _, ngettext
@@ -29,8 +29,7 @@ from portal.web.visit_times import visit_time
 Id = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One thing, or several of a kind: a title, a quiet line, and where it leads."""
 
     title: str | Markup
@@ -38,8 +37,7 @@ class Row:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(Struct, frozen=True):
     """What has come since the last visit, when that ended, and the forms among it."""
 
     ended_at: datetime
@@ -47,8 +45,7 @@ class Since:
     form_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """The things of one kind in one treatment or form (`within`), each with what makes its row, and the row of several of them.
 
     A thing without a row is told by another's, and has been seen with it.

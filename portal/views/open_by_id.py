@@ -5,11 +5,11 @@ No endpoint lists episodes, results, enquiries or connections, so an id from els
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote, unquote, urlsplit
 
 from flask import Blueprint, Response, g, request, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
@@ -37,8 +37,7 @@ class OpenPage(Page, template="open/show.html"):
     recent: list[Opened]
 
 
-@dataclass(frozen=True, slots=True)
-class NothingFound:
+class NothingFound(Struct, frozen=True):
     status: int
     words: str
 

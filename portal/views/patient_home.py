@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from flask import g
+from msgspec import Struct
 
 from portal.services import decoding
 from portal.services.consents import list_consents
@@ -33,8 +33,7 @@ _MOST_EPISODES = 2
 """How many episodes home reads: the ongoing one, and one with embryos in storage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Treatment:
+class Treatment(Struct, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
     `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.

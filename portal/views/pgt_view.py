@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import g, url_for
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _
@@ -23,8 +22,7 @@ from portal.web.modules import has_module
 from portal.web.not_given import not_given
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(Struct, frozen=True):
     """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first."""
 
     result: PgtResult

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import url_for
+from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.gettext import _
@@ -19,8 +18,7 @@ from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     words: str
     href: str
     icon: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
@@ -22,8 +22,7 @@ MOST = 200
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingConversation:
+class WaitingConversation(Struct, frozen=True):
     """A conversation and the messages in it without a reply, oldest first; `danger` are the words of danger in them."""
 
     conversation: Conversation
@@ -46,8 +45,7 @@ class WaitingConversation:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """The waiting conversations: those with words of danger first, then longest first.
 
     `newest` are all that were searched, newest first.

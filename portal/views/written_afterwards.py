@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct
 
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.errors import CareError
@@ -16,8 +17,7 @@ _DAYS = timedelta(days=7)
 """For how long after a result a message may be about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     talk: Conversation
     message: Message
 

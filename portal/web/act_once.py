@@ -24,11 +24,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
+from msgspec import Struct
 
 from portal import metrics
 from portal.clock import age
@@ -58,8 +58,7 @@ _EDIT_SECONDS = 60.0
 """How long an edit is known again: longer than `_LOST_SECONDS`, after which the record tells whether it happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """An operation of `owner`; `sent` is what is sent, so that the idempotency key changes with it.
 
     `data` is kept with the operation for pages that tell of it, in place of what it held.
@@ -76,8 +75,7 @@ class Attempt:
         return _digest(self.operation.id, *self.sent)
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class Done(Struct, Generic[T], frozen=True):
     """It happened. `result` is None for a repeat of what an earlier post did; `receipt` is what was kept of it."""
 
     result: T | None
@@ -289,8 +287,7 @@ def _digest(*parts: str | None) -> str:
     return hashlib.sha256("\0".join(part or "" for part in parts).encode()).hexdigest()[:40]
 
 
-@dataclass(frozen=True, slots=True)
-class _Act(Generic[T]):
+class _Act(Struct, Generic[T], frozen=True):
     """An act with the ways in which it is settled."""
 
     attempt: Attempt

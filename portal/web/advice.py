@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from flask import Flask, g
+from msgspec import Struct
 
 from portal.config.visits import Place, VisitAdvice, folded, place_of
 from portal.i18n.locale import language
@@ -14,8 +14,7 @@ from portal.services.episodes import Appointment
 from portal.web.labels import visit_name
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """A text of the clinic in the reader's language, or in the one that it has, which is then named."""
 
     text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.episodes import Alert, Episode
@@ -12,8 +12,7 @@ _TONES = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent"
 _ORDER = ("urgent", "attention", "info", "success")
 
 
-@dataclass(frozen=True, slots=True)
-class ClinicAlert:
+class ClinicAlert(Struct, frozen=True):
     """A current alert: its tone, the clinic's text, and when it was written and until when it holds."""
 
     tone: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from babel.dates import get_day_names
 from flask import Flask, g
+from msgspec import Struct
 
 from portal.config.contact import Contact, Hours
 from portal.i18n.gettext import _, for_each_language, ngettext
@@ -16,8 +16,7 @@ from portal.i18n.locale import language
 from portal.web.filters import clock_time, date_locale, day, local, now
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A telephone number to call now (E.164); `note` says until when the clinic is open, or when it opens.
 
     `other` is the number to try if nobody answers, on days whose opening hours are uncertain; else None.

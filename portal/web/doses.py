@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
+from msgspec import Struct
 
 from portal.config.medicines import Medicine, medicine_of
 from portal.dates import days_after
@@ -32,8 +33,7 @@ _UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وح�
 _MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام")
 
 
-@dataclass(frozen=True, slots=True)
-class DoseLine:
+class DoseLine(Struct, frozen=True):
     """One dose in a list; `note` has product, route and instructions."""
 
     time: str

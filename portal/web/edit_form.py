@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.errors import CareError, Invalid, NotOffered, Refused
@@ -70,8 +71,7 @@ class EditForm(Form):
         return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A field that someone else changed meanwhile, in words; `keep` is "mine", "now", or "" while undecided.
 
     `was` is None when it isn't known.
@@ -90,8 +90,7 @@ class Difference:
         return f"keep-{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Both versions side by side; `mine_alone` are fields that only the person changed: label, before, after."""
 
     differences: tuple[Difference, ...]
@@ -114,8 +113,7 @@ class Comparison:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved.
 
     `error` is what the API answered to it, for a page that has words of its own for that.
@@ -135,8 +133,7 @@ Edit: TypeAlias = Filled | Comparison
 """What a page of an edit form shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved(Generic[R]):
+class Saved(Struct, Generic[R], frozen=True):
     """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change."""
 
     record: R
@@ -145,8 +142,7 @@ class Saved(Generic[R]):
     """The word for the audit where nothing was sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[R]):
+class Change(Struct, Generic[R], frozen=True):
     """What a form makes of the record `read`: `record`, to be sent."""
 
     form: EditForm
@@ -200,8 +196,7 @@ class Change(Generic[R]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """What an edit form brought: what was typed, what was there when it was opened, and what was chosen."""
 
     typed: Values

@@ -13,11 +13,11 @@ typed before a session ended is compared in the same way when the page is opened
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
 from flask import request
+from msgspec import Struct
 
 from portal.services.errors import Conflict, Invalid, NotOffered, Refused
 from portal.web import audit, unsent
@@ -35,8 +35,7 @@ def _nothing_more(record: object, form: EditForm) -> None:
     """No check over several fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Editing(Generic[R]):
+class Editing(Struct, Generic[R], frozen=True):
     """How one record is changed by `owner` (`Person.sub`); `event` names the act in the audit, after the kind of record.
 
     - `fields`: the form for the record as it is now: its legal moves, its own value among the choices.

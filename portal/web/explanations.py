@@ -6,9 +6,9 @@ The API's own message never reaches the page.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from flask import g
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.errors import (
@@ -31,8 +31,7 @@ from portal.state.session_records import Person
 from portal.web.refusals import refusal_message
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """How a page explains a failure: what happened, what to do, and whether trying again may help."""
 
     status: int

@@ -6,7 +6,6 @@ The rows of a record are fields of its form too, as many as there are: each is o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -17,8 +16,7 @@ from portal.web.forms import Values, cleaned
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Field(Generic[R]):
+class Field(Struct, Generic[R], frozen=True):
     """One field: `input` is the WTForms field (`portal.web.forms`), `text` what it holds for a record.
 
     `onto` returns the record with what was typed, and is asked only for what was changed: everything else goes back to
@@ -51,8 +49,7 @@ class Field(Generic[R]):
         return self.text(record) == values[self.name]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows(Generic[R]):
+class Rows(Struct, Generic[R], frozen=True):
     """The rows of a record, whose names begin with `prefix`; an empty text stands for a removed one.
 
     `texts` are a record's rows by name, `onto` returns the record with these in this order. `label` and `words` say which

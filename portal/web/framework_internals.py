@@ -22,7 +22,6 @@ uses private names of a framework.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from inspect import unwrap
 from keyword import iskeyword
 from typing import Any, cast
@@ -32,6 +31,7 @@ from flask_limiter import Limiter
 from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator, find_undeclared
 from jinja2.runtime import Macro
+from msgspec import Struct
 from werkzeug.local import LocalProxy
 
 
@@ -212,8 +212,7 @@ class TemplateCode(CodeGenerator):
         self.write(")")
 
 
-@dataclass(frozen=True, slots=True)
-class _Callee:
+class _Callee(Struct, frozen=True):
     """A macro whose function is called directly, with the names of its arguments."""
 
     name: str

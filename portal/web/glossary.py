@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from flask import g
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.locale import language
@@ -22,8 +22,7 @@ from portal.i18n.locale import language
 _FILE = Path(__file__).with_name("glossary.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A term and its explanation; `id` is the same in every language, `forms` are how texts write it ("folliculo*")."""
 
     id: str

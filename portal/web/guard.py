@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,6 +15,7 @@ from urllib.parse import unquote, urlencode
 
 import msgspec
 from flask import Flask, Response, abort, current_app, g, make_response, request
+from msgspec import Struct
 
 from portal.clock import age
 from portal.config.strong import Strength, Strong
@@ -73,8 +73,7 @@ _ACCESS = "access"
 _FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Whom a view admits.
 
     `background` requests, which scripts send on their own, don't extend the session. `is_file` tells views that answer with

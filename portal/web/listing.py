@@ -12,11 +12,12 @@ Invalid parameters fall back to their defaults, so that no address of a list is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 from flask import url_for
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from portal import parse
 from portal.i18n.gettext import _
@@ -29,8 +30,7 @@ ItemT = TypeVar("ItemT")
 _LONGEST_TEXT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[StatusT]):
+class Listing(Struct, Generic[StatusT], frozen=True):
     """The definition of a list.
 
     `endpoint` is its Flask endpoint; `orders` maps the columns that can be sorted by to their names in the care API; `usual`
@@ -58,8 +58,7 @@ class Listing(Generic[StatusT]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery(Generic[StatusT]):
+class ListQuery(Struct, Generic[StatusT], frozen=True):
     """The parsed parameters of a list; `order` is a column's name, with a leading minus if descending.
 
     `patient_id` leaves out what isn't about that patient.
@@ -114,8 +113,7 @@ class ListQuery(Generic[StatusT]):
         return url_for(self.listing.endpoint) + (f"?{query}" if query else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(Struct, frozen=True):
     """A link to the list with another status filter."""
 
     label: str
@@ -123,8 +121,7 @@ class Chip:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Generic[StatusT, ItemT]):
+class Table(Struct, Generic[StatusT, ItemT], frozen=True):
     """One page of a list as a table, with the addresses of its filters, orders and pages."""
 
     query: ListQuery[StatusT]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import current_app, g, request
+from msgspec import Struct
 
 from portal.context import context
 from portal.i18n.gettext import _, for_each_language
@@ -23,8 +22,7 @@ _ACTS = {"/storage": "embryo.edit", "/prospects": "prospect.edit", "/clinic-syst
 # What staff have to be allowed for a section that isn't for all of them.
 
 
-@dataclass(frozen=True, slots=True)
-class NavItem:
+class NavItem(Struct, frozen=True):
     """One section in the frame: where it is, its word, its icon, and the key after `g` that goes there.
 
     `count` is how much waits there for the person, as last read; `counts` says of what.

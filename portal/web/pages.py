@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, dataclass_transform
 
+from msgspec import Struct
+
 from portal.config.tenants import Tenant
 from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
 from portal.web.patient_banner import PatientBanner
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """Whose pages staff see as they do (portal.web.as_patient): the name, and the address that leads back."""
 
     name: str

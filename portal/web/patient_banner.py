@@ -7,11 +7,11 @@ names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import cast
 
 from flask import g, request, url_for
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.episodes import Episode, get_episode
@@ -23,8 +23,7 @@ from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.filters import in_a_row, long_date, number, today
 
 
-@dataclass(frozen=True, slots=True)
-class PatientBanner:
+class PatientBanner(Struct, frozen=True):
     """Who it is; `born` and `age` (years) in words; `partner` is the other person of the treatment.
 
     Without `name`, the patient is one of those named in `one_of`, if it isn't empty. `href` is the patient's page, empty if

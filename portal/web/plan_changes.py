@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol, ProtocolStatus
@@ -22,8 +23,7 @@ _EVENING = 17 * 60
 _RECENT = timedelta(days=14)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanNotice:
+class PlanNotice(Struct, frozen=True):
     """What to show about a plan: a title and one line per change, if it changed.
 
     `shown` is the plan's digest, with which the person confirms having seen it; `has_calendar` says that its calendar file

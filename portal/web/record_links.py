@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _, for_each_language
 from portal.parse import record_id
@@ -19,8 +20,7 @@ from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of record: its name, as in the audit record, and the address of its page.
 
     - `also`: other names of the care API. Case, hyphens and underscores make no difference.

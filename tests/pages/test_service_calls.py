@@ -12,7 +12,7 @@ import json
 import pkgutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from itertools import count
@@ -24,6 +24,7 @@ import pytest
 
 import portal.services
 from portal.services import retry
+from portal.services.decoding import Record
 from portal.services.errors import CareError
 from tests.pages import test_facts as facts
 from tests.support.care import care_of
@@ -96,10 +97,10 @@ def _value(kind: Any, name: str, numbers: Iterator[int]) -> Any:
             return {name: f"{name}-{number}"}
         case one if isinstance(one, type) and issubclass(one, Sequence):
             return [f"{name}-{number}", f"{name}-{next(numbers)}"]
-        case one if isinstance(one, type) and issubclass(one, msgspec.Struct):
+        case one if isinstance(one, type) and issubclass(one, Record):
             return sample(kind)
-        case one if is_dataclass(one):
+        case one if isinstance(one, type) and issubclass(one, msgspec.Struct):
             hints = get_type_hints(one)
-            return one(**{part.name: _value(hints[part.name], part.name, numbers) for part in fields(one)})
+            return one(**{part: _value(hints[part], part, numbers) for part in one.__struct_fields__})
         case one:
             raise TypeError(one)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
 from portal.web import edit_form

@@ -13,6 +13,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from portal import metrics
 from portal.clock import Clock
 
@@ -38,8 +40,7 @@ class _Endpoint:
     unknown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One endpoint's statistics: failures among the latest `calls`; median and 95th percentile in seconds.
 
     `left_out` counts records that couldn't be decoded, `values` values outside their enumeration, `unreadable` those left

@@ -82,7 +82,9 @@ class _Kind:
 
     def _stopped(self) -> frozenset[str]:
         """Members that always came and are missing from the latest records."""
-        return frozenset([name for name, bits in self.bits.items() if not bits & 1 and self._has_stopped(bits)])
+        return frozenset(
+            [name for name, bits in self.bits.items() if not bits & 1 and self._has_stopped(bits)]
+        )
 
     def _has_stopped(self, bits: int) -> bool:
         missing = (bits & -bits).bit_length() - 1

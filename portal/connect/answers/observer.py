@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import cast
+
+from msgspec import Struct
 
 from portal.clock import Clock
 from portal.connect.answers.figures import Figures
@@ -20,8 +21,7 @@ from portal.services.salvage import Lost
 from portal.store.vault import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class ClinicObserver:
+class ClinicObserver(Struct, frozen=True):
     """Records one clinic's observations in `Answers` (a `portal.services.client.Observer`)."""
 
     clinic: str

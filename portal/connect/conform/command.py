@@ -7,11 +7,12 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import get_origin
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant
@@ -42,8 +43,7 @@ from portal.store.vault import Vault
 _SECONDS = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The command's options. `acts` is the host of a sandbox whose records may be changed, None for reads only.
 
     `bases` are base paths to try if the API answers the specification's addresses with 404.

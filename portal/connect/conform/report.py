@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.connect.conform.duties import unkept
 from portal.connect.conform.judge import Verdict
@@ -15,8 +15,7 @@ from portal.connect.conform.plausible import Doubt
 from portal.connect.conform.proposal import Proposal
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The verdicts on one clinic's API, as seen by a person of one side; `with_values` includes examples."""
 
     clinic: str

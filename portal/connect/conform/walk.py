@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast, get_origin
 
 import msgspec
+from msgspec import Struct
 
 from portal.connect.answers.shape import UNREAD
 from portal.connect.dialects.dialect import Dialect
@@ -35,8 +35,7 @@ _MOST_OF_A_KIND = 5
 _ANY_STATUS = tuple(range(200, 600))
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """One call: its endpoint, the status or why there is none, and the body if it is JSON, read as `into`.
 
     If the clinic has a dialect, the body is the translated response, in which unread members are named "? name". `etag`

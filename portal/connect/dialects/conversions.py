@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from msgspec import inspect
+from msgspec import Struct, inspect
 
 from portal.connect.dialects import forms
 from portal.connect.dialects.forms import EPOCH, Convert, Pattern
 from portal.services.members import Member
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(Struct, frozen=True):
     """One member's difference: a kind of `KINDS`, and what the file says of it."""
 
     kind: str
     given: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of difference.
 
     `fits` are the members that it is for, described by `of`; `takes` says whether a value of the file is one of `words`.

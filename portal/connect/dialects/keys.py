@@ -7,11 +7,11 @@ from these declarations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key: its name with its table ("lists.total"), meaning and default (Markdown), and an example (TOML)."""
 
     name: str

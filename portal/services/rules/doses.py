@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
 from functools import lru_cache
+
+from msgspec import Struct
 
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode, Outcome
@@ -26,8 +27,7 @@ _LATE, _NIGHT_ENDS, _MORNING = 23 * 60 + 30, NIGHT_ENDS * 60, 6 * 60
 """From 23:30 to 03:00 a date alone is misread; a trigger before 06:00 belongs to the evening before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """One hour of one row: doses every `every` days from day `first` to `last`, both included; None is without an end.
 
     `time` is HH:MM, or as the API sent it, or None. A `last` before `first` is a course without doses.
@@ -59,8 +59,7 @@ class Course:
         return int(at is not None and at < _NIGHT_ENDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Dose:
+class Dose(Struct, frozen=True):
     """One dose, on a day of the calendar, at a time of day (HH:MM, or as the API sent it, or None)."""
 
     medication: Medication

@@ -6,9 +6,10 @@ All moments are in the clinic's time zone. Nothing here knows what was taken: th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import Enum
+
+from msgspec import Struct
 
 from portal.dates import days_after
 from portal.services.episodes import Episode
@@ -39,8 +40,7 @@ class Timing(Enum):
     UNTIMED = "untimed"
 
 
-@dataclass(frozen=True, slots=True)
-class DueDose:
+class DueDose(Struct, frozen=True):
     """A dose with its date and, if its hour is given, its moment.
 
     `number` tells doses of one medicine at the same moment apart.
@@ -68,8 +68,7 @@ class DueDose:
         return self.on <= now.date() if self.at is None else now >= self.at - _TICKED_BEFORE
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """The doses around a moment in their order; `following` are those at the next moment after them, `triggers` the trigger
     injections, from the evening before them.
     """

@@ -7,8 +7,9 @@ a form that doesn't say which embryos it is about allows no move.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
@@ -26,8 +27,7 @@ _UNDER_WAY = (CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD)
 _SECOND_PERSON = (SignerRole.WITNESS, SignerRole.CLINICIAN)
 
 
-@dataclass(frozen=True, slots=True)
-class _Needed:
+class _Needed(Struct, frozen=True):
     """A signed form of one of the kinds, whose treatment may have to be under way, and a wish on record.
 
     `decided` are the dispositions of which the form has to contain one. None of either means any.
@@ -73,8 +73,7 @@ class Gap(StrEnum):
     SECOND_PERSON = "second person"
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """One missing requirement, the form concerned, and the names of those who haven't signed it."""
 
     gap: Gap
@@ -82,16 +81,14 @@ class Missing:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The basis of the decision: the patient's forms (None if they can't be read), and the episodes they are for."""
 
     forms: tuple[ConsentForm, ...] | None
     episodes: Mapping[str, Episode]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """A change of the embryo's status: the form that allows it, if it needs one, or what is missing."""
 
     status: EmbryoStatus

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.time_zones import zone_named
 from portal.dates import in_zone
@@ -18,8 +20,7 @@ LENGTH = timedelta(minutes=30)
 """The length of a window."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """A free time with a physician; instants in UTC."""
 
     start: datetime
@@ -37,16 +38,14 @@ class Window:
         return "w" + re.sub(r"[^0-9A-Za-z]", "-", self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """A period within working hours in which a physician is busy; instants in UTC."""
 
     start: datetime
     end: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """One day of the week shown, with its windows and busy periods in order."""
 
     date: date

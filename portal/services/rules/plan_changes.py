@@ -6,12 +6,11 @@ Two plans are compared day by day with the calendar of doses that every page use
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.services.rules.doses import courses, doses_of_day, horizon
@@ -28,8 +27,7 @@ class PlanSeen(msgspec.Struct, frozen=True, kw_only=True):
     medications: tuple[Medication, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """What is taken of a medicine on a date: the hours (HH:MM, or as the API sent them), and how much at each."""
 
     on: date
@@ -53,8 +51,7 @@ class Kind(Enum):
     """The days on which it is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoseChange:
+class DoseChange(Struct, frozen=True):
     """The first difference of one medicine: from date `on` it is `after` and no longer `before`."""
 
     kind: Kind
@@ -64,8 +61,7 @@ class DoseChange:
     after: Portion | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChange:
+class PlanChange(Struct, frozen=True):
     """What changed: the doses, and the plan's status if that did; `at` is when, as far as the API says."""
 
     at: datetime | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.folding import folded
 from portal.services.consents.forms import (
@@ -26,8 +26,7 @@ _ENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(Struct, frozen=True):
     """What keeps a person from signing or ending a form: the code with which the API refuses, or one of those below.
 
     `signers` are those who sign first, or who bear the person's name.

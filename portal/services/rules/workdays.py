@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.services.physicians import Physician
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """A period on one day; instants in the zone shown."""
 
     start: datetime
@@ -32,8 +32,7 @@ class Period:
         return _hour(self.start), end
 
 
-@dataclass(frozen=True, slots=True)
-class Workday:
+class Workday(Struct, frozen=True):
     """One day of a physician, with or without hours."""
 
     date: date

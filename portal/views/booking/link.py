@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from flask import Blueprint, current_app, g
 from flask.blueprints import BlueprintSetupState
+from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.context import Context, context
@@ -19,8 +19,7 @@ from portal.web.modules import whole
 bp = whole(Module.BOOKING, Blueprint("booking", __name__, url_prefix="/book"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Booking:
+class _Booking(Struct, frozen=True):
     """Per-process state of these pages."""
 
     links: BookingLinks

@@ -6,12 +6,13 @@ counted from the start of each working period (docs/assumptions.md). Hours are i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from flask import g, request
+from msgspec import Struct, structs
 
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -29,8 +30,7 @@ _FARTHEST = 26
 """How many weeks ahead can be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Week:
+class Week(Struct, frozen=True):
     """A week of one physician (with busy times) or, if `physician` is None, of all.
 
     `asked` is the requested day, if any.
@@ -68,7 +68,7 @@ class Week:
 
     def without(self, value: str) -> Week:
         """The week less a window that was refused: an API that doesn't say who is busy would offer it again."""
-        return replace(self, days=tuple(day.without(value) for day in self.days))
+        return structs.replace(self, days=tuple(day.without(value) for day in self.days))
 
     @property
     def earlier(self) -> date | None:

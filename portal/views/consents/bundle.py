@@ -6,11 +6,11 @@ What can't be sent stays, with its reason; what was sent isn't sent again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.parse import calendar_date, record_id
@@ -40,8 +40,7 @@ _MOST = 20
 _RECENT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class BundledForm:
+class BundledForm(Struct, frozen=True):
     """One form of the bundle: `href` is its page once it is sent, `lacks` why it can't be sent as it is.
 
     `failure` says why it didn't go just now.

@@ -6,10 +6,10 @@ It is in their treatment, or else where they are answered. A treatment that the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from flask import Blueprint, g
+from msgspec import Struct
 
 from portal.context import context
 from portal.i18n.gettext import _
@@ -35,8 +35,7 @@ _MOST_TALKS = 100
 """How many conversations are searched for people whose form names no treatment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """Somebody whose signature is missing; `number`, `email` and `language` are empty where they aren't known.
 
     `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
@@ -74,8 +73,7 @@ def neutral_mail(awaited: Awaited) -> str:
         return mail_to(awaited.email, _("Something waits for you"), text)
 
 
-@dataclass(frozen=True, slots=True)
-class Contacts:
+class Contacts(Struct, frozen=True):
     """What is known of people by their treatment and the id that they sign with; `unread` are treatments that failed.
 
     `addresses` are where patients without a treatment are answered, by their ids; `is_unread` if these couldn't be read.

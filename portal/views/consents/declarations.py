@@ -8,14 +8,14 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import SignerRole
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """A sentence, and its name in the audit trail; a new wording needs a new name."""
 
     name: str

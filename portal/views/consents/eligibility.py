@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.consents.forms import ConsentForm, Signature, Signer, SignerRole, TextGap
@@ -29,8 +29,7 @@ CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
 """The roles that create forms; the API decides in the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignerRow:
+class SignerRow(Struct, frozen=True):
     """A row of the list of signers: name, role, and whether they have signed or can sign now."""
 
     signer: Signer
@@ -39,8 +38,7 @@ class SignerRow:
     is_me: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Eligibility:
+class Eligibility(Struct, frozen=True):
     """What a person can do with a form. Exactly one of `role` and `cannot_sign` is set."""
 
     role: SignerRole | None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from flask import Response, g, request, url_for
+from msgspec import Struct, field
 
 from portal.config.consent_templates import Check, Templates, load
 from portal.context import context
@@ -29,8 +29,7 @@ _COPIES = 8
 _LONGEST_TEXT, LONGEST_EPISODE = 200, 300
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """Whose new forms will be, `episode` their treatment if one is known; `forms` are what the patient has.
 
     `partners` sign only if staff choose so.

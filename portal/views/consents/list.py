@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
@@ -39,16 +40,14 @@ LISTING = Listing(
 _MOST_READ = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     """When a form is needed by, in words, with its tone."""
 
     word: str
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One of a patient's forms, with a line that says who it is waiting for."""
 
     form: ConsentForm
@@ -56,8 +55,7 @@ class Item:
     due: Due | None
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """A patient's forms by whose turn it is."""
 
     mine: Listed[Item]

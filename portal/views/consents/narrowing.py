@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlencode
 
 from flask import url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _
@@ -28,8 +29,7 @@ class WaitsFor(StrEnum):
     NO_ACCOUNT = "no-account"
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
+class Narrowing(Struct, frozen=True):
     """Which forms of a list are shown: all, or only those that wait for somebody, of a kind, or of a patient."""
 
     waits_for: WaitsFor | None = None

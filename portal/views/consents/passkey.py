@@ -7,11 +7,11 @@ five minutes after the page was shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from flask import g
+from msgspec import Struct
 
 from portal.clock import age, lasts
 from portal.context import context
@@ -28,8 +28,7 @@ _ANEW_SECONDS = 60
 """From how old on a page's challenge isn't given to another one: its five minutes would soon be over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """How the signature can be confirmed; `options` is what the browser is asked for, None if the person has no passkey here."""
 
     is_required: bool

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
 from flask import Blueprint, Response, g, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.printing import Attached
@@ -28,8 +28,7 @@ bp = Blueprint("pdf", __name__)
 ATTACHMENT = "signed-text.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An event in a form's history; `when` is None if the record doesn't say."""
 
     what: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import Response, request, url_for
+from msgspec import Struct
 
 from portal.parse import whole_number
 from portal.services.consents.forms import ConsentForm
@@ -52,8 +51,7 @@ def _done() -> int:
     return whole_number(request.args.get("done"), most=999) or 0
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A form's position in the list that it was opened from.
 
     `back` and `next` are the addresses of its neighbours, `home` is the list's, at this form's position; `query` is added

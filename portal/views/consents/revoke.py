@@ -7,10 +7,10 @@ side has signed. All are the same act in the care API.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 
 from flask import Blueprint, Response, request, url_for
+from msgspec.structs import replace
 
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flask import g
+from msgspec.structs import replace
 
 from portal.context import context
 from portal.services.client import Care

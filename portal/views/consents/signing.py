@@ -7,14 +7,14 @@ that identifies the operation and the text. If only the stamp has changed, becau
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 from flask import g
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from portal.context import context, session
 from portal.i18n.locale import language
@@ -92,8 +92,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, stamp=form.concurrency_stamp, api_hash=form.content_hash)
 
 
-@dataclass(frozen=True, slots=True)
-class Signing:
+class Signing(Struct, frozen=True):
     """One person signing one form in one role.
 
     `demand` is what that demands of their sign-in, which meets it if `is_fresh`.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import Clause, ConsentForm, Statement
@@ -42,16 +42,14 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run of words that is on both sides, or only on one."""
 
     text: str
     differs: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One changed part: its name, its old and new words (one of them may be empty)."""
 
     part: str

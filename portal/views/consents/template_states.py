@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from flask import url_for
+from msgspec import Struct
 
 from portal.config.consent_templates import Template, Templates
 from portal.folding import folded
@@ -17,8 +17,7 @@ from portal.views.consents.labels import names_of, state_word
 from portal.web.filters import day
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateState:
+class TemplateState(Struct, frozen=True):
     """The patient's newest form of a template, in words; `is_live` if it is open or in force, so that a new one replaces it.
 
     Without `href`, there is none.

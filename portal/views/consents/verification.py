@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from flask import Blueprint
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
@@ -21,8 +21,7 @@ _OTHERS = 5
 """How many other forms are read to find out how the clinic's system computes its hashes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of comparing one signature's hash with the current text.
 
     `matches` is None if the clinic's system computes hashes differently: the portal can't recompute this one, and only
@@ -36,8 +35,7 @@ class Check:
     is_compared: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SealCheck:
+class SealCheck(Struct, frozen=True):
     """The record's seal over form, signers and times, and the one that the portal computes from the same record.
 
     `is_comparable` is False where a member that it covers didn't come.

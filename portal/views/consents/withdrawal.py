@@ -6,10 +6,12 @@ What is raised in place of a withdrawal has a page of its own (portal.views.cons
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from flask import g
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.context import context
 from portal.i18n.gettext import _
@@ -56,8 +58,7 @@ class Given:
         return datetime.combine(on, at.replace(tzinfo=None), g.tenant.time_zone) if on and at else None
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawal(Struct, frozen=True):
     """One person's end of a form; `was_lost`: it was sent before without a response."""
 
     care: Care

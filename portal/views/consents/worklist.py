@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 from urllib.parse import urlencode
 
 from flask import url_for
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.client import Care
@@ -45,8 +46,7 @@ from portal.web.listing import Chip
 PAGE = 25
 
 
-@dataclass(frozen=True, slots=True)
-class WorkRow:
+class WorkRow(Struct, frozen=True):
     """A form in staff's table: when it is needed, and who it is waiting for.
 
     `waits_for` are those who haven't signed, `href` is the row's link, `short` the form's short name;
@@ -63,8 +63,7 @@ class WorkRow:
     needs_title: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """The waiting forms that were read, by list, soonest needed first and the old ones last.
 
     `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every

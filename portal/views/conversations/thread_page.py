@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flask import Response
-from msgspec import structs
+from msgspec import Struct, structs
 
 from portal.i18n.gettext import _
 from portal.services.conversations import Conversation
@@ -15,8 +14,7 @@ from portal.views.recent import name_opened
 from portal.web.handlers import Page, Person, audit, render
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """Messages that arrived while the thread was open: how many since the last one seen, and the first of them.
 
     `known` is the newest message that the page has.

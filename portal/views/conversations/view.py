@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.conversations import (
@@ -31,8 +33,7 @@ _LARGEST_PICTURE = 2_000_000
 """The maximum size in bytes of a picture shown inline; larger ones are only loaded when opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One conversation in the inbox; `danger` are the words of danger in the messages without a reply."""
 
     id: str
@@ -49,8 +50,7 @@ class Row:
     danger: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Bubble:
+class Bubble(Struct, frozen=True):
     """One message in the thread; `mine` if the person's side sent it, `name` for the initials.
 
     `day` is the date's label if it is the first message of that day; `older_than` is when the patient's plan changed
@@ -75,8 +75,7 @@ class Bubble:
         return file.media_type in _PICTURES and is_small and self.message.sender_verified is not False
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     id: str
     subject: str
     who: str
@@ -90,8 +89,7 @@ class Thread:
     patient_ref: PatientRef | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """Where to reply: addresses as text and as links."""
 
     email: str | None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
 
 from flask import g, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.directories import Documents
@@ -16,8 +16,7 @@ from portal.web.plan_changes import is_before_change
 from portal.web.said import said
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(Struct, frozen=True):
     """Something that a patient signed or was given: what it is, from whom and when, its page, and its file to save.
 
     `label` says what the file is: PDF, or another type. `at` orders a list of them.

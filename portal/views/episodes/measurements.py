@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
@@ -20,8 +20,7 @@ _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
+class Measurements(Struct, frozen=True):
     """The scans and blood tests of a treatment, by date; `caution` is said of what nobody has verified."""
 
     days: list[MonitoringDay]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -19,8 +20,7 @@ _PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType
 _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 
 
-@dataclass(frozen=True, slots=True)
-class Parting:
+class Parting(Struct, frozen=True):
     """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
 
     `waiting` are the forms that wait for their signature, None where that wasn't read; `review` are all others that stand.

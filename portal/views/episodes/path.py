@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
@@ -30,8 +31,7 @@ _VISITS = {
 """The kind of visit in which a step happens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step: what happens in it (empty if that isn't known here), and its visit if one is planned."""
 
     label: str

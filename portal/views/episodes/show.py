@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, ClassVar
 
 from flask import Response, url_for
+from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _, for_each_language
@@ -26,8 +26,7 @@ from portal.web.handlers import Page, Person, audit, render, wants
 from portal.web.modules import is_off
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """A part of the episode, with its own address; `is_tab` if it stands in the row of tabs.
 
     The others are named in the first page: always, or if there is something in them. The team has a card of its own there.
@@ -42,8 +41,7 @@ class Tab:
     is_always: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentRow:
+class ConsentRow(Struct, frozen=True):
     """A consent form of the episode; `is_mine_to_sign` if it waits for the reader."""
 
     id: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from flask import g
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.medicines import Medicine
 from portal.i18n.gettext import _
@@ -28,8 +29,7 @@ _COLLECTION_HOURS = range(24, 49)
 """How many hours after a trigger an egg collection may be the one that it is timed for."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardDose:
+class CardDose(Struct, frozen=True):
     """One dose as the card shows it; `done_at` is when the patient ticked it off, `done_what` if that was another amount."""
 
     key: str
@@ -71,8 +71,7 @@ class CardDose:
         return self.medicine.guide if self.medicine else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Struct, frozen=True):
     """The trigger injection, from the evening before until half a day after it, or until the egg collection if it isn't ticked off.
 
     `visit` is the egg collection that it is timed for, so many hours later. It comes first unless another dose is nearer.
@@ -92,8 +91,7 @@ class Trigger:
         return _("%(moment)s exactly", moment=moment(dose.at))
 
 
-@dataclass(frozen=True, slots=True)
-class Tonight:
+class Tonight(Struct, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among

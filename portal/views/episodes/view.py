@@ -8,6 +8,7 @@ from functools import cached_property
 
 from flask import g, url_for
 from markupsafe import Markup
+from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.context import session
@@ -48,8 +49,7 @@ from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """A step of the ribbon; `state` is done, now or next."""
 
     label: str

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from flask import Blueprint, Response, request, url_for
 from msgspec import structs
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, page_number

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.listed import Listed
@@ -17,8 +18,7 @@ from portal.web.pages import Page
 _PAGE = 25
 
 
-@dataclass(frozen=True, slots=True)
-class PatientRow:
+class PatientRow(Struct, frozen=True):
     """A patient: what tells them apart as far as this session has read it, their treatment, and what is new about them."""
 
     name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypeVar
 
 from flask import url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import ConsentForm
@@ -37,8 +37,7 @@ _TOLD_BY_RECORDS = ("ConsentForm", "Conversation")
 """What notifications tell that the records themselves tell better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(Struct, frozen=True):
     """One thing that happened: on a day and, unless only that is known, `at` a moment.
 
     `is_checked` is false for a result that nobody has verified.
@@ -53,15 +52,13 @@ class Happening:
     is_checked: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class HappeningDay:
+class HappeningDay(Struct, frozen=True):
     on: date
     name: str
     happenings: tuple[Happening, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Week:
+class Week(Struct, frozen=True):
     """The last seven days; `lacks` are sentences that say what may be missing from it."""
 
     days: tuple[HappeningDay, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response
+from msgspec import Struct
 
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
@@ -20,8 +20,7 @@ bp = Blueprint("enquiries", __name__)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class EnquiryRow:
+class EnquiryRow(Struct, frozen=True):
     """An enquiry; `at` is when it last told of itself, `news` its unread notification, `alike` the enquiry that may be of the same person.
 
     `waits_since` is when the first message without an answer came, None if there is none.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
@@ -25,8 +26,7 @@ _MOST_NEWS = 1000
 _MOST_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """The known facts of an enquiry: values by field, and where it is mentioned."""
 
     id: str
@@ -69,8 +69,7 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     return found, not is_lost
 
 
-@dataclass(frozen=True, slots=True)
-class Enquiries:
+class Enquiries(Struct, frozen=True):
     """The enquiries that notifications, unread or new, and new messages name; whole if those are all.
 
     `new` is how many the unread notifications are about, None if those couldn't be read; `is_lost` says that a list couldn't.

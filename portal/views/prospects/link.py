@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from flask import Blueprint, Response, g, request, url_for
+from msgspec import Struct
 
 from portal.context import context
 from portal.parse import whole_number
@@ -20,8 +20,7 @@ _DAYS = (2, 7, 14, 30)
 _USUAL_DAYS = 7
 
 
-@dataclass(frozen=True, slots=True)
-class LinkCard:
+class LinkCard(Struct, frozen=True):
     """Whether the clinic offers booking links, their possible lifetimes, and the link just made."""
 
     is_offered: bool

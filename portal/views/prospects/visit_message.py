@@ -6,9 +6,8 @@ enquirer, as none is recorded, at first in the clinic's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import g
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
@@ -17,8 +16,7 @@ from portal.web.clinic_contact import mail_to
 from portal.web.filters import clock_time, full_date, in_a_row, telephone
 
 
-@dataclass(frozen=True, slots=True)
-class VisitMessage:
+class VisitMessage(Struct, frozen=True):
     """The text, and where it goes: `mail` is a `mailto:` address, empty if the enquirer's isn't known."""
 
     language: str

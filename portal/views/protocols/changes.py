@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.views.protocols.fields import plan_fields
@@ -14,8 +15,7 @@ from portal.web.filters import in_a_row
 from portal.web.forms import Values
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     label: str
     before: str
     after: str

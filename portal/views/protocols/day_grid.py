@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
 from babel.dates import format_date
+from msgspec import Struct
 
 from portal.dates import days_after
 from portal.services.rules.doses import courses, doses_of_day, horizon
@@ -25,8 +25,7 @@ _ByDay = dict[tuple[str, str], dict[int, tuple[str, ...]]]
 """The doses by medicine and unit, then by day."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridDay:
+class GridDay(Struct, frozen=True):
     """A day of the plan, with its date if day 1 has one; `month` is named on the first day and on each first of a month."""
 
     number: int
@@ -36,16 +35,14 @@ class GridDay:
     checks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """The doses of one medicine on a day, one for each hour; `before` is None if they stay as they were."""
 
     doses: tuple[str, ...]
     before: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class DayGrid:
+class DayGrid(Struct, frozen=True):
     """The days, and by medicine (name and unit) a cell for each; `is_begun` if a long plan began before the first day, `is_cut` if
     the plan goes on after the last.
     """

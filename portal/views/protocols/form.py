@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 
 import msgspec
 from flask import Response, g
+from msgspec import Struct
 
 from portal.config.protocol_choices import ProtocolChoices
 from portal.i18n.gettext import _
@@ -36,8 +36,7 @@ _SPLIT = re.compile(r"split-medication-(?P<number>[0-9]{1,3})")
 _REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
 
 
-@dataclass(frozen=True, slots=True)
-class PlanDays:
+class PlanDays(Struct, frozen=True):
     """The days of a form's rows: as a grid, and the dates of typed days by field id."""
 
     grid: DayGrid | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.dates import days_after
@@ -21,16 +21,14 @@ from portal.web.filters import in_a_row, local, now, today
 _EVENING = 17 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class NewDose:
+class NewDose(Struct, frozen=True):
     """What the button of a row does: begin a new dose on day `first` of the plan."""
 
     first: int
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class DoseChange:
+class DoseChange(Struct, frozen=True):
     """What is given of one medicine from a day on, before and after the change: amounts with their hours, or empty."""
 
     when: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 from flask import request, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services import errors
@@ -51,8 +51,7 @@ drafts = Drafts(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Treatment:
+class Treatment(Struct, frozen=True):
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None

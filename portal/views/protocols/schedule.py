@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
 from flask import Blueprint, Response, g, request, url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.errors import NotFound, Unavailable
@@ -36,8 +36,7 @@ _MOST_DAYS = 120
 """The maximum number of days listed; a longer plan says that it continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """One day of the plan with its doses, by time, and its checks; a day between others may have none."""
 
     number: int

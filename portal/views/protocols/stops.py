@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from flask import g
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.config.dose_ranges import DoseRange, range_of
 from portal.dates import days_after
@@ -29,8 +30,7 @@ EARLIEST, LATEST = 34, 37
 _COLLECTIONS = ("eggcollection", "eggretrieval", "oocyteretrieval")
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A question on the review: `text` says what is unusual; `wanted` is what has to be typed again at the field `name`."""
 
     name: str

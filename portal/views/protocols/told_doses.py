@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
@@ -26,8 +27,7 @@ _AMOUNT = re.compile(r"(?<![\d.,:/])(\d{1,6}(?:[.,]\d{1,3})?)(?![\d:/])\s*([^\W\
 _SENTENCE = re.compile(r"(?<=[.!?؟])\s+|\n+")
 
 
-@dataclass(frozen=True, slots=True)
-class ToldDose:
+class ToldDose(Struct, frozen=True):
     """A sentence of a message that tells another dose of a changed medicine than the plan will give."""
 
     talk_id: str
@@ -39,8 +39,7 @@ class ToldDose:
     """`250 IU`; empty if no more is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToldDoses:
+class ToldDoses(Struct, frozen=True):
     """What was found, in how many messages; None read if they couldn't be, `is_whole` if none of those days was left out."""
 
     found: list[ToldDose]
@@ -48,8 +47,7 @@ class ToldDoses:
     is_whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Changed:
+class _Changed(Struct, frozen=True):
     """A medicine whose doses change: those that it had and has from the first day that differs."""
 
     drug: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.dates import days_after
 from portal.i18n.locale import is_rtl
@@ -26,8 +26,7 @@ from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolView:
+class ProtocolView(Struct, frozen=True):
     """A protocol with the names for its ids, as far as known."""
 
     protocol: Protocol
@@ -105,8 +104,7 @@ class ProtocolView:
         return self.protocol.date_of(day)
 
 
-@dataclass(frozen=True, slots=True)
-class Whose:
+class Whose(Struct, frozen=True):
     """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected.
 
     `withdrawn` are the forms that the treatment rests on and that were withdrawn; `is_unread` says that the API has it but

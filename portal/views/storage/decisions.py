@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.storage import Disposition, EmbryoStorage
@@ -28,8 +28,7 @@ DECISIONS = {**SAID_HERE, **BY_FORM}
 """The dispositions by the last part of a decision's address: made here, or by signing a form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """An option; `is_chosen` if it is the current disposition."""
 
     name: str

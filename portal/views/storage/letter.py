@@ -5,9 +5,8 @@ The portal can't send it, as no endpoint takes messages: the patient sends it by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import g
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.storage import EmbryoStorage
@@ -16,8 +15,7 @@ from portal.web.clinic_contact import mail_to_clinic
 from portal.web.filters import long_date, today
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """A letter, by paragraph, from one person to the clinic."""
 
     subject: str

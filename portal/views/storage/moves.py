@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import url_for
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
@@ -30,8 +29,7 @@ from portal.web import labels
 from portal.web.not_given import not_given
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """A sentence that says why a move isn't offered; `form` is the form concerned, with its address."""
 
     words: str
@@ -42,8 +40,7 @@ class Reason:
         return url_for("consents.show", consent_id=self.form.id) if self.form else None
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(Struct, frozen=True):
     """A move that isn't offered now, why, and where the form that it lacks is made."""
 
     name: str
@@ -51,8 +48,7 @@ class Withheld:
     make_href: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """The moves of an embryo, based on its patient's forms as read for this page."""
 
     episode: Episode

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.episodes import Episode
@@ -14,8 +15,7 @@ from portal.views.storage.view import nearness, paid_until, renewal_window
 _NEAR_DAYS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class NearDate:
+class NearDate(Struct, frozen=True):
     code: str
     what: str
     on: date

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from portal.folding import folded
 from portal.i18n.gettext import _, ngettext
@@ -26,8 +28,7 @@ _ALWAYS = (StoredList.ALL, StoredList.HELD, StoredList.UNPAID, StoredList.ENDING
 """The lists that are offered even if they are empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A counted link to a list or place; `current` if it is shown."""
 
     label: str
@@ -36,8 +37,7 @@ class Link:
     count: Count
 
 
-@dataclass(frozen=True, slots=True)
-class EndDate:
+class EndDate(Struct, frozen=True):
     """A date that ends something of an embryo's storage; `word` says how near it is, empty if it is over 60 days away."""
 
     term: str
@@ -46,24 +46,21 @@ class EndDate:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """An embryo of the inventory; `dates` are those that have passed or are near, or else the next one."""
 
     view: EmbryoView
     dates: tuple[EndDate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Canister:
+class Canister(Struct, frozen=True):
     """The embryos in one canister of a tank, with its name, on one page of the inventory."""
 
     name: str
     rows: list[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Shelves:
+class Shelves(Struct, frozen=True):
     views: Listed[EmbryoView]
     selection: Selection
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from urllib.parse import urlencode
 
 from flask import url_for
+from msgspec import Struct
 
 from portal import parse
 from portal.folding import folded
@@ -39,8 +39,7 @@ class StoredList(StrEnum):
     NO_PLACE = "no-place"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What of the inventory is shown: a list, a place from the outside in, and text; from the query."""
 
     which: StoredList = StoredList.ALL

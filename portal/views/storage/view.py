@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from flask import g, url_for
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
@@ -29,8 +29,7 @@ _NEAR_DAYS = 90
 _PAID = "EmbryoStorage.storageExpiresAt"
 
 
-@dataclass(frozen=True, slots=True)
-class StorageDate:
+class StorageDate(Struct, frozen=True):
     """One of the three dates: its label, the day, and how near it is in words (None if it isn't near).
 
     `member` is its name in the API ("EmbryoStorage.statutoryLimit").
@@ -49,8 +48,7 @@ class StorageDate:
         return self.member == _PAID
 
 
-@dataclass(frozen=True, slots=True)
-class EmbryoView:
+class EmbryoView(Struct, frozen=True):
     embryo: EmbryoStorage
     episode: Episode
 
@@ -142,8 +140,7 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
     return EmbryoView(embryo, episode)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedDate:
+class SharedDate(Struct, frozen=True):
     date: StorageDate
     codes: tuple[str, ...]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.episodes import MonitoringDay
@@ -36,8 +36,7 @@ _BESIDE = 2 * _FOLLOWING
 """How far a follicle moves aside that would lie on another of nearly its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """What all panels share: the days that were measured, their places, and the side that time runs to.
 
     `caution` is said of a day that nobody has verified.

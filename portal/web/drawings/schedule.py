@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.protocols import Check, Medication
@@ -24,8 +24,7 @@ _LONGEST = 400
 """Days that are drawn at most; a plan that claims more is cut there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A row's days with doses, of all its hours; `is_open` if nothing tells when it ends."""
 
     medication: Medication

@@ -7,10 +7,10 @@ years are named below.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.web.drawings.svg import Axis, drawing, element, label, path
@@ -25,8 +25,7 @@ _GAP = 100.0
 """What the word of a year needs, so that two never touch."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatedBar:
+class DatedBar(Struct, frozen=True):
     """One of the dates: its words and the day."""
 
     words: str

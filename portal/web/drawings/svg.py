@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 
 def element(name: str, *content: str | Markup, **attributes: str | float | None) -> Markup:
@@ -74,8 +74,7 @@ def dot(x: float, y: float, radius: float, class_: str = "chart-dot") -> Markup:
     return element("circle", class_=class_, cx=x, cy=y, r=radius)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """Where values of `low` to `high` stand between the places `start` and `end`; one value alone in the middle."""
 
     low: float

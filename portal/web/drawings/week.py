@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from portal.web.drawings.svg import Axis, drawing, element, label
 
@@ -18,8 +18,7 @@ _EVERY = 2
 """Every how many hours a line is drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One day: its name above, and its stretches in hours since midnight, such as (9.0, 17.5)."""
 
     name: str

@@ -6,7 +6,6 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 import requests
+from msgspec.structs import replace
 from requests.adapters import HTTPAdapter, Retry
 
 from portal import __main__

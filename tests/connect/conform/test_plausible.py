@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.duties import DUTIES, unkept

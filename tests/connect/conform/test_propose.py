@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from portal.connect.conform.codes import _meant
 from portal.connect.conform.merge import merged
