@@ -1,4 +1,4 @@
-"""Numbers in words, so that nobody takes 5 for 5000: whole numbers below a milliard, and decimals digit by digit."""
+"""Numbers in words, so that nobody takes 5 for 5000: whole numbers below a billion (10⁹), and decimals digit by digit."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from portal.services.decoding import Translation
 
 
 class Adapter:
-    """An API that differs in nothing; `portal.connect.dialects.Dialect` translates for the others.
+    """An API that differs in nothing; `portal.connect.dialects.dialect.Dialect` translates for the others.
 
     - `headers`: additional ones of every call, by name.
     - `largest_page`: the most records that a list's page has; None if there is no limit.

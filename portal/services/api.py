@@ -192,7 +192,7 @@ def is_declared(endpoint: AnyEndpoint) -> bool:
     return endpoint in _rows
 
 
-def has_read(group: str) -> bool:
+def group_has_reads(group: str) -> bool:
     return group in _read_groups
 
 

@@ -26,12 +26,11 @@ from portal.services.errors import NotFound
 from portal.services.listed import Listed
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult, without_sex
-from portal.services.relationships import Relationship, RelationshipType
+from portal.services.relationships import PARTNERS, Relationship
 from portal.services.storage import EmbryoStorage
 
 T = TypeVar("T")
 
-_PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
 _TALKS = 50
 
 
@@ -69,7 +68,7 @@ class AsPatient(Struct, frozen=True):
     def _is_shared(self, relationship: Relationship, episode: Episode) -> bool:
         return (
             relationship.is_portal_shared
-            and relationship.type in _PARTNERS
+            and relationship.type in PARTNERS
             and relationship.patient_id == episode.patient.id
             and relationship.related_patient_id == self.patient_id
             and (relationship.start_date is None or relationship.start_date <= self.day)

@@ -33,7 +33,7 @@ from portal.services.api import (
     Query,
     Reference,
     RequestT,
-    has_read,
+    group_has_reads,
     is_declared,
 )
 from portal.services.changes import written
@@ -414,7 +414,9 @@ class Care:
 
         A group without a read has none: reads serve as its probes, an act must not.
         """
-        breaker = self.breakers.of(self.base_url, endpoint.group) if has_read(endpoint.group) else NEVER
+        breaker = (
+            self.breakers.of(self.base_url, endpoint.group) if group_has_reads(endpoint.group) else NEVER
+        )
         try:
             breaker.admit(is_read=endpoint.is_safe)
         except Open as error:

@@ -58,7 +58,7 @@ class Medication(Record, frozen=True, kw_only=True):
     """A row of a plan: a medicine from `start_day` to `end_day` or `last_dose_day` (inclusive), or until `stop_rule` applies.
 
     `times` are hours of a day (HH:MM), each a dose; `time` is the first. `every_days` is 2 for every second day. An API
-    may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `records/doses.py`.
+    may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `portal.services.rules.doses`.
     """
 
     shown_on: ClassVar = ("protocols", "episodes", "home")

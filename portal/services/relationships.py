@@ -25,6 +25,10 @@ class RelationshipType(Choice):
     PROXY = "Proxy"
 
 
+PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
+"""The types of those who share a treatment."""
+
+
 class Relationship(Timed, frozen=True, kw_only=True):
     """Another person in a patient's care, and whether the treatment is shared with them."""
 

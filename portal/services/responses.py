@@ -1,4 +1,4 @@
-"""The record in a response of the care API, word of what in it couldn't be read, and what is read where an act had none."""
+"""The record in a response of the care API, a note of what in it couldn't be read, and what is read where an act had none."""
 
 from __future__ import annotations
 

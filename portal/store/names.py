@@ -99,7 +99,7 @@ class Names:
         """Return the names of the records with this tag."""
         return self._store.tagged(self._newest(_MOMENT).name(kind, parts))
 
-    def has_read(self, record: StoredRecord | None) -> None:
+    def learn_key(self, record: StoredRecord | None) -> None:
         """Take down the record of the naming key, which was read just now along with others."""
         self._read_at = record, time.monotonic()
 

@@ -62,7 +62,7 @@ class Vault:
     def get_many(self, names: Iterable[str]) -> dict[str, StoredRecord]:
         """Return the encrypted records with these names in one round trip, for `open`; `tagged` then needs one less for a moment."""
         records = self.store.get_many((*names, NAMING_KEY))
-        self._names.has_read(records.pop(NAMING_KEY, None))
+        self._names.learn_key(records.pop(NAMING_KEY, None))
         return records
 
     def open(self, name: str, record: StoredRecord, into: type[T]) -> Versioned[T] | None:

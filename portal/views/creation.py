@@ -199,7 +199,7 @@ class Drafts(Struct, Generic[C], frozen=True):
         if operation is None:
             return None
         if patient_id := operation.data.get("about", operation.data).get("patient_id"):
-            audit.has_kept(f"{self.kind}.draft", "patient", patient_id)
+            audit.note_kept_read(f"{self.kind}.draft", "patient", patient_id)
         return Draft(self.kind, person, operation, msgspec.convert(operation.data, self.shape))
 
     def begin_again(self) -> Response:

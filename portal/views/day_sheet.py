@@ -15,8 +15,8 @@ from msgspec import Struct
 from portal.config.modules import Module
 from portal.dates import days_after
 from portal.parse import calendar_date
-from portal.services.consents import OPEN_STATUSES, list_due
-from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.consents import list_due
+from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Appointment, Episode
 from portal.services.errors import CareError

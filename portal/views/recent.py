@@ -86,7 +86,7 @@ def show_recent(most: int = _REMEMBERED) -> list[Opened]:
     shown = recently_opened()[:most]
     for record in shown:
         if record.name:
-            audit.has_kept("opened.list", "opened", record.id)
+            audit.note_kept_read("opened.list", "opened", record.id)
     return shown
 
 

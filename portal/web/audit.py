@@ -155,8 +155,8 @@ def note_unknown_address() -> None:
         _record("address", "unknown", person, None, None)
 
 
-def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
-    """Take down that the API answered a read with these records; an `answer` of None is what the query's id names."""
+def note_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
+    """Note that the API answered a read with these records; an `answer` of None is what the query's id names."""
     kind = endpoint.shows
     if kind is None:
         return
@@ -168,8 +168,8 @@ def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
     _shown().read.setdefault((f"{kind}.{act}", kind), {}).update(dict.fromkeys(ids))
 
 
-def has_kept(event: str, kind: str, id_: str) -> None:
-    """Take down that what the portal itself keeps was read, such as a draft: it is about this record."""
+def note_kept_read(event: str, kind: str, id_: str) -> None:
+    """Note that what the portal itself keeps was read, such as a draft: it is about this record."""
     _shown().read.setdefault((event, kind), {})[id_] = None
 
 

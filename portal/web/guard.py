@@ -171,14 +171,14 @@ def admit(access: Access) -> Person:
     person = current.person
     if person is None:
         raise NotSignedIn
-    may_come_in(access, person, g.tenant)
+    require_access(access, person, g.tenant)
     if not access.background:
         current.use()
     g.person = person
     return person
 
 
-def may_come_in(access: Access, person: Person, tenant: Tenant) -> None:
+def require_access(access: Access, person: Person, tenant: Tenant) -> None:
     """Raise NotAllowed unless the view admits this person, and StepUpNeeded if the clinic wants a stronger sign-in."""
     if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
         raise NotAllowed
@@ -200,7 +200,7 @@ def care_of(person: Person) -> Care:
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
-        on_read=_unnoticed if is_background() else has_read,
+        on_read=_unnoticed if is_background() else note_read,
         modules_off=modules.off(),
         accounts={person.record: person.sub} if person.record else {},
     )
@@ -243,11 +243,11 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
     g.lost_members = g.get("lost_members", frozenset[str]()) | {value.member for value in lost}
 
 
-def has_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
-    """Take down what was read: for the audit trail, the patient's banner, and what pages say of members that never come."""
+def note_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
+    """Note what was read: for the audit trail, the patient's banner, and what pages say of members that never come."""
     here().setdefault("endpoints_read", set[str]()).add(f"{endpoint.method} {endpoint.template}")
-    audit.has_read(endpoint, query, answer)
-    patient_banner.has_read(answer)
+    audit.note_read(endpoint, query, answer)
+    patient_banner.note_read(answer)
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:

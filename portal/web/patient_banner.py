@@ -43,7 +43,7 @@ class PatientBanner(Struct, frozen=True):
     one_of: str = ""
 
 
-def has_read(answer: object) -> None:
+def note_read(answer: object) -> None:
     """Keep a treatment that this request has read."""
     if isinstance(answer, Episode):
         _episodes()[answer.id] = answer

@@ -56,7 +56,7 @@ def answer(app: Flask, environ: WSGIEnvironment, start_response: StartResponse) 
         record, tokens = the.sessions.load(cookie, tenant.key, host, along, kind=bell.KNOWN.kind)
         if record is None or tokens is None or tokens.refresh_at <= the.clock():
             return None
-        guard.may_come_in(access, record.person, tenant)
+        guard.require_access(access, record.person, tenant)
         if asked[1] != _count(the, tenant, record, along):
             return None
     except (HTTPException, StoreDown, NotAllowed, StepUpNeeded):

@@ -93,7 +93,7 @@ def test_each_of_several_records_that_were_read_singly_is_named(portal: InProces
             g.tenant = portal.app.extensions["portal"].settings.tenants.by_key["riverside"]
             g.request_id, g.person = "1", person("nora", Side.STAFF)
             for id_ in ids:
-                audit.has_kept("embryo.read", "embryo", id_)
+                audit.note_kept_read("embryo.read", "embryo", id_)
             audit._write_shown(Response())
         (line,) = portal.audited()
         assert line.get("ids", [line.get("id")]) == ids

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from portal.services import consents
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus
+from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentKind, ConsentStatus
 from tests.services.consent_forms import DRAFT, whole
 
 EXISTING = ConsentForm(
@@ -21,7 +21,7 @@ EXISTING = ConsentForm(
 DUPLICATE = msgspec.structs.replace(DRAFT, embryo_storage_ids=("e2", "e1"))
 
 
-@pytest.mark.parametrize("status", [*consents.OPEN_STATUSES, ConsentStatus.SIGNED])
+@pytest.mark.parametrize("status", [*OPEN_STATUSES, ConsentStatus.SIGNED])
 def test_a_duplicate_is_found_while_it_is_open_or_signed(status):
     existing = msgspec.structs.replace(EXISTING, status=status)
     assert consents.find_alike([whole(), existing], DUPLICATE) == (existing,)

@@ -381,6 +381,6 @@ def test_calls_are_made_as_the_person_within_the_pages_deadline(
         is_by_itself,
     )
     assert (care.observer, care.adapter) == ("answers of riverside", "dialect")
-    assert (care.on_read is guard.has_read) is not is_by_itself
+    assert (care.on_read is guard.note_read) is not is_by_itself
     care.on_not_offered("endpoint")  # pyright: ignore[reportArgumentType]
     assert missing == [("riverside", "endpoint")]

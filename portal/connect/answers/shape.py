@@ -17,7 +17,7 @@ from portal.services.decoding import Choice, PagedResult
 from portal.services.members import members_of
 
 UNREAD = "? "
-"""Prefix of members that an API's dialect leaves unread (`portal.connect.dialects.Dialect.look`)."""
+"""Prefix of members that an API's dialect leaves unread."""
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ _OFFSETS = ("offset", "skip", "start", "from")
 _PAGES = ("page", "page_number", "page_no", "page_index", "p")
 _CURSORS = ("cursor", "after", "page_token", "next_token", "continuation_token", "next", "starting_after")
 _KINDS_OF_LINKS = frozenset({"rel", "relation"})
-"""The members that say of a link whither it leads."""
+"""The members that say of a link where it leads."""
 _SORTED_BY = ("procedureDate", "creationTime", "title")
 _LIKELY_STYLES = tuple(STYLES[name] for name in ("snake_case", "camelCase", "kebab-case"))
 _NOWHERE = "zqxjkv"

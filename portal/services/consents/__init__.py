@@ -58,10 +58,6 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     by: ToldBy
 
 
-OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
-"""The statuses of a form that is waiting for signatures."""
-
-
 def list_consents(
     care: Care,
     *,
@@ -128,7 +124,7 @@ def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[Consent
 def list_open_consents(
     care: Care, status: ConsentStatus, patient_id: str | None = None
 ) -> PagedResult[ConsentForm]:
-    """The forms with one of `OPEN_STATUSES`, of a patient or of all, at most 1000, soonest needed first; without their text."""
+    """The forms with one of `forms.OPEN_STATUSES`, of a patient or of all, at most 1000, soonest needed first; without their text."""
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP, patient_id=patient_id)
 
 

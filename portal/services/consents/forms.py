@@ -67,8 +67,10 @@ UNKNOWN_ACCOUNT = "(record) "
 MAY_BE_UNTOLD = ("ConsentForm.signatures", "Patient.userId")
 """What an API may never say, so that nobody can be said not to have signed, or to have no account."""
 
-_OPEN = frozenset((ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED))
-_NOT_ENDED = _OPEN | {ConsentStatus.SIGNED}
+OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+"""The statuses of a form that is waiting for signatures."""
+
+_NOT_ENDED = (*OPEN_STATUSES, ConsentStatus.SIGNED)
 
 PATIENT_ROLES = frozenset(
     {
@@ -338,7 +340,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     @property
     def is_open(self) -> bool:
         """Whether it is waiting for signatures."""
-        return self.status in _OPEN
+        return self.status in OPEN_STATUSES
 
     @property
     def is_sequential(self) -> bool:

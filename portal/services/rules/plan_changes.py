@@ -1,6 +1,6 @@
 """What changed in a plan between two looks at it, told by its doses: rows may be split, merged or made anew meanwhile.
 
-Two plans are compared day by day with the calendar of doses that every page uses (`records/doses.py`).
+Two plans are compared day by day with the calendar of doses that every page uses (`portal.services.rules.doses`).
 """
 
 from __future__ import annotations

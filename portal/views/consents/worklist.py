@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.consents import OPEN_STATUSES, list_awaiting, list_due, list_open_consents, list_undated
-from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.consents import list_awaiting, list_due, list_open_consents, list_undated
+from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all, needed

@@ -13,10 +13,9 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt
-from portal.services.relationships import Relationship, RelationshipType
+from portal.services.relationships import PARTNERS, Relationship
 from portal.web.filters import today
 
-_PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
 _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 
 
@@ -38,7 +37,7 @@ def ended_sharing(episode: Episode, day: date) -> Relationship | None:
     theirs = [
         relationship
         for relationship in episode.relationships
-        if relationship.type in _PARTNERS and not episode.is_ended
+        if relationship.type in PARTNERS and not episode.is_ended
     ]
     live = {relationship.related_patient_id for relationship in theirs if not relationship.is_ended(day)}
     ended = [

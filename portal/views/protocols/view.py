@@ -105,7 +105,7 @@ class ProtocolView(Struct, frozen=True):
 
 
 class Whose(Struct, frozen=True):
-    """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected.
+    """Whose plan it is: the patient, if they can be read, and when eggs are to be collected.
 
     `withdrawn` are the forms that the treatment rests on and that were withdrawn; `is_unread` says that the API has it but
     didn't answer.

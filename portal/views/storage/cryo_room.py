@@ -1,4 +1,4 @@
-"""The clinic's inventory of embryos for staff: by tank, canister and cane, with counted lists of what presses."""
+"""The clinic's inventory of embryos for staff: by tank, canister and cane, with counted lists of what is urgent."""
 
 from __future__ import annotations
 

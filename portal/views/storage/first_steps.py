@@ -131,7 +131,7 @@ def first_steps(person: Person) -> list[FirstStep]:
     held = (vault.get(name, FirstStep) for name in vault.tagged(*_tag()))
     steps = sorted((record.value for record in held if record), key=lambda step: step.at)
     for step in steps:
-        audit.has_kept("embryo.list", "embryo", step.embryo_id)
+        audit.note_kept_read("embryo.list", "embryo", step.embryo_id)
     return steps
 
 

@@ -16,8 +16,15 @@ from msgspec.structs import replace
 
 from portal.config.tenants import Side
 from portal.services.adapter import PLAIN
-from portal.services.consents import OPEN_STATUSES, list_open_consents
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
+from portal.services.consents import list_open_consents
+from portal.services.consents.forms import (
+    OPEN_STATUSES,
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signer,
+    SignerRole,
+)
 from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import PagedResult
 from portal.services.errors import Invalid, Unavailable
