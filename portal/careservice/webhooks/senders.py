@@ -57,7 +57,7 @@ def of_headers(values: Iterable[str], receiver: str) -> list[Result]:
     found: list[Result] = []
     for value in values:
         name, *parts = _parts(value)
-        if not receiver or name.split()[:1] != [receiver]:
+        if name.split()[:1] != [receiver]:
             continue
         for one in filter(None, map(_RESULT.match, parts)):
             method, result, about = (

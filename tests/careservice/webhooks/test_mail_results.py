@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.careservice.webhooks.senders import is_verified, of_headers
+from portal.careservice.webhooks.senders import Result, is_verified, of_headers
 
 RECEIVER = "mx.riverside.example"
 PATIENT = "amelia@home.example"
@@ -28,6 +28,13 @@ PATIENT = "amelia@home.example"
         "dmarc=none header.from=home.example",
         "dmarc=none header.from=home.example; spf=pass smtp.mailfrom=x@evil.example",
         "dmarc=temperror header.from=home.example; dkim=pass header.d=home.example",
+        "dmarc=fail; dkim=pass header.d=home.example",
+        "dmarc=fail header.from=home.example; dmarc=pass header.from=home.example",
+        "dmarc=pass header.from=evil.example",
+        "dmarc=pass header.from=mail.home.example",
+        "dkim=pass header.d=example",
+        "dkim=pass header.d=athome.example",
+        "spf=pass",
     ],
 )
 def test_words_of_the_sender_verify_nobody(results: str) -> None:
@@ -43,7 +50,17 @@ def test_words_of_the_sender_verify_nobody(results: str) -> None:
         'spf=pass smtp.mailfrom="amelia@home.example"',
         'spf=pass smtp.mailfrom="a b;c"@home.example',
         "dkim=fail header.d=evil.example;\r\n dkim = pass header.i=@home.example",
+        "spf=pass smtp.mailfrom=x@bounce.home.example",
+        "dmarc=fail header.from=evil.example; dkim=pass header.d=home.example",
+        "dmarc=pass; spf=fail smtp.mailfrom=amelia@home.example",
+        "dmarc=PASS header.from=HOME.example",
     ],
 )
-def test_without_a_policy_an_aligned_signature_or_envelope_verifies(results: str) -> None:
+def test_a_policy_or_without_one_an_aligned_signature_or_envelope_verifies(results: str) -> None:
     assert is_verified(PATIENT, of_headers([f"{RECEIVER}; {results}"], RECEIVER))
+
+
+def test_a_parents_signature_verifies_but_not_another_servers_word() -> None:
+    assert is_verified("amelia@mail.home.example", [Result("dkim", True, "home.example")])
+    for given, receiver in (("mx.evil.example", RECEIVER), (f"{RECEIVER}.evil.example", RECEIVER), ("", "")):
+        assert not of_headers([f"{given}; dmarc=pass header.from=home.example"], receiver)
