@@ -124,11 +124,11 @@ class Families:
         *,
         signed_by: str | None = None,
         embryos: tuple[str, ...] = (),
-        text: str | None = "What was agreed.",
+        texts: tuple[str, ...] = ("What was agreed.",),
     ) -> str:
         """A form as one could be made before the rules were kept: only a clinician is to sign it. Returns its id."""
         clinician = sample_id("person", "victor")
-        body = [] if text is None else [Clause(id="a", heading="What", text=text)]
+        body = [Clause(id=str(number), heading="What", text=text) for number, text in enumerate(texts)]
         digest = content_hash(
             title="Older", kind=kind, version="1", body=body, statements=[],
             embryo_storage_ids=embryos, disposition=Disposition.DISCARD if signed_by else None,

@@ -183,6 +183,11 @@ def test_a_pending_form_expires(api: Api) -> None:
     assert members(api("nora", "POST", CONSENTS, form(expiresAt=past))) == ["expiresAt"]
 
 
+def test_an_expiry_without_an_offset_is_utc(api: Api) -> None:
+    made = api("nora", "POST", CONSENTS, form(expiresAt="2099-01-01T10:00:00")).json()
+    assert made["expiresAt"] == "2099-01-01T10:00:00Z"
+
+
 def test_a_draft_cannot_be_signed(api: Api) -> None:
     draft = api.get("nora", f"{CONSENTS}/{sample_id('consent', 'amelia-disposition')}")
     assert draft["status"] == "Draft"

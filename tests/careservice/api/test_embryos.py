@@ -40,6 +40,8 @@ def test_an_illegal_move_of_an_embryo_is_refused(api: Api) -> None:
         assert record["status"] == status
     gone = embryo(api, "elif", "GO-5", GRACE_EPISODE)
     assert code(put(api, "elif", gone, status="Stored")) == "ClientelePortal:IllegalTransition"
+    later = put(api, "elif", record, storageExpiresAt="2099-01-01T10:00:00").json()
+    assert later["storageExpiresAt"] == "2099-01-01T10:00:00Z"
     assert put(api, "nora", record, status="Stored").content == b""
 
 

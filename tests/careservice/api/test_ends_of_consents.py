@@ -63,9 +63,10 @@ def test_staff_cannot_withdraw_what_a_patient_signed(couple: Case, who: str) -> 
     assert read(couple, "grace", signed)["status"] == "Signed"
 
 
-@pytest.mark.parametrize("who", ["grace", "daniel"])
-def test_staff_record_a_withdrawal_for_a_signer(couple: Case, who: str) -> None:
-    told = {"onBehalfOf": person(who), "toldAt": "2026-01-02T10:30:00Z", "toldBy": "telephone"}
+@pytest.mark.parametrize(("who", "offset"), [("grace", "Z"), ("daniel", "")])
+def test_staff_record_a_withdrawal_for_a_signer(couple: Case, who: str, offset: str) -> None:
+    """A time without an offset is UTC."""
+    told = {"onBehalfOf": person(who), "toldAt": f"2026-01-02T10:30:00{offset}", "toldBy": "telephone"}
     signed = couple.signed("Disposition", disposition="Discard", embryoStorageIds=list(couple.family.embryos))
     gone = revoke(couple.api, "nora", signed, **told).json()
     assert gone["status"] == "Revoked"
