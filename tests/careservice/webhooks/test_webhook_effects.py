@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from portal.careservice.domain.inbound.payments import _later
 from portal.careservice.ids import new_id, sample_id
 from portal.careservice.webhooks.sender import PATHS
 from portal.careservice.webhooks.sender import main as send
@@ -262,6 +264,23 @@ def test_a_payment_for_another_clinics_embryo_has_no_effect(hooks: Any) -> None:
 def test_an_unknown_kind_of_event_has_no_effect(hooks: Any, body: dict[str, Any]) -> None:
     answer = hooks.payment(body)
     assert (answer.status_code, answer.json()) == (200, {"accepted": False, "id": None})
+
+
+@pytest.mark.parametrize(
+    ("before", "months", "after"),
+    [
+        ("2026-11-23", 1, "2026-12-23"),
+        ("2026-11-30", 2, "2027-01-30"),
+        ("2026-12-31", 1, "2027-01-31"),
+        ("2026-01-31", 11, "2026-12-31"),
+        ("2027-02-28", 12, "2028-02-28"),
+        ("2028-02-29", 12, "2029-02-28"),
+        ("2027-08-31", 6, "2028-02-29"),
+        ("9998-12-31", 12, "9999-12-31"),
+    ],
+)
+def test_storage_is_paid_to_the_same_day_of_a_month_or_its_last(before: str, months: int, after: str) -> None:
+    assert _later(datetime.fromisoformat(before), months) == datetime.fromisoformat(after)
 
 
 @pytest.mark.parametrize("months", ["0", "-1", "1.5", "121", "x", "²"])
