@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from flask import Blueprint, Flask, request
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
 
 from portal.careservice import database, transactions
 from tests.careservice.api.calls import form
@@ -151,3 +154,34 @@ def test_who_waits_for_a_turn_alone_too_long_is_told_to_come_back(
         assert counting.act() == 503
         other.exec_driver_sql("SELECT pg_advisory_unlock_all()")
     assert counting.act() == 200
+
+
+@pytest.mark.parametrize("waits", [0.5, 3])
+def test_a_blocked_act_is_retried_for_five_seconds_but_three_times_in_any_case(
+    monkeypatch: pytest.MonkeyPatch, waits: float
+) -> None:
+    now, tries = 1000.0, 0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def blocked() -> str:
+        nonlocal tries
+        tries += 1
+        assert tries < 50
+        wait(waits)
+        busy = sqlite3.OperationalError("database is locked")
+        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise OperationalError("COMMIT", {}, busy)
+
+    monkeypatch.setattr(transactions, "time", SimpleNamespace(monotonic=lambda: now, sleep=wait))
+    app, acts = Flask(__name__), Blueprint("acts", __name__)
+    acts.post("/act")(blocked)
+    acts.register_error_handler(transactions.Busy, lambda error: (str(error.is_conflict), 503))
+    app.register_blueprint(acts)
+    transactions.init_app(app, [acts])
+    answer = app.test_client().post("/act")
+    assert (answer.status_code, answer.text) == (503, "False")
+    assert tries == 3 if waits == 3 else 3 < tries <= 10
+    assert now - 1000 < 5 + 3 * waits
