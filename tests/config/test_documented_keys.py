@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from portal.config.settings import Settings, SettingsError
+from portal.config.table import NOWHERE, Setting, settings_of
+from portal.config.tenants import Tenant
 from portal.config.variables import DECLARED
 from tests.config.test_settings import environment
 from tests.support.stack import ROOT
@@ -42,6 +46,34 @@ def test_the_documented_example_is_valid(tmp_path: Path) -> None:
         "b" * 20,
     )
     assert (clinic.id_token_hint, clinic.identity_origins, clinic.idempotency) == (False, (), False)
+
+
+def _settings(of: type, path: str = "") -> Iterator[tuple[str, Setting]]:
+    for name, setting in settings_of(of).items():
+        yield f"{path}{name}", setting
+        if setting.of is not None:
+            yield from _settings(setting.of, f"{path}{name}.")
+
+
+SETTINGS = dict(_settings(Tenant))
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_a_value_of_another_type_than_the_examples_is_refused(key: str) -> None:
+    """TOML has types: 1 or "true" isn't true, a number isn't a text, a word isn't a list."""
+    setting = SETTINGS[key]
+    is_number = not isinstance(setting.example, bool) and isinstance(setting.example, int | float)
+    wrong: list[Any] = [0, ""] if isinstance(setting.example, bool) else []
+    wrong += [True, *([] if is_number else [1]), -1, -0.5, float("nan"), "x", [1], {"en": 1}]
+    for value in wrong:
+        if type(value) is not type(setting.example) or is_number:
+            with pytest.raises(ValueError):
+                setting.parse(value, NOWHERE)
+
+
+@pytest.mark.parametrize("limit", ["least", "most"])
+def test_a_limit_of_a_dose_may_be_nothing(limit: str) -> None:
+    assert SETTINGS[f"dose_ranges.{limit}"].parse(0, NOWHERE) == 0
 
 
 def test_a_shared_setting_applies_unless_a_clinic_overrides_it(tmp_path: Path) -> None:
