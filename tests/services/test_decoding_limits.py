@@ -105,6 +105,12 @@ def test_a_boolean_is_not_read_as_a_number(member: str) -> None:
     assert noticed.lost == (Lost(f"Thing.{member}", f"$.{member}"),)
 
 
+def test_what_is_lost_of_each_record_of_a_list_is_noticed() -> None:
+    body = b'{"totalCount":2,"items":[{"id":"1","count":true},{"id":"2","colour":true}]}'
+    decode(body, PagedResult[Thing])
+    assert [value.member for value in noticed.lost] == ["Thing.count", "Thing.colour"]
+
+
 def test_what_could_be_read_says_so_no_more_in_the_next_answer() -> None:
     thing(count=True)
     thing()

@@ -87,6 +87,15 @@ def test_a_conversation_that_may_be_an_unreadable_one_is_not_said_to_be_archived
     assert not caught.value.outcome_known
 
 
+def test_a_conversation_that_may_stand_beyond_the_first_thousand_is_not_said_to_be_archived(care):
+    pages = [[{"id": f"{page}-{number}"} for number in range(50)] for page in range(20)]
+    care.answers.extend([None, *({"totalCount": 1001, "items": items} for items in pages)])
+    with pytest.raises(Unavailable) as caught:
+        conversations.archive_conversations(care, ["1"])
+    assert not caught.value.outcome_known
+    assert not care.answers
+
+
 def test_an_unreadable_conversation_makes_no_other_be_read_twice(care):
     first = [{"id": f"a{n}"} for n in range(49)] + [{"messages": 5}]
     care.answers.extend({"totalCount": 51, "items": items} for items in (first, [{"id": "b"}]))

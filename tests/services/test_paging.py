@@ -47,6 +47,19 @@ def test_reading_an_endless_list_stops_at_the_cap():
     assert read.count == Count(CAP, is_whole=False)
 
 
+def test_the_next_page_begins_after_unreadable_records_too() -> None:
+    asked: list[int] = []
+
+    def read(skip: int, limit: int) -> PagedResult[int]:
+        asked.append(skip)
+        items = tuple(range(skip, min(25, skip + limit)))
+        return PagedResult(items=items[1:], unreadable=(str(items[0]),), total_count=25)
+
+    everything = read_every_page(read, chunk=10)
+    assert asked == [0, 10, 20]
+    assert everything == Listed(tuple(n for n in range(25) if n % 10), is_whole=False)
+
+
 def test_reading_stops_at_an_empty_page():
     assert read_every_page(lambda skip, limit: page(0, 5)) == Listed((), is_whole=False)
 
