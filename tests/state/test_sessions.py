@@ -62,6 +62,22 @@ def test_a_session_ends_when_idle_or_too_old(
     assert again(sessions, other).person is None
 
 
+def test_signing_in_again_begins_the_longest_time_anew(sessions: Sessions, clock: Clock) -> None:
+    here = again(sessions, begun(sessions, person()))
+    here["kept"] = "a value"
+    here.save()
+    clock.now += 25 * MINUTE
+    tokens = Tokens(access_token="a", refresh_token="r", expires_at=9e9, refresh_at=9e9)
+    before = here.record
+    here.sign_in(person(), tokens, device="")
+    assert before and here.record
+    assert (here.record.created_at, here.record.used_at) == (clock.now, clock.now)
+    assert (here.record.epoch, here["kept"]) == (before.epoch, "a value")
+    here.sign_in(person(sub="another"), tokens, device="")
+    assert here.record.epoch != before.epoch
+    assert "kept" not in here
+
+
 def test_reading_writes_nothing_and_use_at_most_once_a_minute(sessions: Sessions, clock: Clock) -> None:
     cookie = begun(sessions, person())
     versions: list[int] = []

@@ -147,6 +147,10 @@ def test_a_failed_write_leaves_no_transaction_behind(path: str) -> None:
             store.insert(f"a{number}", b"x" * 8000, expires_at=until)
     assert not connection.in_transaction
     connection.execute("PRAGMA max_page_count = 1000000")
+    # A failure after which SQLite leaves the transaction open:
+    with pytest.raises(StoreDown), store._writing():
+        connection.execute("INSERT INTO nowhere VALUES (1)")
+    assert not connection.in_transaction
     assert store.insert("b", b"x" * 8000, expires_at=until)
 
 
