@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from portal.careservice.domain.translations import ERRORS, NOTICES
+from portal.careservice.identity import translations as identity
 from portal.config import tenants
 from portal.web import locale_selector
 from tools import messages
@@ -66,3 +69,25 @@ def test_a_new_languages_catalogue_is_empty(tmp_path: Path, monkeypatch: pytest.
     messages.keep("lt", new)
     made = catalog("lt")
     assert (made.num_plurals, made.fuzzy, len(made)) == (3, False, 1)
+
+
+def _texts_of_the_care_service() -> Iterator[dict[str, str]]:
+    for by_language in NOTICES.values():
+        for part in (0, 1):
+            yield {language: texts[part] for language, texts in by_language.items()}
+    yield from ERRORS.values()
+    for english, others in identity.TRANSLATIONS.items():
+        yield dict(zip(identity.LANGUAGES, (english, *others), strict=True))
+
+
+def test_each_text_of_the_care_service_is_in_its_language_and_in_no_other_place() -> None:
+    english_of: dict[tuple[str, str], str] = {}
+    for texts in _texts_of_the_care_service():
+        assert tuple(texts) == identity.LANGUAGES
+        places = {tuple(sorted(re.findall(r"%\(\w+\)s|\{\w+\}", text))) for text in texts.values()}
+        assert len(places) == 1, texts
+        for language, text in texts.items():
+            words = re.sub(r"%\(\w+\)s|\{\w+\}", "", text)
+            assert bool(re.search("[\u0600-\u06ff]", words)) is (language == "ar"), text
+            assert language == "en" or text != texts["en"] or text == "Error", text
+            assert english_of.setdefault((language, text), texts["en"]) == texts["en"], text
