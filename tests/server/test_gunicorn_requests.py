@@ -13,14 +13,18 @@ import selectors
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from gunicorn.config import Config
+from gunicorn.http.wsgi import base_environ
 
 from portal.server.connection import Connection
 from portal.server.request import Limits, Request
 from portal.server.state import ClientTimeouts, ConnectionState
+from portal.server.worker import Worker
 
 FOLDER = Path(__file__).parent / "requests"
 EXPECTED: dict[str, list[Any]] = json.loads((FOLDER / "valid.json").read_text())
@@ -167,3 +171,18 @@ def test_a_valid_request_is_read_as_gunicorn_reads_it(name: str, size: int) -> N
 def test_an_invalid_request_is_refused(name: str, size: int) -> None:
     _requests, is_accepted = read(FOLDER / "invalid" / f"{name}.http", size)
     assert is_accepted == (name in ACCEPTED)
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(1, 2), (2, 1)])
+def test_the_environ_says_what_gunicorns_own_says_of_processes(workers: int, threads: int) -> None:
+    cfg = Config()
+    cfg.set("workers", workers)
+    cfg.set("threads", threads)
+    worker: Any = SimpleNamespace(cfg=cfg, express_listener=None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        environ = Worker._base_environ(worker, listener)
+        assert environ["SERVER_PORT"] == str(listener.getsockname()[1])
+    usual = base_environ(cfg)
+    for name in ("wsgi.version", "wsgi.multiprocess", "wsgi.run_once", "wsgi.input_terminated"):
+        assert environ[name] == usual[name], name
+    assert environ["wsgi.multithread"] is (threads > 1)
