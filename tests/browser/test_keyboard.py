@@ -261,6 +261,7 @@ def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
     expect(rows.first).to_be_focused()
     keys.press("?")
     page.get_by_text("Next row, row before").wait_for()
+    expect(page.get_by_text("Next and back")).to_be_hidden()
     keys.press("Escape")
     page.set_viewport_size({"width": 1600, "height": 900})
     beside, first = page.locator("#record-beside"), page.url
@@ -292,6 +293,10 @@ def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
     keys.press("Enter")
     page.wait_for_url(re.compile("/consents/.*list=mine"))
     opened = page.url
+    keys.press("?")
+    page.get_by_text("Next and back").wait_for()
+    expect(page.get_by_text("Next row, row before")).to_be_hidden()
+    keys.press("Escape")
     keys.press("n")
     page.wait_for_url(lambda url: url not in (first, opened))
     keys.press("p")
