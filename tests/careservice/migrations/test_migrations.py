@@ -11,7 +11,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
 from portal.careservice import database, migrations
+from portal.careservice.__main__ import main
 from tests.support.postgres import database_url
+from tests.support.stack import free_port
 
 
 @pytest.fixture
@@ -43,10 +45,13 @@ def test_a_second_start_changes_nothing(engine: Engine) -> None:
         assert connection.scalar(text("SELECT count(*) FROM alembic_version")) == 1
 
 
-def test_foreign_tables_are_left_alone(engine: Engine) -> None:
+def test_foreign_tables_are_left_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE tenants (id INTEGER)"))
     with pytest.raises(migrations.UnusableDatabase):
         migrations.upgrade(engine)
+    url = engine.url.render_as_string(hide_password=False)
+    assert main(["--database", url, "--port", str(free_port())]) == 2
+    assert f"start with an empty one. (--database {url})" in capsys.readouterr().err
     with engine.connect() as connection:
         assert inspect(connection).get_table_names() == ["tenants"]

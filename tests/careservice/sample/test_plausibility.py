@@ -27,7 +27,7 @@ from portal.careservice.domain.enumerations import (
     Stage,
 )
 from portal.careservice.domain.episodes import Episode
-from portal.careservice.domain.patients import Relationship
+from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import PgtResult
 from portal.careservice.domain.protocols import FertilityProtocol, Medication
 from portal.careservice.identity.tables import Tenant
@@ -288,3 +288,15 @@ def test_the_days_of_periods_are_the_years_that_the_forms_name(sample: Sample) -
 
 def _in_years(day: date, years: int) -> date:
     return day.replace(year=day.year + years, day=min(day.day, 28))
+
+
+def test_stages_follow_one_another_within_their_episode(sample: Sample) -> None:
+    order = list(Stage)
+    for episode in sample.session.scalars(select(Episode)):
+        timeline = sorted(episode.timeline, key=lambda event: event.occurred_at)
+        for event, following in pairwise(timeline):
+            assert order.index(event.stage) <= order.index(following.stage), (episode.number, following.title)
+
+
+def test_one_record_is_kept_by_the_clinics_own_system(sample: Sample) -> None:
+    assert sample.session.scalars(select(Patient).where(Patient.kept_by_emr)).one().mrn == "HF-20077"
