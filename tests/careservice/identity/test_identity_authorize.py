@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.careservice import database
+from portal.careservice.identity.tables import digest
 from tests.careservice.identity.identity_server import (
     CALLBACK,
     CHALLENGE,
@@ -287,6 +289,7 @@ def test_expired_records_are_deleted(server: IdentityServer) -> None:
 
 
 def test_secrets_are_not_stored_in_plain_text(server: IdentityServer) -> None:
+    assert digest("Aé") == hashlib.sha256("Aé".encode()).hexdigest(), "no other secret has the same"
     tokens = server.tokens("amelia")
     with server.engine.connect() as connection:
         kept = [

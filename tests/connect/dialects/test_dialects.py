@@ -382,6 +382,8 @@ def test_an_unlisted_number_is_not_assumed_to_be_the_portals_own() -> None:
     assert [status_of(code) for code in (1, "1", 40, 3, "0")] == ["Signed", "Signed", "Draft", "#3", "#0"]
     assert not read(dialect, {"id": "1", "title": "t", "status": 3}, ConsentForm).status.known
     assert dialect.query(LIST_CONSENTS, {"Status": "#3"}) == {"Status": 3}
+    named = dialect_of('[enumerations.ConsentStatus]\nSigned = "S"')  # which says nothing of numbers
+    assert read(named, {"id": "1", "title": "t", "status": 1}, ConsentForm).status == "Pending"
     counted = dialect_of('[names]\nenumerations = "integers"\nfirst_integer = 1')
     assert read(counted, {"id": "1", "title": "t", "status": 1}, ConsentForm).status == "Draft"
     assert read(counted, {"id": "1", "title": "t", "status": 0}, ConsentForm).status == "#0"
