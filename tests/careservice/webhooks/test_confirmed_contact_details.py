@@ -123,6 +123,17 @@ def test_staff_confirm_a_number_and_a_change_ends_that(hooks: Any) -> None:
     assert save(hooks, "nora", phoneNumber=None, phoneNumberVerified=True).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("contact", "value"), [("phoneNumber", "+447700900585"), ("email", "g5@home.example")]
+)
+def test_a_record_with_one_contact_detail_alone_gets_its_code(hooks: Any, contact: str, value: str) -> None:
+    none = dict.fromkeys(("email", "emailVerified", "phoneNumber", "phoneNumberVerified"))
+    assert save(hooks, "nora", **none).status_code == 200
+    told = len(hooks.notifications("grace", "AccountSecurity"))
+    save(hooks, "grace", **{contact: value})
+    assert len(hooks.notifications("grace", "AccountSecurity")) == told + 1
+
+
 def test_a_number_confirmed_for_two_people_is_nobodys_surely(hooks: Any) -> None:
     save(hooks, "nora", phoneNumber=AMELIAS["phoneNumber"], phoneNumberVerified=True)
     message = hooks.sms(Body="Which of us?").json()["id"]
