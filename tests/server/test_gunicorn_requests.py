@@ -12,6 +12,7 @@ import re
 import selectors
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -186,3 +187,20 @@ def test_the_environ_says_what_gunicorns_own_says_of_processes(workers: int, thr
     for name in ("wsgi.version", "wsgi.multiprocess", "wsgi.run_once", "wsgi.input_terminated"):
         assert environ[name] == usual[name], name
     assert environ["wsgi.multithread"] is (threads > 1)
+
+
+def test_what_a_client_does_not_accept_of_a_part_at_once_is_kept_for_then() -> None:
+    part = bytes(range(256)) * 20_000
+    client, server = socket.socketpair()
+    with client, server:
+        server.setblocking(False)
+        client.setblocking(False)
+        connection = Connection(Loop(Limits()), server, {}, trusted=False)
+        came = b""
+        for data in (part, b"and more"):
+            connection.send_part(data)
+            with suppress(BlockingIOError):
+                while piece := client.recv(65536):
+                    came += piece
+        assert 0 < len(came) < len(part)
+        assert came + b"".join(connection._output) == part + b"and more"

@@ -13,8 +13,8 @@ from portal.careservice.ids import sample_id
 from portal.services.api import AnyEndpoint
 from portal.services.as_patient import AsPatient
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.conversations import LIST_CONVERSATIONS
-from portal.services.decoding import decode
+from portal.services.conversations import LIST_CONVERSATIONS, ConversationQuery
+from portal.services.decoding import PagedResult, decode
 from portal.services.directories import Documents
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
@@ -92,6 +92,14 @@ def test_conversations(api: Api, view: AsPatient) -> None:
     everything = told(api, "nora", LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
     own = told(api, name_of(view), LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
     assert {talk.id for talk in everything if view.sees_talk(talk)} == {talk.id for talk in own} != set()
+
+
+def test_conversations_are_asked_for_by_name_and_archived_ones_too(view: AsPatient) -> None:
+    asked: list[Any] = []
+    query = ConversationQuery(skip_count=0, max_result_count=1)
+    view.read(LIST_CONVERSATIONS, query, {}, lambda given: asked.append(given) or PagedResult(items=()))
+    (wanted,) = asked
+    assert (wanted.filter, wanted.include_archived, wanted.max_result_count) == (view.name, True, 50)
 
 
 def test_genetic_tests(api: Api, view: AsPatient) -> None:
