@@ -45,9 +45,10 @@ def create_app(
 
 
 def _resolve_structs(base: type) -> None:
-    """Let msgspec resolve every struct before threads use it (docs/decisions/0008-msgspec-types.md)."""
+    """Let msgspec resolve the service's structs before threads use them (docs/decisions/0008-msgspec-types.md)."""
     for struct in base.__subclasses__():
-        msgspec.json.Decoder(struct)
+        if struct.__module__.startswith("portal.careservice."):
+            msgspec.json.Decoder(struct)
         _resolve_structs(struct)
 
 
