@@ -13,7 +13,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
-from tests.support import compiled, forked, resolver
+from tests.support import compiled, forked, hashing, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
 from tests.support.hostile import CountingProxy
@@ -78,6 +78,7 @@ def _quickened() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiled.share(patch)
         forked.print_in_forks(patch)
+        hashing.quicken(patch)
         yield
 
 

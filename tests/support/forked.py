@@ -26,7 +26,9 @@ _MAIN = "portal.careservice.__main__"
 _PRINTING = "portal.printing.__main__"
 _as_deployed = printing._run
 _forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload([__name__, _MAIN, _PRINTING, "weasyprint", "portal.server.worker"])
+_forking.set_forkserver_preload(
+    [__name__, _MAIN, _PRINTING, "weasyprint", "portal.server.worker", "tests.support.hashing"]
+)
 
 
 def start(arguments: list[str], environment: dict[str, str], log: Path) -> BaseProcess:
@@ -55,6 +57,7 @@ def _run(arguments: list[str], environment: dict[str, str], log: Path) -> None:
             os.dup2(output.fileno(), standard)
     reach.begin()
     # Imported here, so that this process has what the forking one has and nothing of the tests.
+    importlib.import_module("tests.support.hashing").quicken(pytest.MonkeyPatch())
     sys.exit(importlib.import_module(_MAIN).main(arguments))
 
 

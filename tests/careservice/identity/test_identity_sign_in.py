@@ -9,7 +9,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from portal.careservice.identity import translations
-from tests.careservice.identity.identity_server import IdentityServer, answer_in
+from tests.careservice.identity.identity_server import PASSWORD, IdentityServer, answer_in
+from tests.support.hashing import AS_DEPLOYED
 
 
 def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
@@ -130,6 +131,10 @@ def test_all_wrong_credentials_get_the_same_message(
     assert soup.title.text.startswith("Error: ")
     assert soup.select_one("input[name=password][value]") is None
     assert all(not cookie.startswith("idsrv=") for cookie in answer.headers.getlist("Set-Cookie"))
+
+
+def test_a_password_is_hashed_with_argon2id_at_the_cost_that_owasp_recommends() -> None:
+    assert AS_DEPLOYED.hash(PASSWORD).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
 def test_a_user_name_matches_in_any_case_and_with_surrounding_spaces(server: IdentityServer) -> None:
