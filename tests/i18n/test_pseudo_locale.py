@@ -1,22 +1,19 @@
 """Every text of the portal is translatable: in a pseudo-locale all translated texts have accents.
 
-The pseudo-locale is generated from the catalogue: letters get accents and texts are a third longer. Each person's pages
-are walked in it; text that is still plain must come from the care API, or be the same in every language.
+The pseudo-locale is generated from the catalogue: letters get accents and texts are a third longer. The pages of the
+states that `tests/pages` tells apart are opened in it; text that is still plain must be a value that the fake API
+answered with, or be the same in every language.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sqlite3
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import date, timedelta
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel import Locale
@@ -24,14 +21,20 @@ from babel.dates import format_date, format_timedelta
 from babel.support import NullTranslations
 from bs4 import BeautifulSoup, Comment, Doctype, NavigableString
 
-from portal.careservice.domain.translations import NOTICES
-from portal.config import consent_templates, tenants
-from portal.demo.stack import PEOPLE, tenants_file
+from portal.config import consent_templates
+from portal.config.tenants import LANGUAGES
 from portal.i18n import gettext
 from portal.web import locale_selector
-from tests.browser.album import Album, Collector
-from tests.support import stack
-from tests.support.stack import PASSWORD, CareService, PortalThread
+from tests.pages.states import CASE_OF, Opener, State, written
+from tests.pages.test_states import FILES, FOLDER
+from tests.support import in_process
+from tests.support.clock import Clock
+from tests.support.facts import Answers
+from tests.support.fake_api import NOW, ZONE, FakeApi, fake_api
+from tests.support.in_process import CLINICS, InProcess
+from tests.support.visitor import Visitor
+
+__all__ = ["fake_api"]
 
 SPOKEN = "eo"
 """A language that has dates of its own but no catalogue here; the care service doesn't speak it either."""
@@ -81,12 +84,10 @@ _SAME_EVERYWHERE = {
     ),
 }
 """Units, formats and abbreviations of the field."""
-WALKERS = ["amelia", "grace", "nora", "victor"]
-"""Between them they reach all pages but a few, which the others see."""
-if os.environ.get("CARE_TEST_FULL"):
-    WALKERS += ["daniel", "elif", "colin", "ada"]
+_VALUE = re.compile(r"{[^}]*}(?: at {time})?")
+_DOCUMENTS = (".pdf", ".ics")
 _SPOKEN_ATTRIBUTES = ("aria-label", "placeholder", "title", "alt", "data-done")
-_NOT_OURS = "code, kbd, script, style, pre, [translate=no], bdi[lang=en], option[value*='/'], .languages, .hash, .avatar, iframe, title"
+_NOT_OURS = "code, kbd, script, style, pre, [translate=no], bdi[lang=en], .as-written[lang=en], option[value*='/'], .languages, .hash, .avatar, iframe, title"
 
 
 class Pseudo(NullTranslations):
@@ -109,73 +110,67 @@ def accented(text: str) -> str:
     return said + "·" * (len(text) // 3)
 
 
+class Speaking(InProcess):
+    """A portal whose visitors all speak the made-up language."""
+
+    def visitor(self, sub: str, *roles: str, **options: Any) -> Visitor:
+        return super().visitor(sub, *roles, **options, locale=SPOKEN)
+
+
 @pytest.fixture(scope="module")
-def pseudo(service: CareService) -> Iterator[PortalThread]:
+def pseudo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     """A portal whose clinics offer the made-up language too."""
-    with pytest.MonkeyPatch.context() as patch:
-        known = gettext.catalogue_of
+    portal = Speaking(tmp_path_factory.mktemp("portal"), Clock(NOW.timestamp))
+    known = gettext.catalogue_of
+    with pytest.MonkeyPatch.context() as patch, portal.clinic(*CLINICS, languages=(*LANGUAGES, SPOKEN)):
         patch.setattr(gettext, "catalogue_of", lambda spoken: Pseudo() if spoken == SPOKEN else known(spoken))
-        patch.setattr("portal.config.tenants.LANGUAGES", (*tenants.LANGUAGES, SPOKEN))
         patch.setitem(locale_selector.NAMES, SPOKEN, "Pseudo")
-        patch.setattr(
-            stack, "tenants_file", lambda plan: tenants_file(plan).replace('"ar"]', f'"ar", "{SPOKEN}"]')
-        )
-        portal = PortalThread(service.plan)
         yield portal
-        portal.stop()
 
 
-@pytest.fixture(scope="module")
-def theirs(service: CareService) -> Corpus:
-    return Corpus(service.plan.data / "care.db", tenants_file(service.plan))
-
-
-@pytest.mark.parametrize("person", WALKERS)
-def test_every_text_of_the_portal_is_translatable(person: str, pseudo: PortalThread, theirs: Corpus) -> None:
-    clinic = next(key for key, people in PEOPLE.items() if person in dict(people))
-    visitor = Collector(pseudo.origin(clinic), PASSWORD, Album(), person, SPOKEN)
-    visitor.arrive()
-    pages = visitor.walk()
-    visitor.send_blank(pages)
-    assert len(visitor.album.leaves) > 15, "the walk ended early"
-    plain = {
-        f"{leaf.kind} ({leaf.status}): {said!r}"
-        for leaf in visitor.album.leaves
-        if leaf.html.partition("dir=")[0].endswith(f'lang="{SPOKEN}" ')
-        for said in left_plain(leaf.html, theirs)
-    }
+@pytest.mark.parametrize("file", FILES)
+def test_every_text_of_the_portal_is_translatable(
+    pseudo: InProcess, clinics: Corpus, fake_api: FakeApi, file: str
+) -> None:
+    """As pages are, and after a form of theirs was sent."""
+    opener = Opener(pseudo, fake_api)
+    plain: set[str] = set()
+    for title, state, _ in written((FOLDER / f"{file}.txt").read_text(encoding="utf-8")):
+        if (state == State() or state.forms) and not CASE_OF[title].path.endswith(_DOCUMENTS):
+            shown = opener.open(CASE_OF[title], state)
+            typed = {filled.partition("=")[2] for _, filled in state.forms}
+            plain |= {
+                f"{title} {state}: {said!r}"
+                for said in left_plain(shown.answer.text, shown.answers, clinics)
+                if said not in typed
+            }
     assert not plain, "say these through the catalogue, or mark them translate=no:\n" + "\n".join(
         sorted(plain)
     )
 
 
-def test_a_text_that_is_not_in_the_catalogue_is_reported(theirs: Corpus) -> None:
-    page = f'<main><p>{accented("Hello")}</p><p title="Send it">Press here</p><p>Amelia Hart</p></main>'
-    assert sorted(left_plain(page, theirs)) == ["Press here", "Send it"]
+def test_a_text_that_is_not_in_the_catalogue_is_reported() -> None:
+    page = f'<main><p>{accented("Hello")}</p><p title="Send it">Press here</p><p>Amelia 101</p></main>'
+    assert sorted(left_plain(page, Answers([{"name": "Amelia 101"}], ZONE), Corpus())) == [
+        "Press here",
+        "Send it",
+    ]
+
+
+def _is_accented(word: str) -> bool:
+    return not set(word) - _OURS
 
 
 class Corpus:
-    """What the care service's records, the clinics' files and their own templates of forms say."""
+    """What the clinics' settings, their people's names and their own templates of forms say."""
 
-    def __init__(self, database: Path, clinics: str) -> None:
-        with sqlite3.connect(database) as records:
-            tables = [
-                name for (name,) in records.execute("select name from sqlite_master where type='table'")
-            ]
-            rows = [
-                row
-                for table in tables
-                for row in records.execute(f"select * from {table}")  # noqa: S608 (our own names)
-            ]
-        values = [value for row in rows for value in row] + [tomllib.loads(clinics)]
-        # A name may be stored in two columns.
-        values += [
-            f"{one} {two}" for row in rows for one, two in pairwise(row) if _is_word(one) and _is_word(two)
-        ]
-        values += [text for notice in NOTICES.values() for told in notice.values() for text in told]
-        forms = (Path(consent_templates.__file__).parent).rglob("*.toml")
-        values += [tomllib.loads(form.read_text(encoding="utf-8")) for form in forms]
-        texts = {" ".join(_WORD.findall(text)) for value in values for text in _texts(value)}
+    def __init__(self) -> None:
+        folder = Path(consent_templates.__file__).parent
+        values = [tomllib.loads(form.read_text(encoding="utf-8")) for form in folder.rglob("*.toml")]
+        names = [who.capitalize() for who in {case.who for case in CASE_OF.values()}]
+        names.append("physicia")  # the beginning of an id
+        values += [tomllib.loads(in_process.CLINIC.format(key=key, name=key, zone=ZONE)) for key in CLINICS]
+        texts = {" ".join(_WORD.findall(text)) for value in (*values, names) for text in _texts(value)}
         self._texts = f" {' ¶ '.join(texts)} ".casefold()
 
     def says(self, said: Sequence[str]) -> bool:
@@ -185,18 +180,13 @@ class Corpus:
         return all(f" {run.strip()} ".casefold() in self._texts for run in runs if run.strip())
 
 
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value.isalpha()
+@pytest.fixture(scope="module")
+def clinics() -> Corpus:
+    return Corpus()
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str) and value[:1] in "[{":
-        with suppress(json.JSONDecodeError):  # a text may begin with a placeholder
-            value = json.loads(value)
     if isinstance(value, dict):
-        yield " ".join(
-            one for one in value.values() if isinstance(one, str)
-        )  # a place in storage is shown as one
         for one in value.values():
             yield from _texts(one)
     elif isinstance(value, list):
@@ -206,22 +196,18 @@ def _texts(value: object) -> Iterator[str]:
         yield value
 
 
-def _is_accented(word: str) -> bool:
-    return not set(word) - _OURS
-
-
-def left_plain(html: str, theirs: Corpus) -> Iterator[str]:
+def left_plain(html: str, theirs: Answers, clinics: Corpus) -> Iterator[str]:
     """Each run of plain words on the page that is nobody's but ours."""
     soup = BeautifulSoup(html, "lxml")
     for element in soup.select(_NOT_OURS):
         element.decompose()
     for said in _said(soup):
-        for piece in _PIECES.split(said):
+        for piece in _PIECES.split(_VALUE.sub(" ¶ ", theirs.named(said))):
             words_ = _WORD.findall(piece)
             if (
                 any(word.isascii() for word in words_)
                 and not _is_same_everywhere(words_)
-                and not theirs.says(words_)
+                and not clinics.says(words_)
             ):
                 yield piece.strip()
 

@@ -34,7 +34,7 @@ ISSUER = "http://id.localhost"
 CLINICS = ("riverside", "harbour")
 _MINUTE, _HOUR = 60.0, 3600.0
 
-_CLINIC = """
+CLINIC = """
 [tenants.{key}]
 hosts = ["{key}.localhost"]
 name = "{name}"
@@ -80,7 +80,7 @@ class InProcess:
 
     def __init__(self, folder: Path, clock: Clock, *, dialect: str = "", **environment: str) -> None:
         tenants = folder / "tenants.toml"
-        tables = [_CLINIC.format(key=key, name=key.capitalize(), zone=ZONE) for key in CLINICS]
+        tables = [CLINIC.format(key=key, name=key.capitalize(), zone=ZONE) for key in CLINICS]
         care = f'[care]\nbase_url = "http://api.localhost"\nauth_url = "{ISSUER}"\nidempotency = true\n'
         if dialect:
             (folder / "api.dialect.toml").write_text(dialect, encoding="utf-8")
