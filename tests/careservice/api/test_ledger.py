@@ -488,7 +488,14 @@ QUERIES: tuple[tuple[str, str], ...] = (
             f"PatientId={sample_id('patient', 'amelia')}",
         )
     ),
-    *((PHYSICIANS, query) for query in ("From=2026-11-24&To=2026-12-01", "Filter=vic")),
+    *(
+        (PHYSICIANS, query)
+        for query in (
+            "From=2026-11-24&To=2026-12-01",
+            "Filter=vic",
+            f"LocationId={sample_id('location', 'Harbourside')}",
+        )
+    ),
     *((CONVERSATIONS, query) for query in ("IncludeArchived=true", "Filter=scan")),
     *((NOTIFICATIONS, query) for query in ("IsRead=false", "IsRead=true", "Type=Message", "Filter=form")),
     (f"{NOTIFICATIONS}/settings", ""),

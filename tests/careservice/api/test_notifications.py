@@ -54,10 +54,3 @@ def test_locked_and_unknown_kinds_are_invalid(api: Api, kind: str) -> None:
     item = {"type": kind, "email": False, "sms": False, "push": False, "inApp": False, "locked": False}
     answer = api("grace", "PUT", SETTINGS, {"items": [item], "concurrencyStamp": stamp})
     assert members(answer) == ["items[0].type"]
-
-
-def test_staff_have_their_own_kinds_of_notifications(api: Api) -> None:
-    kinds = {item["type"] for item in api.get("nora", SETTINGS)["items"]}
-    assert kinds - {item["type"] for item in api.get("grace", SETTINGS)["items"]} == {
-        "ProspectReceived", "EmrSyncFailed", "SharingEnded",
-    }  # fmt: skip

@@ -41,28 +41,11 @@ def book(api: Api, who: str, window: dict[str, Any], prospect: str = "noor", **q
     )
 
 
-def test_a_window_must_be_in_the_future_and_in_working_hours(api: Api) -> None:
+def test_a_window_in_no_known_zone_or_of_nobody_is_invalid(api: Api) -> None:
     window = free_window(api, "leila", 15)
-    past = {**window, "start": "2020-01-06T10:00:00Z", "end": "2020-01-06T10:30:00Z"}
-    assert code(book(api, "nora", past)) == "ClientelePortal:SlotInThePast"
-    night = free_window(api, "leila", 22)
-    assert code(book(api, "nora", night)) == "ClientelePortal:OutsideWorkingHours"
     assert members(book(api, "nora", {**window, "end": window["start"]})) == ["end"]
     assert members(book(api, "nora", {**window, "timeZone": "Mars/Base"})) == ["timeZone"]
     assert members(book(api, "nora", {**window, "physicianId": "x"})) == ["physicianId"]
-    assert code(book(api, "nora", window, "ruth")) == "ClientelePortal:ProspectClosed"
-
-
-def test_physicians_have_working_hours_and_busy_times(api: Api) -> None:
-    found = api.get("amelia", PHYSICIANS, MaxResultCount=100)["items"]
-    assert len(found) == 4
-    victor = next(item for item in found if item["id"] == sample_id("physician", "victor"))
-    assert victor["workingHours"][0] == {"dayOfWeek": "Monday", "start": "09:00", "end": "12:30"}
-    assert victor["busy"]
-    none = api.get("amelia", PHYSICIANS, From="2001-01-01", To="2001-01-08")["items"]
-    assert not any(item["busy"] for item in none)
-    place = sample_id("location", "Harbourside")
-    assert api.get("amelia", PHYSICIANS, LocationId=place)["totalCount"] == 1
 
 
 def merge(api: Api, who: str, one: str, other: str, body: Any = None) -> Any:
