@@ -69,11 +69,3 @@ def test_every_area_has_a_name(portal: PortalThread) -> None:
     with portal.app.test_request_context():
         areas = {area for record in records().values() for area in vars(record).get("shown_on", ())}
         assert areas <= set(area_names())
-
-
-def test_only_administrators_see_the_link_and_the_page(portal: PortalThread, ada: Visitor) -> None:
-    nora = portal.sign_in("nora")
-    assert ada.get("/").select("a[href='/clinic-system']")
-    assert not nora.get("/").select("a[href='/clinic-system']")
-    nora.get("/clinic-system", status=403)
-    portal.sign_in("amelia").get("/clinic-system", status=403)

@@ -42,13 +42,6 @@ def depth(visitor: Visitor, name: str) -> int:
     return next(int(str(row["data-depth"])) for row in rows if name in row.get_text())
 
 
-def test_patients_are_not_offered_the_folder_tree_and_refused(person: Callable[[str], Visitor]) -> None:
-    amelia = person("amelia")
-    assert "Move folders" not in amelia.get(f"/episodes/{EPISODE}/documents").words
-    amelia.get(f"/directories?episode={EPISODE}", status=403)
-    amelia.get(f"/directories/{SCANS}/move?episode={EPISODE}", status=403)
-
-
 def test_a_folder_cannot_be_moved_into_itself_its_subfolders_or_its_own_place(nora: Visitor) -> None:
     page = moving(nora, RESULTS)
     closed = {str(radio["value"]) for radio in page.select("input[name=to][disabled]")}

@@ -38,16 +38,6 @@ def hits(page: Page) -> list[tuple[str, str]]:
     return [(a.strong.get_text(), str(a["href"])) for a in page.select("#found .hit-main") if a.strong]
 
 
-@pytest.mark.parametrize("at", ["/", "/consents", f"/episodes/{EPISODE}", "/find", "/me"])
-def test_the_search_box_is_on_every_staff_page(nora: Visitor, at: str) -> None:
-    page = nora.get(at)
-    assert len(page.select("input#find[type=search]")) == 1
-    form = page.form("/find").element
-    assert form["method"] == "post", "search terms must not be in the URL"
-    assert form["hx-sync"] == "this:replace", "an older response never replaces a newer one"
-    assert len(page.select("#found")) == 1
-
-
 def test_two_letters_of_a_name_find_the_patient_and_beside_her_the_treatment(nora: Visitor) -> None:
     page = typed(nora, "am")
     assert hits(page)[0] == ("Amelia Hart", AMELIA)

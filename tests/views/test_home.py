@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.http import transport
-from tests.support.stack import CareService, PortalThread, plan
+from tests.support.stack import PortalThread
 
 
 def test_signing_is_at_most_two_clicks_away(amelia: Any) -> None:
@@ -33,26 +30,6 @@ def test_the_session_stores_only_episode_ids(portal: PortalThread) -> None:
     cookie = visitor.http.cookies.get("__Host-sid")
     record, _tokens = portal.context.sessions.load(cookie, "riverside", visitor.origin.partition("//")[2])
     assert record.episode_ids == [sample_id("episode", "amelia-1")]
-
-
-@pytest.mark.parametrize(
-    ("person", "path", "calls"), [("amelia", "/", 4), ("nora", "/", 5), ("amelia", "/episodes", 1)]
-)
-def test_a_page_makes_few_calls(
-    portal: PortalThread, person: str, path: str, calls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    visitor = portal.sign_in(person)
-    visitor.get("/")
-    made: list[str] = []
-
-    def counted(call: Any, **more: Any) -> Any:
-        made.append(call.url)
-        return send(call, **more)
-
-    send = transport.send
-    monkeypatch.setattr(transport, "send", counted)
-    visitor.get(path)
-    assert len(made) == calls, made
 
 
 def test_staff_see_the_most_urgent_consents_first_with_dates_in_words(nora: Any) -> None:
@@ -88,27 +65,3 @@ def test_staff_open_a_record_by_its_id(nora: Any) -> None:
     assert f"/episodes/{episode}" in [row["href"] for row in opened], (
         "the opened record isn't in the worklist"
     )
-
-
-@pytest.fixture
-def stopped(tmp_path: Path) -> Iterator[Any]:
-    """Amelia, signed in, and then the care service goes away."""
-    service = CareService(plan(tmp_path))
-    running = PortalThread(service.plan)
-    visitor = running.sign_in("amelia")
-    visitor.get("/")
-    service.stop()
-    yield visitor
-    running.stop()
-
-
-def test_a_failed_region_says_so_and_offers_a_retry(stopped: Any) -> None:
-    page = stopped.get("/")
-    assert page.heading == "Hello, Millie", "the session stores her preferred name"
-    for region in ("consents", "messages", "treatment", "news"):
-        failed = page.soup.select_one(f"#{region} [data-state=failed]")
-        assert failed is not None and "can’t be shown right now" in failed.get_text(" ")
-        again = failed.select_one("a")
-        assert again is not None and again["href"] == "/" and again["hx-target"] == f"#{region}"
-    assert "Nothing to do" not in page.words
-    assert stopped.fragment("/", target="consents").soup.select_one("#consents [data-state=failed]")

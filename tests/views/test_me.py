@@ -142,17 +142,3 @@ def test_devices_notifications_and_language_are_one_step_away(amelia: Visitor) -
     back = amelia.get("/me")
     english = next(f for f in back.select('main form[action="/language"]') if f.select('input[value="en"]'))
     back.form(english).submit()
-
-
-def test_my_details_work_for_staff_without_a_record(portal: PortalThread) -> None:
-    nora = portal.sign_in("nora")
-    page = nora.get("/me")
-    assert "Nurse" in page.words
-    assert page.link("Signed-in devices") == "/me/devices"
-    nora.post("/me", {}, status=403)
-
-
-def test_my_details_need_a_sign_in(portal: PortalThread) -> None:
-    visitor = portal.visitor()
-    answer = visitor.request("GET", "/me", status=303, follow=False)
-    assert answer.headers["Location"].startswith("/sign-in")

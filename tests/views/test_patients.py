@@ -113,14 +113,6 @@ def test_an_administrator_binds_a_record_to_an_account_once(
     assert not ada.get(f"{joseph}?episode={EPISODE}").select("input[name=user_id]")
 
 
-@pytest.mark.parametrize("who", ["elif", "grace"])
-def test_other_roles_see_no_link_and_are_refused(portal: PortalThread, who: str) -> None:
-    visitor = portal.sign_in(who)
-    assert ACTION not in visitor.get(f"/episodes/{EPISODE}").text
-    visitor.get(EDIT, status=403)
-    visitor.post(EDIT, {"first_name": "X"}, status=403)
-
-
 @pytest.mark.parametrize(
     "address",
     [
