@@ -42,8 +42,6 @@ from portal.signin.service_client import ServiceCare
 from tests.support.care import Bearer, untyped
 from tests.support.upstream import Make, ok
 
-_CUT = None
-
 
 def cutting(times: int, answer: bytes) -> Callable[[str, int], bytes | None]:
     """A script that closes the first connections without an answer."""

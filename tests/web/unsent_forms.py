@@ -75,12 +75,6 @@ def with_new_row(visitor: Visitor, service: CareService) -> Page:
     return press(page.form(page.soup.select_one("form:has(button[value=review])")), "add-medication")  # type: ignore[arg-type]
 
 
-def reviewing(visitor: Visitor, service: CareService) -> Page:
-    page = visitor.get(f"/protocols/{sample_id('protocol', 'amelia')}/edit")
-    form = page.form(page.soup.select_one("form:has(button[value=review])"))  # type: ignore[arg-type]
-    return form.submit(button=("do", "review"), description=SECRET)
-
-
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
 MERGE = f"/prospects/{sample_id('prospect', 'ines')}/merge"
 REVIEW = ("do", "review")

@@ -29,7 +29,6 @@ from tests.support.authenticator import Passkey, encoded
 
 PARTNER_SIGNS = ("Treatment", "StorageRenewal", "Disposition", "Donation", "Surrogacy")
 EACH_THEIR_OWN = ("Storage", " legal Parenthood")
-STAFF_ALONE = [signer("Clinician", "victor")]
 
 
 def refused(api: Api, **changes: Any) -> str:

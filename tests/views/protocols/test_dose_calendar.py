@@ -28,7 +28,6 @@ from portal.web.drawings.schedule import bars
 
 LONDON = ZoneInfo("Europe/London")
 BEGINS = date(2026, 3, 20)  # clocks change on 29 March
-WINDOW = range(1, 26)
 HOURS = ["00:30", "02:59", "03:00", "07:00", "11:59", "12:00", "19:00", "21:00", "23:45"]
 
 

@@ -183,14 +183,6 @@ def test_concurrent_edits_show_both_versions_and_still_need_the_code(
     chosen.form("/storage/").submit(status=409, code="GO-1", record_number="RF-09117")
 
 
-def test_other_staff_can_read_but_not_edit_the_inventory(portal: PortalThread) -> None:
-    nora = portal.sign_in("nora")
-    page = nora.get(address("GO-3"))
-    assert "T4 C2" in page.words
-    assert not page.select("input[name=status]")
-    nora.post(address("GO-3"), {"status": "Discarded", "code": "GO-3"}, status=403)
-
-
 def test_the_page_that_asks_for_the_straw_does_not_say_what_is_on_it(
     elif_: Visitor, service: CareService
 ) -> None:
