@@ -6,19 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services import conversations, notifications
-from portal.services.conversations import ARCHIVE_MESSAGE, LIST_CONVERSATIONS, RESTORE_MESSAGE
+from portal.services.conversations import ARCHIVE_MESSAGE, RESTORE_MESSAGE
 from portal.services.errors import NotFound, Unavailable
 from portal.services.notifications import Notification, NotificationSettings
 from tests.services.calls import only_call
 
 # conversations
-
-
-def test_conversations_are_listed(care):
-    care.answers.append({"items": [{"id": 1, "messages": None}]})
-    assert conversations.list_conversations(care, text="scan", include_archived=True).items[0].id == "1"
-    assert only_call(care).query["IncludeArchived"] is True
-    assert only_call(care).endpoint == LIST_CONVERSATIONS
 
 
 def test_a_conversation_is_found_by_paging_through_the_list(care):
@@ -104,13 +97,6 @@ def test_an_unreadable_conversation_makes_no_other_be_read_twice(care):
 
 
 # notifications
-
-
-def test_notifications_are_listed_with_their_unread_count(care):
-    care.answers.append({"totalCount": 1, "items": [{"id": 1, "severity": "urgent"}], "unreadCount": 3})
-    page = notifications.list_notifications(care, is_read=False, type="Consent")
-    assert page.unread == 3
-    assert (only_call(care).query["IsRead"], only_call(care).query["Type"]) == (False, "Consent")
 
 
 @pytest.mark.parametrize(
