@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.errors import Unavailable
+from portal.services.errors import CareError, Conflict, Invalid, Refused, Unavailable
 from portal.views import relationship_effects, relationships
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
@@ -39,6 +39,22 @@ def test_the_confirmation_shows_consequences_and_removes_nothing(
     assert "no longer sees your treatment in the portal" in page.words
     assert page.heading == "Stop sharing with Daniel Hart?"
     assert is_there(service, DANIEL)
+
+
+@pytest.mark.parametrize("error", [Conflict(), Invalid(), Refused("FieldNotYours")])
+def test_a_refused_removal_leaves_the_form_open(
+    amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch, error: CareError
+) -> None:
+    def refused(care: object, relationship_id: str) -> None:
+        raise error
+
+    monkeypatch.setattr(relationships, "delete_relationship", refused)
+    form = amelia.get(address(CONTACT)).form("/relationships/")
+    first, second = (form.submit(status=None) for _ in range(2))
+    assert first.status in (400, 403, 409)
+    assert (second.status, second.heading) == (first.status, first.heading)
+    assert "didn’t confirm" not in second.words
+    assert is_there(service, CONTACT)
 
 
 def test_a_removal_with_a_lost_response_is_resolved_from_the_record(

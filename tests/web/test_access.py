@@ -77,6 +77,31 @@ def test_each_staff_page_is_open_to_the_expected_roles(portal: PortalThread, nam
         assert (answer.status == 403 and REFUSED in answer.words) is (name not in allowed), f"{name} {path}"
 
 
+CHANGED_BY = {
+    "/cases/{id}/edit": WRITERS,
+    "/consents/new": WRITERS,
+    "/emr-endpoints/{id}/remove": {"ada"},
+    "/me": {"amelia"},
+    "/patients/{id}/edit": WRITERS,
+    "/protocols/{id}/status": {"nora", "victor"},
+    "/relationships/{id}/remove": {*WRITERS, "amelia"},
+    "/storage/{id}": {"victor", "elif"},
+    "/storage/{id}/keep": {"amelia"},
+}
+"""Who may change what, written down by hand too."""
+
+
+@pytest.mark.parametrize("name", ["amelia", *STAFF])
+@pytest.mark.asvs("8.2.1", "8.3.1")
+def test_each_form_is_open_to_the_expected_roles(portal: PortalThread, name: str) -> None:
+    visitor = portal.sign_in(name)
+    data = {"csrf_token": visitor.csrf_token()}
+    for path, allowed in CHANGED_BY.items():
+        address = path.replace("{id}", sample_id("none", "at all"))
+        answer = visitor.request("POST", address, data=data, status=None, follow=False)
+        assert (answer.status == 403 and REFUSED in answer.words) is (name not in allowed), f"{name} {path}"
+
+
 def test_every_role_that_a_mark_names_is_tried(portal: PortalThread) -> None:
     marks = [mark for view in portal.app.view_functions.values() if (mark := access_of(view))]
     assert {role for mark in marks for role in mark.roles or ()} == set(STAFF.values())
