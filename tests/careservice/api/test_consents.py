@@ -136,6 +136,19 @@ def test_patients_see_their_own_and_those_naming_them_and_no_others(api: Api) ->
         assert person("daniel") in named or item["patientId"] == patient("daniel")
 
 
+def test_a_new_version_supersedes_the_old_one(api: Api) -> None:
+    old = created(api)
+    new = created(api, version="2.0", supersedesId=old["id"])
+    assert new["supersedesId"] == old["id"]
+    before = api.get("amelia", f"{CONSENTS}/{old['id']}")
+    assert before["status"] == "Superseded"
+    assert before["supersededById"] == new["id"]
+    assert code(sign(api, "amelia", before)) == "ClientelePortal:FormSuperseded"
+    assert (
+        code(api("nora", "POST", CONSENTS, form(supersedesId=old["id"]))) == "ClientelePortal:FormSuperseded"
+    )
+
+
 def test_parameters_are_named_in_any_case_and_words_are_no_patterns(api: Api) -> None:
     page = api.get("nora", CONSENTS, skipcount=10, maxresultcount=5, sorting="procedureDate")
     assert len(page["items"]) == 5
