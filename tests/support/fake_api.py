@@ -169,6 +169,8 @@ class FakeApi:
 
     def _reply(self, call: Call) -> _Reply:
         parts = urlsplit(call.url)
+        if parts.path.startswith("/.well-known/"):
+            raise TransportError("there is no identity server", sent=False)
         row, ids = _row_of(call.method, parts.path)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         body = json.loads(call.body) if call.body else None
