@@ -37,6 +37,7 @@ from tests.pages.states import (
     CASE_OF,
     CLINIC,
     FIRST,
+    LEFT_OUT,
     MORE,
     Change,
     Opener,
@@ -193,6 +194,11 @@ class Search:
             for name in sorted(usual)
         ]
         near += [] if state.late else [replace(state, late=True)]
+        reads = {endpoint_of(call.path) for call in shown.calls if call.row.is_safe}
+        near += [
+            replace(state, failing=(*state.failing, endpoint))
+            for endpoint in sorted(reads - {*state.failing})
+        ]
         if state.forms and not state.refused:
             near += [replace(state, refused=status) for status in REFUSALS]
         return sorted(near, key=self._turn_of)
@@ -200,7 +206,7 @@ class Search:
     def _turn_of(self, state: State) -> float:
         """First what is gone, empty or the other way, and forms; then choices, then dates and numbers."""
         last = state.changes[-1].value if state.changes and not state.forms else "null"
-        plain = last in ("null", "true", "false", "[]", FIRST, MORE)
+        plain = last in ("null", "true", "false", "[]", FIRST, MORE, LEFT_OUT)
         return (0.0 if plain else 1.0 if last[1:2].isdigit() else 0.6) + self._chance.random()
 
     def _changes(self, title: str, state: State, shown: Shown) -> Iterator[State]:
@@ -209,7 +215,7 @@ class Search:
             for place, value in self._places(
                 shown.told.get(endpoint), inspect.type_info(row.answer), (), CASE_OF[title].who
             ):
-                written_value = value if value in (FIRST, MORE) else json.dumps(value)
+                written_value = value if value in (FIRST, MORE, LEFT_OUT) else json.dumps(value)
                 change = Change(endpoint, place, written_value)
                 yield replace(state, changes=(*state.changes, change))
 
@@ -224,6 +230,8 @@ class Search:
                             value[field.encode_name], field.type, field.encode_name, who
                         ):
                             yield place, other
+                        if not (field.required or self._is_of_choices):
+                            yield place, LEFT_OUT
                         yield from self._places(value[field.encode_name], field.type, place, who)
             if isinstance(one, inspect.VarTupleType) and isinstance(value, list):
                 for number, item in enumerate(value[:2]):

@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -19,12 +19,16 @@ from lxml.html import FormElement, document_fromstring
 
 from portal.config.tenants import PasskeySignatures
 from portal.connect.answers.members import Members
+from portal.http.circuit_breaker import Breakers
+from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
+from portal.services.episodes import READ_EPISODE
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
 from tests.pages.test_acts import BOTH, PLAN
 from tests.pages.test_acts import _lines as lines_of
 from tests.pages.test_facts import (
+    AMELIA_SIGNS,
     CASES,
     E1,
     EMBRYO,
@@ -34,6 +38,7 @@ from tests.pages.test_facts import (
     ONE_EPISODE,
     PENDING,
     ROLES,
+    SIGNED,
     TALK,
     UNDER_TREATMENT,
     UNSIGNED,
@@ -51,6 +56,8 @@ from tests.support.whole import whole
 Place = tuple[str | int, ...]
 FIRST, MORE = "the first", "one more"
 """Of a list: its first item alone, or that one once more at the end."""
+LEFT_OUT = "left out"
+"""Of a member: that the answer doesn't have it."""
 CLINIC = "clinic"
 LATER = 3600.0
 """How long ago somebody signed in who has to sign in again to sign."""
@@ -58,7 +65,7 @@ LATER = 3600.0
 
 @dataclass(frozen=True)
 class Change:
-    """A member of an endpoint's answer, by its place in it, and what it is instead: JSON, or of a list FIRST or MORE.
+    """A member of an endpoint's answer, by its place in it, and what it is instead: JSON, LEFT_OUT, or of a list FIRST or MORE.
 
     The same of a setting of the clinic: its endpoint is CLINIC.
     """
@@ -73,7 +80,7 @@ class State:
     """Changes of what is answered, then forms that are sent one after the other, and how the API takes that.
 
     Of a form: its number on the page, and what is filled in: nothing beside what stands there, "blank", "ticked" or
-    `name=value`; or "elsewhere", where it is sent to the address of a button of its own. `refused` is the API's status for what they ask, 1 if it never answers; `naming` the member that it says is wrong.
+    `name=value`, with ` & ` between several; or "elsewhere", where it is sent to the address of a button of its own. `refused` is the API's status for what they ask, 1 if it never answers; `naming` the member that it says is wrong.
     """
 
     changes: tuple[Change, ...] = ()
@@ -85,9 +92,12 @@ class State:
     """A page that was opened before, from which people and records are known."""
     had: str = ""
     """What was opened or downloaded before, while the API still answered as usual."""
+    failing: tuple[str, ...] = ()
+    """Endpoints that answer each read with a 500."""
 
     def __str__(self) -> str:
         parts = [f"{one.endpoint} {'.'.join(map(str, one.place))} = {one.value}" for one in self.changes]
+        parts += [f"{endpoint} fails" for endpoint in self.failing]
         parts += [f"after {self.after}"] if self.after else []
         parts += [f"had {self.had}"] if self.had else []
         parts += ["signed in an hour ago"] if self.late else []
@@ -101,6 +111,7 @@ class State:
         """Return the state that is written like this."""
         changes: list[Change] = []
         forms: list[tuple[int, str]] = []
+        failing: list[str] = []
         refused, late, naming, after, had = 0, False, "", "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
@@ -109,6 +120,8 @@ class State:
                 after = part.removeprefix("after ")
             elif part.startswith("had "):
                 had = part.removeprefix("had ")
+            elif part.endswith(" fails"):
+                failing.append(part.removesuffix(" fails"))
             elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
                 forms.append((int(found[1]), found[2]))
             elif found := re.fullmatch(r"refused (\d+)(?: naming (\S+))?", part):
@@ -118,6 +131,7 @@ class State:
                 changes.append(Change(found[1], place, found[3]))
             else:
                 raise ValueError(text)
+        failing: list[str] = []
         return cls(tuple(changes), tuple(forms), refused, late, naming, after, had)
 
 
@@ -131,6 +145,29 @@ SIGNED_AND_NEXT = {
     READ_CONSENT: {**IN_FORCE[READ_CONSENT], "procedureDate": "2026-11-25"},
     LIST_CONSENTS: changed(LIST_CONSENTS, **UNSIGNED, procedureDate="2026-11-26"),
 }
+COUPLE = [
+    {
+        "role": role,
+        "personId": EPISODE[one]["userId"],
+        "name": f"{EPISODE[one]['firstName']} {EPISODE[one]['lastName']}",
+    }
+    for role, one in (("Patient", "patient"), ("Partner", "partner"))
+]
+FOR_TREATMENT = {
+    **SIGNED,
+    "kind": "Treatment",
+    "episodeId": "e-1",
+    "patientId": EPISODE["patient"]["id"],
+    "embryoStorageIds": [embryo["id"] for embryo in EPISODE["embryos"]],
+    "requiredSigners": [*COUPLE, AMELIA_SIGNS[1]],
+    "signatures": [
+        {**SIGNED["signatures"][0], **COUPLE[0]},
+        {**SIGNED["signatures"][0], **COUPLE[1]},
+        SIGNED["signatures"][1],
+    ],
+}
+"""A form that the couple and a clinician signed, which allows that the embryos are warmed."""
+NOT_HELD = {**EPISODE, "embryos": [{**embryo, "holdReason": None} for embryo in EPISODE["embryos"]]}
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
 HER_FORMS = changed(LIST_CONSENTS, episodeId="e-1", patientId=EPISODE["patient"]["id"])
 OTHER_PAGES = [
@@ -165,6 +202,13 @@ OTHER_PAGES = [
     *(Case("storage", who, "/storage", HERS | ONE_EPISODE) for who in ("elif", "victor", "nora")),
     Case("storage", "elif", f"/storage/read-on{_E1}", HERS | ONE_EPISODE),
     *(Case("storage", "elif", f"{EMBRYO}/second-person{_E1}", HERS) for _ in range(1)),
+    Case(
+        "storage",
+        "elif",
+        f"{EMBRYO}{_E1}",
+        {READ_EPISODE: NOT_HELD, LIST_CONSENTS: changed(LIST_CONSENTS, **FOR_TREATMENT)},
+        "that may be warmed",
+    ),
     *(
         Case("storage", "amelia", f"{EMBRYO}/{decision}{_E1}", HERS | answers, note)
         for decision in ("leave-open", "move", "donate-research", "donate-patients", "end-storage")
@@ -206,6 +250,7 @@ OTHER_PAGES = [
     Case("protocols", "victor", "/protocols/p-1", {}, "drafted"),
     Case("protocols", "victor", "/protocols/p-1/edit", PLAN, "without a trigger"),
     Case("consents", "nora", "/consents/new?template=storage&episode=e-1", HERS),
+    Case("consents", "nora", "/consents/new?episode=e-1", HERS | {LIST_CONSENTS: HER_FORMS}),
     Case("protocols", "nora", "/protocols/p-1", UNDER_TREATMENT),
     Case("protocols", "amelia", "/protocols/p-1/change", UNDER_TREATMENT),
     Case("other", "amelia", "/files/f-1/preview"),
@@ -270,6 +315,9 @@ class Opener:
         if state.had:
             self._visited(case, state, state.had)
             api.told.clear()
+        reads = {_name_of(row): row for row in ALL if row.is_safe}
+        for endpoint in state.failing:
+            api.refuses(reads[endpoint], 500)
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
@@ -337,6 +385,7 @@ def fresh(portal: InProcess) -> None:
     portal.forget()
     the = portal.app.extensions["portal"]
     the.answers.members = Members(the.vault, portal.clock)
+    portal.app.extensions["portal"] = replace(the, breakers=Breakers(the.settings.breaker, portal.clock))
 
 
 def forms_of(html: str) -> list[FormElement]:
@@ -348,7 +397,6 @@ def _sent(http: requests.Session, url: str, form: FormElement, filled: str) -> r
     fields = [(name, value) for name, value in form.form_values()]
     buttons = form.xpath(".//button[@name]")
     fields += [(buttons[0].get("name"), buttons[0].get("value") or "")] if buttons else []
-    name, _, value = filled.partition("=")
     if filled == "blank":
         hidden = {one.get("name") for one in form.xpath(".//input[@type='hidden'] | .//button")}
         fields = [(name, given if name in hidden else "") for name, given in fields]
@@ -359,7 +407,8 @@ def _sent(http: requests.Session, url: str, form: FormElement, filled: str) -> r
             *((box.get("name"), box.get("value") or "on") for box in boxes if box.get("checked") is None),
         ]
     elif filled and filled != "elsewhere":
-        fields = [*((one, given) for one, given in fields if one != name), (name, value)]
+        typed = dict(one.split("=", 1) for one in filled.split(" & "))
+        fields = [*((name, given) for name, given in fields if name not in typed), *typed.items()]
     action = form.xpath(".//button/@formaction")[0] if filled == "elsewhere" else form.get("action")
     to = urljoin(url, action or url)
     if (form.get("method") or "get").lower() == "get":
@@ -374,6 +423,10 @@ def endpoint_of(path: str) -> str:
     row = next(
         row for row in ALL if row.is_safe and re.fullmatch(re.sub(r"{\w+}", "[^/]+", row.template), path)
     )
+    return _name_of(row)
+
+
+def _name_of(row: AnyEndpoint) -> str:
     return row.template.removeprefix("/api/care/")
 
 
@@ -384,6 +437,9 @@ def _with(value: Any, place: Place, new: str) -> Any:
     if not there and not (isinstance(value, dict) and first in value):
         return value
     changed = copy.copy(value)
+    if new == LEFT_OUT and not rest:
+        del changed[first]
+        return changed
     changed[first] = _with(value[first], tuple(rest), new) if rest else _instead(value[first], new)
     if place == ("items",) and changed.get("totalCount") == len(value["items"]):
         changed["totalCount"] = len(changed["items"] or ())
