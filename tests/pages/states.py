@@ -131,8 +131,7 @@ class State:
                 changes.append(Change(found[1], place, found[3]))
             else:
                 raise ValueError(text)
-        failing: list[str] = []
-        return cls(tuple(changes), tuple(forms), refused, late, naming, after, had)
+        return cls(tuple(changes), tuple(forms), refused, late, naming, after, had, tuple(failing))
 
 
 def title_of(case: Case) -> str:
