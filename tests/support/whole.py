@@ -21,7 +21,7 @@ _BY_CHANCE = re.compile(
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{16}\b|[\w-]{32,}={0,2}|(?<=/static/)[0-9a-f]{12}/|(?<=operation=)[\w-]{22}"
 )
 _LEFT_OUT = frozenset(("nonce", "hx-nonce", "data-session", "novalidate", "autocomplete"))
-_KEYS = frozenset(("csrf_token", "operation"))
+_KEYS = frozenset(("csrf_token", "operation", "step"))
 _LONGEST = 110
 _MOST = 12
 """A difference of more lines is told by its first ones and a sum of all."""
