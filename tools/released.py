@@ -23,6 +23,7 @@ from portal.careservice import migrations
 from portal.config.table import settings_of
 from portal.config.tenants import Tenant
 from portal.config.variables import DECLARED
+from portal.values import Value
 from tools.definitions import ROOT
 
 FOLDER = ROOT / "tests" / "state" / "released"
@@ -56,7 +57,10 @@ def records() -> list[type[msgspec.Struct]]:
         module = import_module(place)
         for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{place}."):
             import_module(found.name)
-    known = {one for one in _subclasses(msgspec.Struct) if one.__module__.startswith(_PLACES)}
+    values = set(_subclasses(Value))
+    known = {
+        one for one in _subclasses(msgspec.Struct) if one.__module__.startswith(_PLACES) and one not in values
+    }
     return sorted(known, key=lambda one: (one.__module__, one.__qualname__))
 
 

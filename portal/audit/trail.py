@@ -27,13 +27,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct
 
 from portal import metrics
 from portal.audit import output, signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.clock import Clock
 from portal.store import StoreDown
+from portal.values import Value
 
 BEGIN = "begin"
 """Takes the place of the previous line's hash in a chain's first line."""
@@ -53,7 +53,7 @@ class AuditDown(Exception):
     """An act couldn't be recorded; `args[0]` says why, in a word for logs."""
 
 
-class _Gap(Struct, frozen=True):
+class _Gap(Value, frozen=True):
     """Lines that couldn't be written: how many, and when the first was lost (seconds since 1970)."""
 
     lost: int

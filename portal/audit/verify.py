@@ -16,12 +16,12 @@ from enum import StrEnum
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from portal.audit.checkpoints import Checkpoint
 from portal.audit.signature import is_signed, keys_of
 from portal.audit.trail import BEGIN, CHECKPOINT_SECONDS, GAP
 from portal.parse import instant
+from portal.values import Value
 
 _FIRST = b'{"audit":'
 
@@ -35,7 +35,7 @@ class ChainVerdict(StrEnum):
     MISSING = "MISSING"
 
 
-class ChainResult(Struct, frozen=True):
+class ChainResult(Value, frozen=True):
     where: str
     verdict: ChainVerdict
     words: str

@@ -10,15 +10,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from portal import printing
 from portal.demo.processes import DemoError
+from portal.values import Value
 
 _POLICY = Path("/usr/sbin/policy-rc.d")
 
 
-class Requirement(Struct, frozen=True):
+class Requirement(Value, frozen=True):
     """Something that the system must provide, and the Debian packages that contain it."""
 
     name: str

@@ -6,16 +6,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from msgspec import Struct
-
 from portal import parse
 from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
 from portal.signin.tokens import LEEWAY
+from portal.values import Value
 
 
-class Finding(Struct, frozen=True):
+class Finding(Value, frozen=True):
     """The result of one check: what was checked, what was found, and what to do if that isn't right."""
 
     what: str

@@ -6,17 +6,16 @@ import secrets
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.store import open_store
 from portal.store.vault import Vault
+from portal.values import Value
 
 
-class StoreAndAudit(Struct, frozen=True):
+class StoreAndAudit(Value, frozen=True):
     """Both, opened with the portal's settings."""
 
     vault: Vault

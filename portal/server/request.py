@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import httptools
-from msgspec import Struct
+
+from portal.values import Value
 
 END = b"\r\n\r\n"
 _NOT_REPEATABLE = frozenset({"HTTP_HOST", "CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
@@ -31,7 +32,7 @@ class InvalidRequest(Exception):
         self.status = status
 
 
-class Limits(Struct, frozen=True):
+class Limits(Value, frozen=True):
     """Limits on a head: the request line and each field in bytes, the number of fields, the whole head in bytes."""
 
     line: int = 8190

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from msgspec import Struct
+from portal.values import Value
 
 COMPLETE_AT = "server.complete_at"
 """The environ's key for the time (`time.monotonic`) at which the request was complete, before it waited for a thread."""
 
 
-class ClientTimeouts(Struct, frozen=True):
+class ClientTimeouts(Value, frozen=True):
     """Timeouts for a client, in seconds.
 
     `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.services.api import AnyEndpoint, Endpoint
@@ -28,13 +27,14 @@ from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult, without_sex
 from portal.services.relationships import PARTNERS, Relationship
 from portal.services.storage import EmbryoStorage
+from portal.values import Value
 
 T = TypeVar("T")
 
 _TALKS = 50
 
 
-class AsPatient(Struct, frozen=True):
+class AsPatient(Value, frozen=True):
     """One patient's view; `account` is the id with which they sign, `day` today at the clinic.
 
     `forms` are those of the patient and of those in whose treatments they are the partner; `episodes` are the treatments read so far, by id, as staff are told of them.

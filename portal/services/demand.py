@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.config.strong import Act, Strength
+from portal.values import Value
 
 FRESH = 300
 """The maximum age of a sign-in, in seconds, for irreversible acts (RFC 9470)."""
@@ -12,7 +11,7 @@ FRESH_AT_WORK = 1200
 """The same for signatures by clinicians and witnesses, who give many in a row."""
 
 
-class Demand(Struct, frozen=True):
+class Demand(Value, frozen=True):
     """A sign-in at most `max_age` seconds old, and as strong as the clinic asks for `act`, or as `strength` says.
 
     `kind` is that of the consent form, if the act is signing one.

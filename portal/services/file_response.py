@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from email.message import Message
 from urllib.parse import unquote
 
-from msgspec import Struct
-
 from portal.parse import byte_count
 from portal.services.api import Content
+from portal.values import Value
 
 _PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
 
 
-class FileResponse(Struct, frozen=True):
+class FileResponse(Value, frozen=True):
     """A file response whose headers have arrived."""
 
     status: int

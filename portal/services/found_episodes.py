@@ -7,8 +7,6 @@ from datetime import date
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
-
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
@@ -18,11 +16,12 @@ from portal.services.errors import CareError, NotFound
 from portal.services.gather import gather_all, known
 from portal.services.notifications import Notification
 from portal.services.patients import Patient
+from portal.values import Value
 
 T = TypeVar("T")
 
 
-class Found(Struct, frozen=True):
+class Found(Value, frozen=True):
     """The episodes that could be read; `is_incomplete` if one couldn't.
 
     `absent` are the ids of those not available to this person: removed, or no longer shared.

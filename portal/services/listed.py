@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from portal.values import Value
 
 T = TypeVar("T")
 OtherT = TypeVar("OtherT")
 
 
-class Count(Struct, frozen=True):
+class Count(Value, frozen=True):
     """How many there are; if it isn't whole, there are at least that many.
 
     Templates write it with the filter `counted`. It is true if there is at least one.
@@ -32,7 +32,7 @@ class Count(Struct, frozen=True):
         return Count(self.number + other.number, self.is_whole and other.is_whole)
 
 
-class Listed(Struct, Generic[T], frozen=True):
+class Listed(Value, Generic[T], frozen=True):
     """Records of a list; `is_whole` says whether they are all.
 
     It has no `len`: a list that may be only part of another is counted by `count`, and chosen from by `where`, which keep

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct, inspect, structs
+from msgspec import inspect, structs
 
 from portal.services.uses import Use, use_of
+from portal.values import Value
 
 if TYPE_CHECKING:
     from portal.services.decoding import Choice
@@ -16,7 +17,7 @@ _OWN = "(portal) "
 """Prefix of members that only the portal sets (`portal.services.decoding.PagedResult`)."""
 
 
-class Member(Struct, frozen=True):
+class Member(Value, frozen=True):
     """A member of a record: its name in JSON and in Python, its type and annotation, and whether the API must send it."""
 
     owner: type

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
-
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import PATIENT_ROLES, ConsentForm
@@ -26,6 +24,7 @@ from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.people import happened_at
 from portal.services.protocols import Protocol, list_protocols
+from portal.values import Value
 
 T = TypeVar("T")
 
@@ -37,14 +36,14 @@ _MOST_NAMES = 2
 """By how many names conversations are searched: the patient's, and the other person's of the treatment."""
 
 
-class Hint(Struct, frozen=True):
+class Hint(Value, frozen=True):
     """What is known of a patient before anything is read: treatments, a name."""
 
     episode_ids: tuple[str, ...] = ()
     name: str = ""
 
 
-class PatientOverview(Struct, frozen=True):
+class PatientOverview(Value, frozen=True):
     """What was read of a patient; a part that couldn't be read is its error.
 
     `record` is the patient's, from the newest treatment; None without one. `episodes` are those under way first, and whole

@@ -13,8 +13,6 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeVar
 
-from msgspec import Struct
-
 from portal.config.modules import Module
 from portal.folding import folded
 from portal.services.client import Care
@@ -28,6 +26,7 @@ from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patients import Patient
 from portal.services.protocols import Protocol, list_protocols
+from portal.values import Value
 
 T = TypeVar("T")
 
@@ -76,7 +75,7 @@ class FoundPerson:
         return max((*self.forms, *self.talks, *self.protocols, *self.news), key=happened_at)
 
 
-class People(Struct, frozen=True):
+class People(Value, frozen=True):
     """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched.
 
     `among` is 0, or how many records were looked through for names like the one typed, because nobody was found by it.
@@ -123,7 +122,7 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     return People(tuple(best), is_partial=bool(failures) or was_cut)
 
 
-class NewestPeople(Struct, frozen=True):
+class NewestPeople(Value, frozen=True):
     """The patients found; whole if they are all. `is_lost` says that a list couldn't be read."""
 
     found: Listed[FoundPerson]

@@ -12,7 +12,10 @@ from enum import Enum
 from functools import cache
 from typing import cast, get_args
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import structs
+
+from portal.values import Value
 
 
 class Mark(Enum):
@@ -34,7 +37,7 @@ _EVERYWHERE: Mapping[str, str] = {
 }
 
 
-class Use(Struct, frozen=True):
+class Use(Value, frozen=True):
     """What a member is used for, and in which modules of `portal.views`."""
 
     purpose: str
@@ -57,5 +60,6 @@ def marked(record: type[object], mark: Mark) -> frozenset[str]:
 @cache
 def _said(record: type[object]) -> Mapping[str, tuple[object, ...]]:
     return {
-        field.encode_name: get_args(field.type)[1:] for field in structs.fields(cast("type[Struct]", record))
+        field.encode_name: get_args(field.type)[1:]
+        for field in structs.fields(cast("type[msgspec.Struct]", record))
     }

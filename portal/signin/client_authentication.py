@@ -12,11 +12,11 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from authlib.integrations.requests_client import OAuth2Session
-from msgspec import Struct
 
 from portal.config.client_keys import ClientKey
 from portal.config.identity import Client, KeyAudience
 from portal.signin.discovery import PRIVATE_KEY_JWT, Metadata
+from portal.values import Value
 
 
 def register(session: OAuth2Session, client: Client, metadata: Metadata) -> None:
@@ -38,7 +38,7 @@ def with_basic(
     return uri, headers, body
 
 
-class WithKey(Struct, frozen=True):
+class WithKey(Value, frozen=True):
     """Adds a `private_key_jwt` assertion to the form (RFC 7523 §2.2)."""
 
     key: ClientKey

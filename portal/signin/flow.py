@@ -15,7 +15,6 @@ import msgspec
 import requests
 from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
-from msgspec import Struct
 
 from portal.clock import Clock, age
 from portal.config.strong import Strength
@@ -44,6 +43,7 @@ from portal.state.session_records import Person, Tokens
 from portal.state.sign_outs import SignOuts
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
+from portal.values import Value
 
 BROWSER_COOKIE = "__Host-signin"
 
@@ -122,14 +122,14 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
     returns: list[float]
 
 
-class Started(Struct, frozen=True):
+class Started(Value, frozen=True):
     """Where to send the browser, and the cookie that binds the sign-in to it."""
 
     location: str
     cookie: str
 
 
-class Finished(Struct, frozen=True):
+class Finished(Value, frozen=True):
     """A successful sign-in: the person, the tokens, and where to go: back to the page left, if it was this person's."""
 
     person: Person

@@ -10,7 +10,6 @@ from typing import Annotated, Any, cast
 
 import msgspec
 import requests
-from msgspec import Struct
 
 from portal.clock import Clock
 from portal.config.tenants import Tenant
@@ -22,6 +21,7 @@ from portal.signin.tokens import LEEWAY, Time, oauth_session
 from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Sessions
 from portal.store.vault import Vault
+from portal.values import Value
 
 log = logging.getLogger("portal")
 
@@ -105,7 +105,7 @@ def _checked_claims(claims: dict[str, Any]) -> _LogoutClaims:
         raise SignInFailed("logout token: a claim is missing or of another type") from error
 
 
-class BackChannel(Struct, frozen=True):
+class BackChannel(Value, frozen=True):
     """Ends sessions on request of the identity server."""
 
     vault: Vault

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
-from msgspec import Struct
 
 from portal.services.consents.forms import PasskeyProof
 from portal.services.rules.passkey_proof import challenge_of
 from portal.state.signing_passkeys import SigningPasskey
+from portal.values import Value
 
 LONGEST = 8192
 """Characters of what a browser brings back; attestations may be longer than assertions."""
@@ -43,7 +43,7 @@ class PasskeyRefused(Exception):
     """What the browser brought doesn't count; `args[0]` says why, for the audit trail."""
 
 
-class RelyingParty(Struct, frozen=True):
+class RelyingParty(Value, frozen=True):
     """Whose passkeys they are: the domain and origin of a clinic's portal, and the clinic's name."""
 
     domain: str

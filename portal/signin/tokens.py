@@ -19,7 +19,6 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
 from joserfc.errors import JoseError
-from msgspec import Struct
 
 from portal import parse
 from portal.config.identity import Client
@@ -31,6 +30,7 @@ from portal.signin.dpop import Prover
 from portal.signin.errors import AnotherPerson, NotFresh, SignInFailed
 from portal.signin.signatures import SOUND, decode, half_hash
 from portal.state.session_records import Person, Tokens
+from portal.values import Value
 
 LEEWAY = 30
 """Allowed clock skew, in seconds."""
@@ -175,7 +175,7 @@ def _whole_seconds(lifetime: object) -> int | None:
     return int(min(max(0, lifetime), _LONGEST_LIFETIME))
 
 
-class Expected(Struct, frozen=True):
+class Expected(Value, frozen=True):
     """What the ID token of this sign-in must contain."""
 
     client_id: str

@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 from itsdangerous import BadSignature, URLSafeSerializer
-from msgspec import Struct
 
 from portal.clock import Clock
+from portal.values import Value
 
 _LONGEST = 1024
 _RECEIPT = timedelta(days=2)
@@ -24,7 +24,7 @@ OWNER = "booking link"
 """The owner of the links' operations."""
 
 
-class BookingLink(Struct, frozen=True):
+class BookingLink(Value, frozen=True):
     """The content of a link: the clinic, the enquiry and the expiry; `id` is the link's own."""
 
     id: str

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable
 from types import EllipsisType, TracebackType
 from typing import Protocol, TypeAlias
 
-from msgspec import Struct
-
 from portal import metrics, tracing
 from portal.clock import Clock
+from portal.values import Value
 
 
 class StoreDown(Exception):
@@ -38,7 +37,7 @@ class WrongKey(StoreDown):
     """
 
 
-class StoredRecord(Struct, frozen=True):
+class StoredRecord(Value, frozen=True):
     """A stored value; `expires_at` is in seconds since 1970 (UTC)."""
 
     value: bytes

@@ -18,12 +18,12 @@ import time
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct
 
 from portal import metrics
 from portal.clock import Clock
 from portal.store import Store, StoreDown, StoredRecord, WrongKey, update
 from portal.store.sealer import Sealer, fingerprint, key_id, mac
+from portal.values import Value
 
 log = logging.getLogger("portal")
 
@@ -53,7 +53,7 @@ class SealedNamingKey(msgspec.Struct, frozen=True, kw_only=True):
     seals: list[bytes]
 
 
-class _NamingKey(Struct, frozen=True):
+class _NamingKey(Value, frozen=True):
     """The decrypted naming key, with the record that it was read from."""
 
     key: bytes

@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.config.time_zones import zones_offered
 from portal.dates import in_zone
@@ -25,6 +24,7 @@ from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, needed
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
+from portal.values import Value
 from portal.views import day_sheet
 from portal.views.care_team_week import DAYS, WeekQuery
 from portal.views.episodes.lookup import remembered
@@ -86,7 +86,7 @@ def _people(care: Care) -> tuple[CareTeamMember, ...]:
     return tuple({(member.name, member.role): member for member in members if member.name}.values())
 
 
-class Member(Struct, frozen=True):
+class Member(Value, frozen=True):
     """A physician with the week shown."""
 
     physician: Physician

@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from flask import g, url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.parse import line, record_id, week_monday
+from portal.values import Value
 from portal.web.filters import date_locale, now
 
 DAYS = 7
@@ -24,7 +24,7 @@ DAYS = 7
 _FARTHEST = timedelta(weeks=52)
 
 
-class WeekQuery(Struct, frozen=True):
+class WeekQuery(Value, frozen=True):
     """The query: the week by its first day, a name, a location, and a time zone."""
 
     first_day: date

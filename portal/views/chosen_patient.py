@@ -7,7 +7,6 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from flask import request
-from msgspec import Struct
 
 from portal.parse import record_id
 from portal.services.consents import name_on_form
@@ -15,6 +14,7 @@ from portal.services.decoding import PagedResult
 from portal.services.gather import attempt, known
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
+from portal.values import Value
 from portal.web.handlers import Care, Person, audit
 from portal.web.known_people import KnownPerson, known_people
 from portal.web.listing import ListQuery, StatusT, Table
@@ -28,7 +28,7 @@ class Identified(Protocol):
 T = TypeVar("T", bound=Identified)
 
 
-class ChosenPatient(Struct, frozen=True):
+class ChosenPatient(Value, frozen=True):
     """A patient by id; `people` is what this session has read of them, and the name comes from there or from a form."""
 
     id: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g
-from msgspec import Struct
 
 from portal.connect.answers.figures import Row
 from portal.connect.answers.observer import ENDPOINTS
 from portal.connect.dialects.shapes import use_of_member
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
+from portal.values import Value
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
 from portal.web.navigation import section_names
 from portal.web.permissions import SEE_SYSTEM
@@ -19,7 +19,7 @@ from portal.web.permissions import SEE_SYSTEM
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
 
 
-class Gap(Struct, frozen=True):
+class Gap(Value, frozen=True):
     """A member that no record had: on which pages it is used, in words, and for what, in the contract's English."""
 
     name: str
@@ -27,7 +27,7 @@ class Gap(Struct, frozen=True):
     purpose: str
 
 
-class EndpointView(Struct, frozen=True):
+class EndpointView(Value, frozen=True):
     """One endpoint of the care API; `missing` are members that no record had."""
 
     name: str

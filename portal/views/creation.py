@@ -12,13 +12,13 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 from flask import Response, request, url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.errors import CareError
 from portal.state.operations import Operation, State
+from portal.values import Value
 from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
 from portal.web.handlers import Care, Person, audit, redirect_to, toast
 
@@ -41,7 +41,7 @@ C = TypeVar("C", bound=Content)
 M = TypeVar("M", bound=Made)
 
 
-class Draft(Struct, Generic[C], frozen=True):
+class Draft(Value, Generic[C], frozen=True):
     """One person's draft and its operation; `kind` is the kind of record."""
 
     kind: str
@@ -70,7 +70,7 @@ class Draft(Struct, Generic[C], frozen=True):
         return f"{self.kind}.create"
 
 
-class Search(Struct, Generic[C, M], frozen=True):
+class Search(Value, Generic[C, M], frozen=True):
     """How to find the record created from a draft.
 
     `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
@@ -84,7 +84,7 @@ class Search(Struct, Generic[C, M], frozen=True):
         return self.recognise(new, content)
 
 
-class Making(Struct, Generic[C, M], frozen=True):
+class Making(Value, Generic[C, M], frozen=True):
     """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
 
     `created` and `not_found` are messages, the latter for a record that isn't there after a lost response; `unconfirmed` and
@@ -103,7 +103,7 @@ Step: TypeAlias = Callable[[Care, Draft[C]], Response]
 Handler: TypeAlias = Callable[[Care, Person], Response]
 
 
-class Drafts(Struct, Generic[C], frozen=True):
+class Drafts(Value, Generic[C], frozen=True):
     """The drafts of one kind of record, and their pages: a blueprint with at least `preview` and `outcome`.
 
     `kind` is its name in operations and the audit trail, `pages` the blueprint's full name, `first` the endpoint of the

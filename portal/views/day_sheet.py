@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from datetime import date
 
 from flask import Blueprint, Response, request, url_for
-from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.dates import days_after
@@ -24,6 +23,7 @@ from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, known
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
+from portal.values import Value
 from portal.views.episodes.lookup import remembered
 from portal.web import modules
 from portal.web.doses import DoseLine, PlanWords
@@ -41,7 +41,7 @@ _DAYS_AHEAD = 14
 """How long before a procedure its form may lead to a treatment whose visits count."""
 
 
-class Who(Struct, frozen=True):
+class Who(Value, frozen=True):
     """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is."""
 
     name: str
@@ -56,7 +56,7 @@ class Who(Struct, frozen=True):
         return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
 
 
-class Visit(Struct, frozen=True):
+class Visit(Value, frozen=True):
     """A visit of the day, or without `at` a procedure that forms are needed for; `missing` are titles of unsigned forms."""
 
     who: Who
@@ -64,7 +64,7 @@ class Visit(Struct, frozen=True):
     missing: list[str]
 
 
-class SheetDose(Struct, frozen=True):
+class SheetDose(Value, frozen=True):
     who: Who
     line: DoseLine
 

@@ -9,12 +9,12 @@ import hashlib
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g, url_for
-from msgspec import Struct
 
 from portal.context import context, session
 from portal.i18n.gettext import _
 from portal.signin.logout import revoke
 from portal.state.session_records import SessionRecord
+from portal.values import Value
 from portal.views.sign_in.sign_out import sign_out
 from portal.web.guard import is_fresh, to_sign_in
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
@@ -22,7 +22,7 @@ from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, re
 bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 
 
-class Device(Struct, frozen=True):
+class Device(Value, frozen=True):
     """One active session; `handle` identifies it in addresses and reveals neither the cookie nor the record name."""
 
     handle: str

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.directories import Directory, Documents
+from portal.values import Value
 
 ROOT = "root"
 """The form's value for the root, where a folder's parent id is None."""
 
 
-class Place(Struct, frozen=True):
+class Place(Value, frozen=True):
     """A folder in the tree as a destination; `closed` says why it can't be one."""
 
     id: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.emr_endpoints import delete_emr_endpoint
@@ -13,6 +12,7 @@ from portal.services.errors import NotFound, Refused, Unavailable
 from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
+from portal.values import Value
 from portal.views.recent import name_opened
 from portal.web import unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin, sent_operation
@@ -26,7 +26,7 @@ bp = Blueprint("emr_endpoints", __name__, url_prefix="/emr-endpoints")
 _NEWS = 100
 
 
-class Connection(Struct, frozen=True):
+class Connection(Value, frozen=True):
     """A connection as described by the notification about it: its name, address, and whose records it holds."""
 
     id: str

@@ -10,12 +10,12 @@ import codecs
 from collections.abc import Callable, Iterator
 
 from flask import Blueprint, Response, request
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.parse import address_parts, whole_number
 from portal.services.api import Content
 from portal.services.files import open_file
+from portal.values import Value
 from portal.web.downloads import Download, Downloads
 from portal.web.extensions import address, limit_files, limiter, person_or_address
 from portal.web.file_names import disposition, file_name
@@ -92,7 +92,7 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
     return render(page)
 
 
-class Opened(Struct, frozen=True):
+class Opened(Value, frozen=True):
     """A file with its detected media type; `pieces` are its bytes, `close` releases them."""
 
     source: Content

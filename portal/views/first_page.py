@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from flask import url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.modules import Module
@@ -15,6 +14,7 @@ from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification, new_enquiries
 from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.narrowing import Narrowing, WaitsFor
 from portal.views.consents.worklist import Work, list_address
 from portal.views.waiting_conversations import Waiting
@@ -26,7 +26,7 @@ _OUTSIDE = Narrowing(WaitsFor.THEM)
 _NO_ACCOUNT = Narrowing(WaitsFor.NO_ACCOUNT)
 
 
-class Duty(Struct, frozen=True):
+class Duty(Value, frozen=True):
     """Something that is this person's to do; `count` is None where that isn't counted here."""
 
     words: str

@@ -6,7 +6,6 @@ from datetime import date, datetime
 from urllib.parse import urlencode
 
 from flask import url_for
-from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.gettext import _
@@ -16,6 +15,7 @@ from portal.services.listed import Count
 from portal.services.notifications import Notification
 from portal.services.people import NO_MATCH, FoundPerson, happened_at, rank_of
 from portal.services.protocols import Protocol
+from portal.values import Value
 from portal.views.consents.labels import short_name
 from portal.views.known_search import Known
 from portal.views.quick_actions import Action
@@ -26,7 +26,7 @@ from portal.web.labels import treatment_name
 from portal.web.record_links import address_of
 
 
-class Beside(Struct, frozen=True):
+class Beside(Value, frozen=True):
     """Another record of a person's that can be opened."""
 
     label: str
@@ -34,7 +34,7 @@ class Beside(Struct, frozen=True):
     icon: str
 
 
-class Hit(Struct, frozen=True):
+class Hit(Value, frozen=True):
     """One line: a name and distinguishing facts; `icon` unless it is a person.
 
     `second` leads to a person's treatment or, if the name isn't like the words, to the newest record in which they stand.
@@ -47,7 +47,7 @@ class Hit(Struct, frozen=True):
     second: Beside | None = None
 
 
-class Hits(Struct, frozen=True):
+class Hits(Value, frozen=True):
     """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more.
 
     `among` is 0, or among how many records these are the names like `text`, which nobody has. `is_from_read` says that only

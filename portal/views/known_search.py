@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import date
 
-from msgspec import Struct
-
 from portal.folding import folded
 from portal.services.people import NO_MATCH, is_near, rank_of
+from portal.values import Value
 from portal.views.storage.selection import words_of
 from portal.web.filters import long_date
 from portal.web.known_people import KnownEmbryo, KnownPerson
@@ -23,12 +22,12 @@ _SHORTEST = 6
 _MOST = 8
 
 
-class Known(Struct, frozen=True):
+class Known(Value, frozen=True):
     person: KnownPerson
     embryo: KnownEmbryo | None = None
 
 
-class KnownFound(Struct, frozen=True):
+class KnownFound(Value, frozen=True):
     """What was found: `exact` by a fact that nobody else has, `named` by name, `near` by a name that differs by one letter."""
 
     exact: tuple[Known, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Blueprint, Response, url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
@@ -13,6 +12,7 @@ from portal.services.found_episodes import read_episodes
 from portal.services.gather import attempt
 from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
+from portal.values import Value
 from portal.views.episodes.lookup import find_embedded, reachable
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.web import preferred_name
@@ -54,14 +54,14 @@ def save(care: Care, person: Person) -> Response:
     return redirect_to(url_for(".show"))
 
 
-class Related(Struct, frozen=True):
+class Related(Value, frozen=True):
     """Someone on my record, and the episode through which they are removed."""
 
     relationship: Relationship
     episode_id: str
 
 
-class Mine(Struct, frozen=True):
+class Mine(Value, frozen=True):
     patient: Patient
     related: tuple[Related, ...]
 

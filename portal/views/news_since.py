@@ -8,7 +8,6 @@ from functools import partial
 
 from flask import url_for
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _, ngettext
@@ -17,6 +16,7 @@ from portal.services.episodes import Appointment, MonitoringDay, TimelineEvent
 from portal.services.pgt_results import PgtBrief
 from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.episodes.documents import Paper
 from portal.views.episodes.view import EpisodeView
 from portal.web.filters import day, local, now
@@ -29,7 +29,7 @@ from portal.web.visit_times import visit_time
 Id = tuple[str, ...]
 
 
-class Row(Struct, frozen=True):
+class Row(Value, frozen=True):
     """One thing, or several of a kind: a title, a quiet line, and where it leads."""
 
     title: str | Markup
@@ -37,7 +37,7 @@ class Row(Struct, frozen=True):
     href: str
 
 
-class Since(Struct, frozen=True):
+class Since(Value, frozen=True):
     """What has come since the last visit, when that ended, and the forms among it."""
 
     ended_at: datetime
@@ -45,7 +45,7 @@ class Since(Struct, frozen=True):
     form_ids: tuple[str, ...]
 
 
-class _Kind(Struct, frozen=True):
+class _Kind(Value, frozen=True):
     """The things of one kind in one treatment or form (`within`), each with what makes its row, and the row of several of them.
 
     A thing without a row is told by another's, and has been seen with it.

@@ -9,12 +9,12 @@ from functools import partial
 from urllib.parse import quote, unquote, urlsplit
 
 from flask import Blueprint, Response, g, request, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather_all
+from portal.values import Value
 from portal.views.recent import Opened, show_recent
 from portal.web import unsent
 from portal.web.guard import PUBLIC
@@ -37,7 +37,7 @@ class OpenPage(Page, template="open/show.html"):
     recent: list[Opened]
 
 
-class NothingFound(Struct, frozen=True):
+class NothingFound(Value, frozen=True):
     status: int
     words: str
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flask import g
-from msgspec import Struct
 
 from portal.services import decoding
 from portal.services.consents import list_consents
@@ -16,6 +15,7 @@ from portal.services.found_episodes import Found, mentioned, read_episodes
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
+from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember, remembered
@@ -33,7 +33,7 @@ _MOST_EPISODES = 2
 """How many episodes home reads: the ongoing one, and one with embryos in storage."""
 
 
-class Treatment(Struct, frozen=True):
+class Treatment(Value, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
     `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import g, url_for
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _
@@ -13,6 +12,7 @@ from portal.services.episodes import Episode
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief, PgtCall, PgtResult, PgtType
 from portal.services.storage import EmbryoStorage
+from portal.values import Value
 from portal.views.pgt_meanings import meaning_of
 from portal.web import labels, seen_results
 from portal.web.choice_names import choice_name
@@ -22,7 +22,7 @@ from portal.web.modules import has_module
 from portal.web.not_given import not_given
 
 
-class ResultView(Struct, frozen=True):
+class ResultView(Value, frozen=True):
     """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first."""
 
     result: PgtResult

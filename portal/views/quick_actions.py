@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flask import url_for
-from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views import day_sheet
 from portal.views.consents.eligibility import may_create
 from portal.views.known_search import is_place
@@ -18,7 +18,7 @@ from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
 
-class Action(Struct, frozen=True):
+class Action(Value, frozen=True):
     words: str
     href: str
     icon: str

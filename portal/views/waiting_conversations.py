@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
-from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
 from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web import section_counts
 from portal.web.permissions import may
 from portal.web.plain_text import plain_text
@@ -22,7 +22,7 @@ MOST = 200
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class WaitingConversation(Struct, frozen=True):
+class WaitingConversation(Value, frozen=True):
     """A conversation and the messages in it without a reply, oldest first; `danger` are the words of danger in them."""
 
     conversation: Conversation
@@ -45,7 +45,7 @@ class WaitingConversation(Struct, frozen=True):
         )
 
 
-class Waiting(Struct, frozen=True):
+class Waiting(Value, frozen=True):
     """The waiting conversations: those with words of danger first, then longest first.
 
     `newest` are all that were searched, newest first.

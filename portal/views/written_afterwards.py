@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from msgspec import Struct
-
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.errors import CareError
+from portal.values import Value
 from portal.web.filters import local
 from portal.web.handlers import Care, Person, audit
 
@@ -17,7 +16,7 @@ _DAYS = timedelta(days=7)
 """For how long after a result a message may be about it."""
 
 
-class Written(Struct, frozen=True):
+class Written(Value, frozen=True):
     talk: Conversation
     message: Message
 

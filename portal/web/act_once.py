@@ -28,7 +28,6 @@ from typing import Any, Generic, TypeVar
 
 from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
-from msgspec import Struct
 
 from portal import metrics
 from portal.clock import age
@@ -43,6 +42,7 @@ from portal.services.errors import (
 )
 from portal.state.operations import Operation, State
 from portal.store import StoreDown
+from portal.values import Value
 from portal.web import audit, section_counts
 from portal.web.extensions import limiter, person_or_address
 
@@ -58,7 +58,7 @@ _EDIT_SECONDS = 60.0
 """How long an edit is known again: longer than `_LOST_SECONDS`, after which the record tells whether it happened."""
 
 
-class Attempt(Struct, frozen=True):
+class Attempt(Value, frozen=True):
     """An operation of `owner`; `sent` is what is sent, so that the idempotency key changes with it.
 
     `data` is kept with the operation for pages that tell of it, in place of what it held.
@@ -75,7 +75,7 @@ class Attempt(Struct, frozen=True):
         return _digest(self.operation.id, *self.sent)
 
 
-class Done(Struct, Generic[T], frozen=True):
+class Done(Value, Generic[T], frozen=True):
     """It happened. `result` is None for a repeat of what an earlier post did; `receipt` is what was kept of it."""
 
     result: T | None
@@ -287,7 +287,7 @@ def _digest(*parts: str | None) -> str:
     return hashlib.sha256("\0".join(part or "" for part in parts).encode()).hexdigest()[:40]
 
 
-class _Act(Struct, Generic[T], frozen=True):
+class _Act(Value, Generic[T], frozen=True):
     """An act with the ways in which it is settled."""
 
     attempt: Attempt

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from flask import Flask, g
-from msgspec import Struct
 
 from portal.config.visits import Place, VisitAdvice, folded, place_of
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment
+from portal.values import Value
 from portal.web.labels import visit_name
 
 
-class Advice(Struct, frozen=True):
+class Advice(Value, frozen=True):
     """A text of the clinic in the reader's language, or in the one that it has, which is then named."""
 
     text: str

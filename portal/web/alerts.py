@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.episodes import Alert, Episode
+from portal.values import Value
 from portal.web.filters import day, in_a_row, moment, now
 
 _TONES = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
 _ORDER = ("urgent", "attention", "info", "success")
 
 
-class ClinicAlert(Struct, frozen=True):
+class ClinicAlert(Value, frozen=True):
     """A current alert: its tone, the clinic's text, and when it was written and until when it holds."""
 
     tone: str

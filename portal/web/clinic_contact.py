@@ -8,15 +8,15 @@ from urllib.parse import quote, urlencode
 
 from babel.dates import get_day_names
 from flask import Flask, g
-from msgspec import Struct
 
 from portal.config.contact import Contact, Hours
 from portal.i18n.gettext import _, for_each_language, ngettext
 from portal.i18n.locale import language
+from portal.values import Value
 from portal.web.filters import clock_time, date_locale, day, local, now
 
 
-class Line(Struct, frozen=True):
+class Line(Value, frozen=True):
     """A telephone number to call now (E.164); `note` says until when the clinic is open, or when it opens.
 
     `other` is the number to try if nobody answers, on days whose opening hours are uncertain; else None.

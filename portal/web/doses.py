@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
-from msgspec import Struct
 
 from portal.config.medicines import Medicine, medicine_of
 from portal.dates import days_after
@@ -23,6 +22,7 @@ from portal.i18n.locale import language
 from portal.request_values import clinic
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_night, minutes
+from portal.values import Value
 from portal.web import labels
 from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
@@ -33,7 +33,7 @@ _UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وح�
 _MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام")
 
 
-class DoseLine(Struct, frozen=True):
+class DoseLine(Value, frozen=True):
     """One dose in a list; `note` has product, route and instructions."""
 
     time: str

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.errors import CareError, Invalid, NotOffered, Refused
+from portal.values import Value
 from portal.web.act_once import Unconfirmed
 from portal.web.fields import Field, Fields, Rows
 from portal.web.forms import Form, Values
@@ -71,7 +71,7 @@ class EditForm(Form):
         return next((rows for rows in self._rows if name.startswith(rows.prefix)), None)
 
 
-class Difference(Struct, frozen=True):
+class Difference(Value, frozen=True):
     """A field that someone else changed meanwhile, in words; `keep` is "mine", "now", or "" while undecided.
 
     `was` is None when it isn't known.
@@ -90,7 +90,7 @@ class Difference(Struct, frozen=True):
         return f"keep-{self.name}"
 
 
-class Comparison(Struct, frozen=True):
+class Comparison(Value, frozen=True):
     """Both versions side by side; `mine_alone` are fields that only the person changed: label, before, after."""
 
     differences: tuple[Difference, ...]
@@ -113,7 +113,7 @@ class Comparison(Struct, frozen=True):
         ]
 
 
-class Filled(Struct, frozen=True):
+class Filled(Value, frozen=True):
     """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved.
 
     `error` is what the API answered to it, for a page that has words of its own for that.
@@ -133,7 +133,7 @@ Edit: TypeAlias = Filled | Comparison
 """What a page of an edit form shows."""
 
 
-class Saved(Struct, Generic[R], frozen=True):
+class Saved(Value, Generic[R], frozen=True):
     """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change."""
 
     record: R
@@ -142,7 +142,7 @@ class Saved(Struct, Generic[R], frozen=True):
     """The word for the audit where nothing was sent."""
 
 
-class Change(Struct, Generic[R], frozen=True):
+class Change(Value, Generic[R], frozen=True):
     """What a form makes of the record `read`: `record`, to be sent."""
 
     form: EditForm
@@ -196,7 +196,7 @@ class Change(Struct, Generic[R], frozen=True):
         )
 
 
-class Sent(Struct, frozen=True):
+class Sent(Value, frozen=True):
     """What an edit form brought: what was typed, what was there when it was opened, and what was chosen."""
 
     typed: Values

@@ -17,9 +17,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 from flask import request
-from msgspec import Struct
 
 from portal.services.errors import Conflict, Invalid, NotOffered, Refused
+from portal.values import Value
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import Change, Edit, EditForm, Saved, Sent, Stamped, change_of, opened_form
@@ -35,7 +35,7 @@ def _nothing_more(record: object, form: EditForm) -> None:
     """No check over several fields."""
 
 
-class Editing(Struct, Generic[R], frozen=True):
+class Editing(Value, Generic[R], frozen=True):
     """How one record is changed by `owner` (`Person.sub`); `event` names the act in the audit, after the kind of record.
 
     - `fields`: the form for the record as it is now: its legal moves, its own value among the choices.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 from flask import g
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.errors import (
@@ -28,10 +27,11 @@ from portal.services.errors import (
     Unavailable,
 )
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web.refusals import refusal_message
 
 
-class Explanation(Struct, frozen=True):
+class Explanation(Value, frozen=True):
     """How a page explains a failure: what happened, what to do, and whether trying again may help."""
 
     status: int

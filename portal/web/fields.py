@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from msgspec import Struct
+import msgspec
 from msgspec.structs import astuple, replace
 
+from portal.values import Value
 from portal.web.forms import Values, cleaned
 
 R = TypeVar("R")
 
 
-class Field(Struct, Generic[R], frozen=True):
+class Field(Value, Generic[R], frozen=True):
     """One field: `input` is the WTForms field (`portal.web.forms`), `text` what it holds for a record.
 
     `onto` returns the record with what was typed, and is asked only for what was changed: everything else goes back to
@@ -49,7 +50,7 @@ class Field(Struct, Generic[R], frozen=True):
         return self.text(record) == values[self.name]
 
 
-class Rows(Struct, Generic[R], frozen=True):
+class Rows(Value, Generic[R], frozen=True):
     """The rows of a record, whose names begin with `prefix`; an empty text stands for a removed one.
 
     `texts` are a record's rows by name, `onto` returns the record with these in this order. `label` and `words` say which
@@ -120,7 +121,7 @@ def member(
 
 def part(
     of: str,
-    kind: type[Struct],
+    kind: type[msgspec.Struct],
     name: str,
     input: Any,
     *,

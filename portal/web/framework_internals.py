@@ -31,8 +31,9 @@ from flask_limiter import Limiter
 from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator, find_undeclared
 from jinja2.runtime import Macro
-from msgspec import Struct
 from werkzeug.local import LocalProxy
+
+from portal.values import Value
 
 
 class UiEnvironment(Environment):
@@ -212,7 +213,7 @@ class TemplateCode(CodeGenerator):
         self.write(")")
 
 
-class _Callee(Struct, frozen=True):
+class _Callee(Value, frozen=True):
     """A macro whose function is called directly, with the names of its arguments."""
 
     name: str

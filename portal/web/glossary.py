@@ -14,15 +14,15 @@ from pathlib import Path
 
 from flask import g
 from markupsafe import Markup, escape
-from msgspec import Struct
 
 from portal.folding import folded
 from portal.i18n.locale import language
+from portal.values import Value
 
 _FILE = Path(__file__).with_name("glossary.toml")
 
 
-class Word(Struct, frozen=True):
+class Word(Value, frozen=True):
     """A term and its explanation; `id` is the same in every language, `forms` are how texts write it ("folliculo*")."""
 
     id: str

@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlencode
 
 import msgspec
 from flask import Flask, Response, abort, current_app, g, make_response, request
-from msgspec import Struct
 
 from portal.clock import age
 from portal.config.strong import Strength, Strong
@@ -33,6 +32,7 @@ from portal.services.salvage import Lost
 from portal.signin.refresh import SessionBearer
 from portal.signin.service_client import ServiceBearer
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web import as_patient, audit, csrf, htmx, modules, patient_banner, read_only, unsent
 from portal.web.routing import current_address, endpoint_at, without_sign_in_code
 
@@ -73,7 +73,7 @@ _ACCESS = "access"
 _FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
 
 
-class Access(Struct, frozen=True):
+class Access(Value, frozen=True):
     """Whom a view admits.
 
     `background` requests, which scripts send on their own, don't extend the session. `is_file` tells views that answer with

@@ -16,12 +16,13 @@ from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 from flask import url_for
-from msgspec import Struct, field
+from msgspec import field
 from msgspec.structs import replace
 
 from portal import parse
 from portal.i18n.gettext import _
 from portal.services.decoding import Choice, PagedResult
+from portal.values import Value
 from portal.web.choice_names import choice_name
 
 StatusT = TypeVar("StatusT", bound=Choice)
@@ -30,7 +31,7 @@ ItemT = TypeVar("ItemT")
 _LONGEST_TEXT = 200
 
 
-class Listing(Struct, Generic[StatusT], frozen=True):
+class Listing(Value, Generic[StatusT], frozen=True):
     """The definition of a list.
 
     `endpoint` is its Flask endpoint; `orders` maps the columns that can be sorted by to their names in the care API; `usual`
@@ -58,7 +59,7 @@ class Listing(Struct, Generic[StatusT], frozen=True):
         )
 
 
-class ListQuery(Struct, Generic[StatusT], frozen=True):
+class ListQuery(Value, Generic[StatusT], frozen=True):
     """The parsed parameters of a list; `order` is a column's name, with a leading minus if descending.
 
     `patient_id` leaves out what isn't about that patient.
@@ -113,7 +114,7 @@ class ListQuery(Struct, Generic[StatusT], frozen=True):
         return url_for(self.listing.endpoint) + (f"?{query}" if query else "")
 
 
-class Chip(Struct, frozen=True):
+class Chip(Value, frozen=True):
     """A link to the list with another status filter."""
 
     label: str
@@ -121,7 +122,7 @@ class Chip(Struct, frozen=True):
     current: bool
 
 
-class Table(Struct, Generic[StatusT, ItemT], frozen=True):
+class Table(Value, Generic[StatusT, ItemT], frozen=True):
     """One page of a list as a table, with the addresses of its filters, orders and pages."""
 
     query: ListQuery[StatusT]

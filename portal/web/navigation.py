@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flask import current_app, g, request
-from msgspec import Struct
 
 from portal.context import context
 from portal.i18n.gettext import _, for_each_language
 from portal.services.endpoints import ALL
 from portal.services.listed import Count
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web import modules
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
@@ -22,7 +22,7 @@ _ACTS = {"/storage": "embryo.edit", "/prospects": "prospect.edit", "/clinic-syst
 # What staff have to be allowed for a section that isn't for all of them.
 
 
-class NavItem(Struct, frozen=True):
+class NavItem(Value, frozen=True):
     """One section in the frame: where it is, its word, its icon, and the key after `g` that goes there.
 
     `count` is how much waits there for the person, as last read; `counts` says of what.

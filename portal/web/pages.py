@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, dataclass_transform
 
-from msgspec import Struct
-
 from portal.config.tenants import Tenant
 from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web.patient_banner import PatientBanner
 
 
-class Seen(Struct, frozen=True):
+class Seen(Value, frozen=True):
     """Whose pages staff see as they do (portal.web.as_patient): the name, and the address that leads back."""
 
     name: str

@@ -11,7 +11,6 @@ from datetime import date
 from typing import cast
 
 from flask import g, request, url_for
-from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.episodes import Episode, get_episode
@@ -19,11 +18,12 @@ from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import attempt
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
+from portal.values import Value
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.filters import in_a_row, long_date, number, today
 
 
-class PatientBanner(Struct, frozen=True):
+class PatientBanner(Value, frozen=True):
     """Who it is; `born` and `age` (years) in words; `partner` is the other person of the treatment.
 
     Without `name`, the patient is one of those named in `one_of`, if it isn't empty. `href` is the patient's page, empty if

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol, ProtocolStatus
 from portal.services.rules.doses import minutes
 from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web import seen_plans
 from portal.web.doses import PlanWords, amount
 from portal.web.filters import day, in_a_row, today
@@ -23,7 +22,7 @@ _EVENING = 17 * 60
 _RECENT = timedelta(days=14)
 
 
-class PlanNotice(Struct, frozen=True):
+class PlanNotice(Value, frozen=True):
     """What to show about a plan: a title and one line per change, if it changed.
 
     `shown` is the plan's digest, with which the person confirms having seen it; `has_calendar` says that its calendar file

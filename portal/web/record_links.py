@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _, for_each_language
 from portal.parse import record_id
 from portal.services.client import Care
@@ -15,12 +13,13 @@ from portal.services.consents import get_consent
 from portal.services.episodes import get_episode
 from portal.services.pgt_results import get_pgt_result
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web import modules
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
 
-class Kind(Struct, frozen=True):
+class Kind(Value, frozen=True):
     """A kind of record: its name, as in the audit record, and the address of its page.
 
     - `also`: other names of the care API. Case, hyphens and underscores make no difference.

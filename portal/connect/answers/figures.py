@@ -13,10 +13,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-
 from portal import metrics
 from portal.clock import Clock
+from portal.values import Value
 
 CALLS = 200
 """How many of the latest calls to an endpoint are counted."""
@@ -40,7 +39,7 @@ class _Endpoint:
     unknown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
 
-class Row(Struct, frozen=True):
+class Row(Value, frozen=True):
     """One endpoint's statistics: failures among the latest `calls`; median and 95th percentile in seconds.
 
     `left_out` counts records that couldn't be decoded, `values` values outside their enumeration, `unreadable` those left

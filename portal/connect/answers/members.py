@@ -29,6 +29,8 @@ _STOPPED = 5
 _FIRST = 50
 """How many of an endpoint's records are examined without pause; afterwards, one response from time to time."""
 _SECONDS_BETWEEN = 60
+_SECONDS_WHILE_MISSING = 10
+"""While the latest record lacks a member that had come: it may have stopped coming."""
 _READ_AGAIN = 60
 """How often a process reads what the others learned, in seconds."""
 _LIFETIME = 400 * 24 * 3600
@@ -71,6 +73,11 @@ class _Kind:
         for name in self.members:
             self.bits[name] = ((self.bits.get(name, 0) << 1) | (name in came)) & _ALL
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the latest record lacks a member that had come."""
+        return any(bits and not bits & 1 for bits in self.bits.values())
+
     def kept(self) -> Kept:
         came = frozenset([name for name, bits in self.bits.items() if bits]) - self._stopped()
         return Kept(came, self.members - came)
@@ -99,6 +106,12 @@ class _Window:
     kinds: dict[str, _Kind] = field(default_factory=dict[str, _Kind])
     records: int = 0
     looked_at: float = float("-inf")
+
+    @property
+    def seconds_between(self) -> int:
+        """How long after the latest response was examined another one is."""
+        is_missing = any(kind.is_missing for kind in self.kinds.values())
+        return _SECONDS_WHILE_MISSING if is_missing else _SECONDS_BETWEEN
 
 
 @dataclass(slots=True)
@@ -138,7 +151,7 @@ class Members:
         return (
             window is None
             or window.records < _FIRST
-            or not 0 <= self._clock() - window.looked_at < _SECONDS_BETWEEN
+            or not 0 <= self._clock() - window.looked_at < window.seconds_between
         )
 
     def learn(self, clinic: str, endpoint: str, look: Look, kinds: Mapping[str, frozenset[str]]) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import cast
 
-from msgspec import Struct
-
 from portal.clock import Clock
 from portal.connect.answers.figures import Figures
 from portal.connect.answers.members import Members
@@ -19,9 +17,10 @@ from portal.services.errors import BadResponse
 from portal.services.members import members_of
 from portal.services.salvage import Lost
 from portal.store.vault import Vault
+from portal.values import Value
 
 
-class ClinicObserver(Struct, frozen=True):
+class ClinicObserver(Value, frozen=True):
     """Records one clinic's observations in `Answers` (a `portal.services.client.Observer`)."""
 
     clinic: str

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import get_origin
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant
 from portal.connect.answers.observer import Answers
@@ -39,11 +37,12 @@ from portal.signin.dpop import Nonces, Prover
 from portal.signin.flow import Finished
 from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
+from portal.values import Value
 
 _SECONDS = 900.0
 
 
-class Options(Struct, frozen=True):
+class Options(Value, frozen=True):
     """The command's options. `acts` is the host of a sandbox whose records may be changed, None for reads only.
 
     `bases` are base paths to try if the API answers the specification's addresses with 404.

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.connect.conform.duties import unkept
 from portal.connect.conform.judge import Verdict
 from portal.connect.conform.plausible import Doubt
 from portal.connect.conform.proposal import Proposal
+from portal.values import Value
 
 
-class Report(Struct, frozen=True):
+class Report(Value, frozen=True):
     """The verdicts on one clinic's API, as seen by a person of one side; `with_values` includes examples."""
 
     clinic: str

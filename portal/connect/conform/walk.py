@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_origin
 
 import msgspec
-from msgspec import Struct
 
 from portal.connect.answers.shape import UNREAD
 from portal.connect.dialects.dialect import Dialect
@@ -29,13 +28,14 @@ from portal.services.notifications import (
     UPDATE_NOTIFICATION_SETTINGS,
     UPDATE_NOTIFICATIONS,
 )
+from portal.values import Value
 
 LIST_SIZE = 25
 _MOST_OF_A_KIND = 5
 _ANY_STATUS = tuple(range(200, 600))
 
 
-class Visit(Struct, frozen=True):
+class Visit(Value, frozen=True):
     """One call: its endpoint, the status or why there is none, and the body if it is JSON, read as `into`.
 
     If the clinic has a dialect, the body is the translated response, in which unread members are named "? name". `etag`

@@ -7,21 +7,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct, inspect
+from msgspec import inspect
 
 from portal.connect.dialects import forms
 from portal.connect.dialects.forms import EPOCH, Convert, Pattern
 from portal.services.members import Member
+from portal.values import Value
 
 
-class Conversion(Struct, frozen=True):
+class Conversion(Value, frozen=True):
     """One member's difference: a kind of `KINDS`, and what the file says of it."""
 
     kind: str
     given: Any
 
 
-class Kind(Struct, frozen=True):
+class Kind(Value, frozen=True):
     """A kind of difference.
 
     `fits` are the members that it is for, described by `of`; `takes` says whether a value of the file is one of `words`.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from portal.values import Value
 
 
-class Key(Struct, frozen=True):
+class Key(Value, frozen=True):
     """A key: its name with its table ("lists.total"), meaning and default (Markdown), and an example (TOML)."""
 
     name: str

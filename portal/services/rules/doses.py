@@ -12,11 +12,10 @@ from datetime import date, timedelta
 from enum import Enum
 from functools import lru_cache
 
-from msgspec import Struct
-
 from portal.services.cases import CareStatus
 from portal.services.episodes import Episode, Outcome
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.values import Value
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _MIDDAY, _DAY = 12 * 60, 24 * 60
@@ -27,7 +26,7 @@ _LATE, _NIGHT_ENDS, _MORNING = 23 * 60 + 30, NIGHT_ENDS * 60, 6 * 60
 """From 23:30 to 03:00 a date alone is misread; a trigger before 06:00 belongs to the evening before it."""
 
 
-class Course(Struct, frozen=True):
+class Course(Value, frozen=True):
     """One hour of one row: doses every `every` days from day `first` to `last`, both included; None is without an end.
 
     `time` is HH:MM, or as the API sent it, or None. A `last` before `first` is a course without doses.
@@ -59,7 +58,7 @@ class Course(Struct, frozen=True):
         return int(at is not None and at < _NIGHT_ENDS)
 
 
-class Dose(Struct, frozen=True):
+class Dose(Value, frozen=True):
     """One dose, on a day of the calendar, at a time of day (HH:MM, or as the API sent it, or None)."""
 
     medication: Medication

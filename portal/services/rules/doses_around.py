@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from enum import Enum
 
-from msgspec import Struct
-
 from portal.dates import days_after
 from portal.services.episodes import Episode
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import NIGHT_ENDS, Course, Dose, active_courses, doses_of_day, minutes
+from portal.values import Value
 
 _LOOK_BACK = timedelta(hours=12)
 """How long a dose stays in sight after its hour, over midnight too: the night in which it may have been forgotten."""
@@ -40,7 +39,7 @@ class Timing(Enum):
     UNTIMED = "untimed"
 
 
-class DueDose(Struct, frozen=True):
+class DueDose(Value, frozen=True):
     """A dose with its date and, if its hour is given, its moment.
 
     `number` tells doses of one medicine at the same moment apart.
@@ -68,7 +67,7 @@ class DueDose(Struct, frozen=True):
         return self.on <= now.date() if self.at is None else now >= self.at - _TICKED_BEFORE
 
 
-class Around(Struct, frozen=True):
+class Around(Value, frozen=True):
     """The doses around a moment in their order; `following` are those at the next moment after them, `triggers` the trigger
     injections, from the evening before them.
     """

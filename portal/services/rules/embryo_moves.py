@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from msgspec import Struct
-
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
 from portal.services.episodes import Episode
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.values import Value
 
 WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
     EmbryoStatus.DISCARDED: (Disposition.DISCARD,),
@@ -27,7 +26,7 @@ _UNDER_WAY = (CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD)
 _SECOND_PERSON = (SignerRole.WITNESS, SignerRole.CLINICIAN)
 
 
-class _Needed(Struct, frozen=True):
+class _Needed(Value, frozen=True):
     """A signed form of one of the kinds, whose treatment may have to be under way, and a wish on record.
 
     `decided` are the dispositions of which the form has to contain one. None of either means any.
@@ -73,7 +72,7 @@ class Gap(StrEnum):
     SECOND_PERSON = "second person"
 
 
-class Missing(Struct, frozen=True):
+class Missing(Value, frozen=True):
     """One missing requirement, the form concerned, and the names of those who haven't signed it."""
 
     gap: Gap
@@ -81,14 +80,14 @@ class Missing(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Value, frozen=True):
     """The basis of the decision: the patient's forms (None if they can't be read), and the episodes they are for."""
 
     forms: tuple[ConsentForm, ...] | None
     episodes: Mapping[str, Episode]
 
 
-class Move(Struct, frozen=True):
+class Move(Value, frozen=True):
     """A change of the embryo's status: the form that allows it, if it needs one, or what is missing."""
 
     status: EmbryoStatus

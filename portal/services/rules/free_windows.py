@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.time_zones import zone_named
@@ -15,12 +14,13 @@ from portal.dates import in_zone
 from portal.parse import calendar_date, time_of_day
 from portal.services.physicians import Physician
 from portal.services.rules.workdays import hours_around, weekly_hours
+from portal.values import Value
 
 LENGTH = timedelta(minutes=30)
 """The length of a window."""
 
 
-class Window(Struct, frozen=True):
+class Window(Value, frozen=True):
     """A free time with a physician; instants in UTC."""
 
     start: datetime
@@ -38,14 +38,14 @@ class Window(Struct, frozen=True):
         return "w" + re.sub(r"[^0-9A-Za-z]", "-", self.value)
 
 
-class Taken(Struct, frozen=True):
+class Taken(Value, frozen=True):
     """A period within working hours in which a physician is busy; instants in UTC."""
 
     start: datetime
     end: datetime
 
 
-class Day(Struct, frozen=True):
+class Day(Value, frozen=True):
     """One day of the week shown, with its windows and busy periods in order."""
 
     date: date

@@ -10,10 +10,11 @@ from datetime import date, datetime, timedelta
 from enum import Enum, auto
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.services.rules.doses import courses, doses_of_day, horizon
+from portal.values import Value
 
 _MOST_DAYS = 180
 """How far ahead two plans are compared."""
@@ -27,7 +28,7 @@ class PlanSeen(msgspec.Struct, frozen=True, kw_only=True):
     medications: tuple[Medication, ...]
 
 
-class Portion(Struct, frozen=True):
+class Portion(Value, frozen=True):
     """What is taken of a medicine on a date: the hours (HH:MM, or as the API sent them), and how much at each."""
 
     on: date
@@ -51,7 +52,7 @@ class Kind(Enum):
     """The days on which it is taken."""
 
 
-class DoseChange(Struct, frozen=True):
+class DoseChange(Value, frozen=True):
     """The first difference of one medicine: from date `on` it is `after` and no longer `before`."""
 
     kind: Kind
@@ -61,7 +62,7 @@ class DoseChange(Struct, frozen=True):
     after: Portion | None
 
 
-class PlanChange(Struct, frozen=True):
+class PlanChange(Value, frozen=True):
     """What changed: the doses, and the plan's status if that did; `at` is when, as far as the API says."""
 
     at: datetime | None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.folding import folded
 from portal.services.consents.forms import (
     CLINIC_ROLES,
@@ -18,6 +16,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.rules.consent_text import is_known_empty
 from portal.state.session_records import Person
+from portal.values import Value
 
 _ENDED = {
     ConsentStatus.REVOKED: "FormRevoked",
@@ -26,7 +25,7 @@ _ENDED = {
 }
 
 
-class Obstacle(Struct, frozen=True):
+class Obstacle(Value, frozen=True):
     """What keeps a person from signing or ending a form: the code with which the API refuses, or one of those below.
 
     `signers` are those who sign first, or who bear the person's name.

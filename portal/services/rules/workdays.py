@@ -7,14 +7,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
-
 from portal.config.time_zones import zone_named
 from portal.dates import in_zone
 from portal.services.physicians import Physician
+from portal.values import Value
 
 
-class Period(Struct, frozen=True):
+class Period(Value, frozen=True):
     """A period on one day; instants in the zone shown."""
 
     start: datetime
@@ -32,7 +31,7 @@ class Period(Struct, frozen=True):
         return _hour(self.start), end
 
 
-class Workday(Struct, frozen=True):
+class Workday(Value, frozen=True):
     """One day of a physician, with or without hours."""
 
     date: date

@@ -6,20 +6,20 @@ from typing import cast
 
 from flask import Blueprint, current_app, g
 from flask.blueprints import BlueprintSetupState
-from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.context import Context, context
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
+from portal.values import Value
 from portal.web.guard import of_request
 from portal.web.modules import whole
 
 bp = whole(Module.BOOKING, Blueprint("booking", __name__, url_prefix="/book"))
 
 
-class _Booking(Struct, frozen=True):
+class _Booking(Value, frozen=True):
     """Per-process state of these pages."""
 
     links: BookingLinks

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from flask import g, request
-from msgspec import Struct, structs
+from msgspec import structs
 
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -21,6 +21,7 @@ from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.free_windows import Day, Window, day_of, start_of
+from portal.values import Value
 from portal.web.filters import now, today
 
 FIRST_VISIT = "InitialConsultation"
@@ -30,7 +31,7 @@ _FARTHEST = 26
 """How many weeks ahead can be shown."""
 
 
-class Week(Struct, frozen=True):
+class Week(Value, frozen=True):
     """A week of one physician (with busy times) or, if `physician` is None, of all.
 
     `asked` is the requested day, if any.

@@ -10,7 +10,6 @@ from datetime import date
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.parse import calendar_date, record_id
@@ -20,6 +19,7 @@ from portal.services.errors import CareError, NotFound, Refused
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import State
+from portal.values import Value
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
 from portal.views.consents.draft import NewForm
@@ -40,7 +40,7 @@ _MOST = 20
 _RECENT = 100
 
 
-class BundledForm(Struct, frozen=True):
+class BundledForm(Value, frozen=True):
     """One form of the bundle: `href` is its page once it is sent, `lacks` why it can't be sent as it is.
 
     `failure` says why it didn't go just now.

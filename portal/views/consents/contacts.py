@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from flask import Blueprint, g
-from msgspec import Struct
 
 from portal.context import context
 from portal.i18n.gettext import _
@@ -20,6 +19,7 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
 from portal.services.gather import gather_all
 from portal.services.rules.signing import without_account
+from portal.values import Value
 from portal.views.consents.labels import names_of
 from portal.web.clinic_contact import mail_to
 from portal.web.filters import telephone
@@ -35,7 +35,7 @@ _MOST_TALKS = 100
 """How many conversations are searched for people whose form names no treatment."""
 
 
-class Awaited(Struct, frozen=True):
+class Awaited(Value, frozen=True):
     """Somebody whose signature is missing; `number`, `email` and `language` are empty where they aren't known.
 
     `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
@@ -73,7 +73,7 @@ def neutral_mail(awaited: Awaited) -> str:
         return mail_to(awaited.email, _("Something waits for you"), text)
 
 
-class Contacts(Struct, frozen=True):
+class Contacts(Value, frozen=True):
     """What is known of people by their treatment and the id that they sign with; `unread` are treatments that failed.
 
     `addresses` are where patients without a treatment are answered, by their ids; `is_unread` if these couldn't be read.

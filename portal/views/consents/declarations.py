@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.consents.forms import SignerRole
+from portal.values import Value
 
 
-class Declaration(Struct, frozen=True):
+class Declaration(Value, frozen=True):
     """A sentence, and its name in the audit trail; a new wording needs a new name."""
 
     name: str

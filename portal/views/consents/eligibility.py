@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _, ngettext
 from portal.services.consents.forms import ConsentForm, Signature, Signer, SignerRole, TextGap
 from portal.services.episodes import Episode
@@ -21,6 +19,7 @@ from portal.services.rules.signing import (
     open_role,
 )
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message
@@ -29,7 +28,7 @@ CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
 """The roles that create forms; the API decides in the end."""
 
 
-class SignerRow(Struct, frozen=True):
+class SignerRow(Value, frozen=True):
     """A row of the list of signers: name, role, and whether they have signed or can sign now."""
 
     signer: Signer
@@ -38,7 +37,7 @@ class SignerRow(Struct, frozen=True):
     is_me: bool
 
 
-class Eligibility(Struct, frozen=True):
+class Eligibility(Value, frozen=True):
     """What a person can do with a form. Exactly one of `role` and `cannot_sign` is set."""
 
     role: SignerRole | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from flask import Response, g, request, url_for
-from msgspec import Struct, field
+from msgspec import field
 
 from portal.config.consent_templates import Check, Templates, load
 from portal.context import context
@@ -18,6 +18,7 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt, gather, known
 from portal.services.listed import Listed
+from portal.values import Value
 from portal.views.consents import lawful
 from portal.views.consents.people import About, NamedPartner, about_episode, about_patient, named_partners
 from portal.views.consents.template_states import TemplateState, states_of
@@ -29,7 +30,7 @@ _COPIES = 8
 _LONGEST_TEXT, LONGEST_EPISODE = 200, 300
 
 
-class Subject(Struct, frozen=True):
+class Subject(Value, frozen=True):
     """Whose new forms will be, `episode` their treatment if one is known; `forms` are what the patient has.
 
     `partners` sign only if staff choose so.

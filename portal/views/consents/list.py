@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from datetime import date
 from functools import partial
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
 from portal.services.consents import get_consent
@@ -16,6 +14,7 @@ from portal.services.gather import gather_all, known
 from portal.services.listed import Listed
 from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
 from portal.web.filters import day, in_a_row, today
@@ -40,14 +39,14 @@ LISTING = Listing(
 _MOST_READ = 10
 
 
-class Due(Struct, frozen=True):
+class Due(Value, frozen=True):
     """When a form is needed by, in words, with its tone."""
 
     word: str
     tone: str
 
 
-class Item(Struct, frozen=True):
+class Item(Value, frozen=True):
     """One of a patient's forms, with a line that says who it is waiting for."""
 
     form: ConsentForm
@@ -55,7 +54,7 @@ class Item(Struct, frozen=True):
     due: Due | None
 
 
-class Groups(Struct, frozen=True):
+class Groups(Value, frozen=True):
     """A patient's forms by whose turn it is."""
 
     mine: Listed[Item]

@@ -7,7 +7,6 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from flask import url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.modules import Module
@@ -16,6 +15,7 @@ from portal.parse import record_id
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
 from portal.services.rules.signing import told_without_account, without_account
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web.choice_names import choice_name
 from portal.web.modules import has_module
 
@@ -29,7 +29,7 @@ class WaitsFor(StrEnum):
     NO_ACCOUNT = "no-account"
 
 
-class Narrowing(Struct, frozen=True):
+class Narrowing(Value, frozen=True):
     """Which forms of a list are shown: all, or only those that wait for somebody, of a kind, or of a patient."""
 
     waits_for: WaitsFor | None = None

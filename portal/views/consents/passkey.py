@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from flask import g
-from msgspec import Struct
 
 from portal.clock import age, lasts
 from portal.context import context
@@ -19,6 +18,7 @@ from portal.services.consents.forms import PasskeyProof
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.passkey_proof import Statement, challenge_of
 from portal.signin.passkeys import PasskeyRefused, proof_of, to_sign
+from portal.values import Value
 from portal.views.consents.signing import Signing
 from portal.web import audit
 from portal.web.passkeys import has_passkeys, known_here, needs_passkey, passkeys, relying_party
@@ -28,7 +28,7 @@ _ANEW_SECONDS = 60
 """From how old on a page's challenge isn't given to another one: its five minutes would soon be over."""
 
 
-class Offer(Struct, frozen=True):
+class Offer(Value, frozen=True):
     """How the signature can be confirmed; `options` is what the browser is asked for, None if the person has no passkey here."""
 
     is_required: bool

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import msgspec
 from flask import Blueprint, Response, g, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.printing import Attached
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.rules.consent_text import content_hash, signed_text
+from portal.values import Value
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.ending import recorded_words
 from portal.views.consents.labels import signer_name
@@ -28,7 +28,7 @@ bp = Blueprint("pdf", __name__)
 ATTACHMENT = "signed-text.json"
 
 
-class Event(Struct, frozen=True):
+class Event(Value, frozen=True):
     """An event in a form's history; `when` is None if the record doesn't say."""
 
     what: str

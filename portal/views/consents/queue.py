@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flask import Response, request, url_for
-from msgspec import Struct
 
 from portal.parse import whole_number
 from portal.services.consents.forms import ConsentForm
 from portal.services.gather import attempt, known
 from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList, by_need
+from portal.values import Value
 from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.worklist import PAGE, Work, list_word, listed_rows, queue_query, read_work
 from portal.web.filters import today
@@ -51,7 +51,7 @@ def _done() -> int:
     return whole_number(request.args.get("done"), most=999) or 0
 
 
-class Place(Struct, frozen=True):
+class Place(Value, frozen=True):
     """A form's position in the list that it was opened from.
 
     `back` and `next` are the addresses of its neighbours, `home` is the list's, at this form's position; `query` is added

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 from flask import g
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from portal.context import context, session
@@ -25,6 +25,7 @@ from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import expected_name, has_signed, open_role, same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.declarations import Declaration, declaration_of
 from portal.views.consents.languages import foreign_language, language_of_text
 from portal.views.consents.snapshot import Change, Snapshot, changes
@@ -92,7 +93,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, stamp=form.concurrency_stamp, api_hash=form.content_hash)
 
 
-class Signing(Struct, frozen=True):
+class Signing(Value, frozen=True):
     """One person signing one form in one role.
 
     `demand` is what that demands of their sign-in, which meets it if `is_fresh`.

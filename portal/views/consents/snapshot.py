@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import Clause, ConsentForm, Statement
 from portal.services.storage import Disposition
+from portal.values import Value
 from portal.web.labels import disposition_name
 
 _MOST_WORDS = 1000
@@ -42,14 +42,14 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Run(Struct, frozen=True):
+class Run(Value, frozen=True):
     """A run of words that is on both sides, or only on one."""
 
     text: str
     differs: bool
 
 
-class Change(Struct, frozen=True):
+class Change(Value, frozen=True):
     """One changed part: its name, its old and new words (one of them may be empty)."""
 
     part: str

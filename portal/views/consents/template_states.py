@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flask import url_for
-from msgspec import Struct
 
 from portal.config.consent_templates import Template, Templates
 from portal.folding import folded
@@ -13,11 +12,12 @@ from portal.i18n.gettext import _
 from portal.services.consents.forms import ConsentForm, ConsentKind
 from portal.services.listed import Listed
 from portal.services.people import happened_at
+from portal.values import Value
 from portal.views.consents.labels import names_of, state_word
 from portal.web.filters import day
 
 
-class TemplateState(Struct, frozen=True):
+class TemplateState(Value, frozen=True):
     """The patient's newest form of a template, in words; `is_live` if it is open or in force, so that a new one replaces it.
 
     Without `href`, there is none.

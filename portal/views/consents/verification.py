@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from flask import Blueprint
-from msgspec import Struct
 
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
@@ -15,13 +14,14 @@ from portal.services.rules.consent_text import content_hash, seal
 from portal.services.rules.passkey_proof import is_about
 from portal.signin.passkeys import domain_of, fingerprint, is_signed
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.sign_in_method import with_own_sign_in
 
 _OTHERS = 5
 """How many other forms are read to find out how the clinic's system computes its hashes."""
 
 
-class Check(Struct, frozen=True):
+class Check(Value, frozen=True):
     """The result of comparing one signature's hash with the current text.
 
     `matches` is None if the clinic's system computes hashes differently: the portal can't recompute this one, and only
@@ -35,7 +35,7 @@ class Check(Struct, frozen=True):
     is_compared: bool = True
 
 
-class SealCheck(Struct, frozen=True):
+class SealCheck(Value, frozen=True):
     """The record's seal over form, signers and times, and the one that the portal computes from the same record.
 
     `is_comparable` is False where a member that it covers didn't come.

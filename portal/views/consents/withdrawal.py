@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from flask import g
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.context import context
@@ -25,6 +24,7 @@ from portal.services.rules.ending import Ending
 from portal.services.rules.signing import same_name
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web.act_once import Attempt, Reopened, Unconfirmed, act_once, begin, is_lost
 from portal.web.filters import now
 from portal.web.locale_selector import language_of
@@ -58,7 +58,7 @@ class Given:
         return datetime.combine(on, at.replace(tzinfo=None), g.tenant.time_zone) if on and at else None
 
 
-class Withdrawal(Struct, frozen=True):
+class Withdrawal(Value, frozen=True):
     """One person's end of a form; `was_lost`: it was sent before without a response."""
 
     care: Care

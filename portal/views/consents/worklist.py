@@ -13,7 +13,6 @@ from functools import partial
 from urllib.parse import urlencode
 
 from flask import url_for
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
@@ -35,6 +34,7 @@ from portal.services.rules.work_lists import (
     when_needed,
 )
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
 from portal.views.consents.labels import short_name
 from portal.views.consents.list import Due, due, with_text_in_doubt
@@ -46,7 +46,7 @@ from portal.web.listing import Chip
 PAGE = 25
 
 
-class WorkRow(Struct, frozen=True):
+class WorkRow(Value, frozen=True):
     """A form in staff's table: when it is needed, and who it is waiting for.
 
     `waits_for` are those who haven't signed, `href` is the row's link, `short` the form's short name;
@@ -63,7 +63,7 @@ class WorkRow(Struct, frozen=True):
     needs_title: bool = False
 
 
-class Work(Struct, frozen=True):
+class Work(Value, frozen=True):
     """The waiting forms that were read, by list, soonest needed first and the old ones last.
 
     `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flask import Response
-from msgspec import Struct, structs
+from msgspec import structs
 
 from portal.i18n.gettext import _
 from portal.services.conversations import Conversation
+from portal.values import Value
 from portal.views.conversations.view import Bubble, Row, Thread, others_in, row_of, subject_of, thread_of
 from portal.views.recent import name_opened
 from portal.web.handlers import Page, Person, audit, render
 
 
-class News(Struct, frozen=True):
+class News(Value, frozen=True):
     """Messages that arrived while the thread was open: how many since the last one seen, and the first of them.
 
     `known` is the newest message that the page has.

@@ -6,7 +6,6 @@ import re
 from datetime import date, datetime, timedelta
 from urllib.parse import quote
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
@@ -20,6 +19,7 @@ from portal.services.conversations import (
 )
 from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.waiting_conversations import WaitingConversation
 from portal.web.filters import day as short_day
 from portal.web.filters import in_a_row, isolate, local, today
@@ -33,7 +33,7 @@ _LARGEST_PICTURE = 2_000_000
 """The maximum size in bytes of a picture shown inline; larger ones are only loaded when opened."""
 
 
-class Row(Struct, frozen=True):
+class Row(Value, frozen=True):
     """One conversation in the inbox; `danger` are the words of danger in the messages without a reply."""
 
     id: str
@@ -50,7 +50,7 @@ class Row(Struct, frozen=True):
     danger: tuple[str, ...] = ()
 
 
-class Bubble(Struct, frozen=True):
+class Bubble(Value, frozen=True):
     """One message in the thread; `mine` if the person's side sent it, `name` for the initials.
 
     `day` is the date's label if it is the first message of that day; `older_than` is when the patient's plan changed
@@ -75,7 +75,7 @@ class Bubble(Struct, frozen=True):
         return file.media_type in _PICTURES and is_small and self.message.sender_verified is not False
 
 
-class Thread(Struct, frozen=True):
+class Thread(Value, frozen=True):
     id: str
     subject: str
     who: str
@@ -89,7 +89,7 @@ class Thread(Struct, frozen=True):
     patient_ref: PatientRef | None
 
 
-class Reply(Struct, frozen=True):
+class Reply(Value, frozen=True):
     """Where to reply: addresses as text and as links."""
 
     email: str | None

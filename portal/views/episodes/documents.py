@@ -7,16 +7,16 @@ from datetime import datetime
 from pathlib import PurePath
 
 from flask import g, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.directories import Documents
+from portal.values import Value
 from portal.web.filters import day, file_size, in_a_row
 from portal.web.plan_changes import is_before_change
 from portal.web.said import said
 
 
-class Paper(Struct, frozen=True):
+class Paper(Value, frozen=True):
     """Something that a patient signed or was given: what it is, from whom and when, its page, and its file to save.
 
     `label` says what the file is: PDF, or another type. `at` orders a list of them.

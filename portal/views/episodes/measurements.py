@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.episodes import MonitoringDay
+from portal.values import Value
 from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, number, short_date, today
@@ -20,7 +20,7 @@ _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
 
 
-class Measurements(Struct, frozen=True):
+class Measurements(Value, frozen=True):
     """The scans and blood tests of a treatment, by date; `caution` is said of what nobody has verified."""
 
     days: list[MonitoringDay]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from msgspec import Struct
-
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus
@@ -14,12 +12,13 @@ from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.relationships import PARTNERS, Relationship
+from portal.values import Value
 from portal.web.filters import today
 
 _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 
 
-class Parting(Struct, frozen=True):
+class Parting(Value, frozen=True):
     """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
 
     `waiting` are the forms that wait for their signature, None where that wasn't read; `review` are all others that stand.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment, EpisodeStage
+from portal.values import Value
 from portal.web.choice_names import choice_name
 from portal.web.glossary import by_language
 from portal.web.labels import visit_name
@@ -31,7 +30,7 @@ _VISITS = {
 """The kind of visit in which a step happens."""
 
 
-class Step(Struct, frozen=True):
+class Step(Value, frozen=True):
     """A step: what happens in it (empty if that isn't known here), and its visit if one is planned."""
 
     label: str

@@ -7,7 +7,6 @@ from datetime import date
 from typing import Any, ClassVar
 
 from flask import Response, url_for
-from msgspec import Struct
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _, for_each_language
@@ -15,6 +14,7 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.rules.signing import listed_role
+from portal.values import Value
 from portal.views.consents.labels import state_word, status_tone
 from portal.views.consents.list import Groups
 from portal.views.episodes.lookup import remember_opened
@@ -26,7 +26,7 @@ from portal.web.handlers import Page, Person, audit, render, wants
 from portal.web.modules import is_off
 
 
-class Tab(Struct, frozen=True):
+class Tab(Value, frozen=True):
     """A part of the episode, with its own address; `is_tab` if it stands in the row of tabs.
 
     The others are named in the first page: always, or if there is something in them. The team has a card of its own there.
@@ -41,7 +41,7 @@ class Tab(Struct, frozen=True):
     is_always: bool
 
 
-class ConsentRow(Struct, frozen=True):
+class ConsentRow(Value, frozen=True):
     """A consent form of the episode; `is_mine_to_sign` if it waits for the reader."""
 
     id: str

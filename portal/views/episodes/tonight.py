@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 
 from flask import g
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.medicines import Medicine
@@ -18,6 +17,7 @@ from portal.services.rules.doses import standing
 from portal.services.rules.doses_around import DueDose, Timing, doses_around, evening_of, nearest
 from portal.services.rules.medicine_names import speaks_of
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.protocols.stops import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
@@ -29,7 +29,7 @@ _COLLECTION_HOURS = range(24, 49)
 """How many hours after a trigger an egg collection may be the one that it is timed for."""
 
 
-class CardDose(Struct, frozen=True):
+class CardDose(Value, frozen=True):
     """One dose as the card shows it; `done_at` is when the patient ticked it off, `done_what` if that was another amount."""
 
     key: str
@@ -71,7 +71,7 @@ class CardDose(Struct, frozen=True):
         return self.medicine.guide if self.medicine else ""
 
 
-class Trigger(Struct, frozen=True):
+class Trigger(Value, frozen=True):
     """The trigger injection, from the evening before until half a day after it, or until the egg collection if it isn't ticked off.
 
     `visit` is the egg collection that it is timed for, so many hours later. It comes first unless another dose is nearer.
@@ -91,7 +91,7 @@ class Trigger(Struct, frozen=True):
         return _("%(moment)s exactly", moment=moment(dose.at))
 
 
-class Tonight(Struct, frozen=True):
+class Tonight(Value, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among

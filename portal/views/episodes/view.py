@@ -8,7 +8,6 @@ from functools import cached_property
 
 from flask import g, url_for
 from markupsafe import Markup
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.context import session
@@ -29,6 +28,7 @@ from portal.services.rules.doses import (
 )
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
@@ -49,7 +49,7 @@ from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
 
 
-class Stage(Struct, frozen=True):
+class Stage(Value, frozen=True):
     """A step of the ribbon; `state` is done, now or next."""
 
     label: str

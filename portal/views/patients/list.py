@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.listed import Listed
 from portal.services.people import FoundPerson, NewestPeople
+from portal.values import Value
 from portal.views.hits import Beside, latest_words, patient_page, treatment_link, who_words
 from portal.web import audit
 from portal.web.filters import in_a_row
@@ -18,7 +17,7 @@ from portal.web.pages import Page
 _PAGE = 25
 
 
-class PatientRow(Struct, frozen=True):
+class PatientRow(Value, frozen=True):
     """A patient: what tells them apart as far as this session has read it, their treatment, and what is new about them."""
 
     name: str

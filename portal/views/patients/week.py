@@ -7,7 +7,6 @@ from datetime import date, datetime, timedelta
 from typing import TypeVar
 
 from flask import url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import ConsentForm
@@ -19,6 +18,7 @@ from portal.services.listed import Listed
 from portal.services.patient_overview import PatientOverview
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import Course, courses
+from portal.values import Value
 from portal.views.consents.labels import method_word, state_word
 from portal.views.conversations.view import subject_of
 from portal.web import modules
@@ -37,7 +37,7 @@ _TOLD_BY_RECORDS = ("ConsentForm", "Conversation")
 """What notifications tell that the records themselves tell better."""
 
 
-class Happening(Struct, frozen=True):
+class Happening(Value, frozen=True):
     """One thing that happened: on a day and, unless only that is known, `at` a moment.
 
     `is_checked` is false for a result that nobody has verified.
@@ -52,13 +52,13 @@ class Happening(Struct, frozen=True):
     is_checked: bool = True
 
 
-class HappeningDay(Struct, frozen=True):
+class HappeningDay(Value, frozen=True):
     on: date
     name: str
     happenings: tuple[Happening, ...]
 
 
-class Week(Struct, frozen=True):
+class Week(Value, frozen=True):
     """The last seven days; `lacks` are sentences that say what may be missing from it."""
 
     days: tuple[HappeningDay, ...]

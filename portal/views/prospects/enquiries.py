@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response
-from msgspec import Struct
 
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
+from portal.values import Value
 from portal.views.prospects.known import Known, named_in, read_enquiries
 from portal.views.waiting_conversations import waiting_since
 from portal.web import section_counts
@@ -20,7 +20,7 @@ bp = Blueprint("enquiries", __name__)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class EnquiryRow(Struct, frozen=True):
+class EnquiryRow(Value, frozen=True):
     """An enquiry; `at` is when it last told of itself, `news` its unread notification, `alike` the enquiry that may be of the same person.
 
     `waits_since` is when the first message without an answer came, None if there is none.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import field
 
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
@@ -15,6 +15,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, gather_all, items_of, known
 from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification, list_notifications, new_enquiries, newest_unread
+from portal.values import Value
 from portal.web import audit
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ _MOST_NEWS = 1000
 _MOST_SHOWN = 3
 
 
-class Known(Struct, frozen=True):
+class Known(Value, frozen=True):
     """The known facts of an enquiry: values by field, and where it is mentioned."""
 
     id: str
@@ -69,7 +70,7 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     return found, not is_lost
 
 
-class Enquiries(Struct, frozen=True):
+class Enquiries(Value, frozen=True):
     """The enquiries that notifications, unread or new, and new messages name; whole if those are all.
 
     `new` is how many the unread notifications are about, None if those couldn't be read; `is_lost` says that a list couldn't.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from flask import Blueprint, Response, g, request, url_for
-from msgspec import Struct
 
 from portal.context import context
 from portal.parse import whole_number
 from portal.services.errors import NotOffered
+from portal.values import Value
 from portal.views.booking.link import links
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.permissions import EDIT_PROSPECT
@@ -20,7 +20,7 @@ _DAYS = (2, 7, 14, 30)
 _USUAL_DAYS = 7
 
 
-class LinkCard(Struct, frozen=True):
+class LinkCard(Value, frozen=True):
     """Whether the clinic offers booking links, their possible lifetimes, and the link just made."""
 
     is_offered: bool

@@ -7,16 +7,16 @@ enquirer, as none is recorded, at first in the clinic's.
 from __future__ import annotations
 
 from flask import g
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
+from portal.values import Value
 from portal.views.booking.visit import Visit
 from portal.web.clinic_contact import mail_to
 from portal.web.filters import clock_time, full_date, in_a_row, telephone
 
 
-class VisitMessage(Struct, frozen=True):
+class VisitMessage(Value, frozen=True):
     """The text, and where it goes: `mail` is a `mailto:` address, empty if the enquirer's isn't known."""
 
     language: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
+from portal.values import Value
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import CheckRow, MedicationRow, column_labels, decode_row
@@ -15,7 +14,7 @@ from portal.web.filters import in_a_row
 from portal.web.forms import Values
 
 
-class Change(Struct, frozen=True):
+class Change(Value, frozen=True):
     label: str
     before: str
     after: str

@@ -7,10 +7,10 @@ from datetime import date
 from itertools import chain
 
 from babel.dates import format_date
-from msgspec import Struct
 
 from portal.dates import days_after
 from portal.services.rules.doses import courses, doses_of_day, horizon
+from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.web.doses import dose_number
 from portal.web.filters import date_locale, today
@@ -25,7 +25,7 @@ _ByDay = dict[tuple[str, str], dict[int, tuple[str, ...]]]
 """The doses by medicine and unit, then by day."""
 
 
-class GridDay(Struct, frozen=True):
+class GridDay(Value, frozen=True):
     """A day of the plan, with its date if day 1 has one; `month` is named on the first day and on each first of a month."""
 
     number: int
@@ -35,14 +35,14 @@ class GridDay(Struct, frozen=True):
     checks: tuple[str, ...]
 
 
-class Cell(Struct, frozen=True):
+class Cell(Value, frozen=True):
     """The doses of one medicine on a day, one for each hour; `before` is None if they stay as they were."""
 
     doses: tuple[str, ...]
     before: tuple[str, ...] | None
 
 
-class DayGrid(Struct, frozen=True):
+class DayGrid(Value, frozen=True):
     """The days, and by medicine (name and unit) a cell for each; `is_begun` if a long plan began before the first day, `is_cut` if
     the plan goes on after the last.
     """

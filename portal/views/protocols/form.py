@@ -8,7 +8,6 @@ from datetime import date
 
 import msgspec
 from flask import Response, g
-from msgspec import Struct
 
 from portal.config.protocol_choices import ProtocolChoices
 from portal.i18n.gettext import _
@@ -18,6 +17,7 @@ from portal.services.gather import attempt, known
 from portal.services.patient_ref import PatientRef
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Protocol, ProtocolType
+from portal.values import Value
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.history import NewDose, new_doses
@@ -36,7 +36,7 @@ _SPLIT = re.compile(r"split-medication-(?P<number>[0-9]{1,3})")
 _REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
 
 
-class PlanDays(Struct, frozen=True):
+class PlanDays(Value, frozen=True):
     """The days of a form's rows: as a grid, and the dates of typed days by field id."""
 
     grid: DayGrid | None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import courses, horizon, minutes
+from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.views.protocols.typed_values import day_in
@@ -21,14 +21,14 @@ from portal.web.filters import in_a_row, local, now, today
 _EVENING = 17 * 60
 
 
-class NewDose(Struct, frozen=True):
+class NewDose(Value, frozen=True):
     """What the button of a row does: begin a new dose on day `first` of the plan."""
 
     first: int
     label: str
 
 
-class DoseChange(Struct, frozen=True):
+class DoseChange(Value, frozen=True):
     """What is given of one medicine from a day on, before and after the change: amounts with their hours, or empty."""
 
     when: str

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 from flask import request, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services import errors
@@ -14,6 +13,7 @@ from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
 from portal.services.patient_ref import PatientRef
 from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
+from portal.values import Value
 from portal.views.creation import Drafts, Search
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.plan import Plan
@@ -51,7 +51,7 @@ drafts = Drafts(
 )
 
 
-class Treatment(Struct, frozen=True):
+class Treatment(Value, frozen=True):
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None

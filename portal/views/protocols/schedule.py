@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 
 from flask import Blueprint, Response, g, request, url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.errors import NotFound, Unavailable
@@ -20,6 +19,7 @@ from portal.services.rules.doses import (
     horizon,
     standing,
 )
+from portal.values import Value
 from portal.views.protocols.plan_calendar import calendar_of, events_of, next_check
 from portal.views.protocols.view import ProtocolView, read_view, read_whose
 from portal.web import seen_plans
@@ -36,7 +36,7 @@ _MOST_DAYS = 120
 """The maximum number of days listed; a longer plan says that it continues."""
 
 
-class Day(Struct, frozen=True):
+class Day(Value, frozen=True):
     """One day of the plan with its doses, by time, and its checks; a day between others may have none."""
 
     number: int

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 
 from flask import g
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.config.dose_ranges import DoseRange, range_of
@@ -19,6 +18,7 @@ from portal.parse import dose
 from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication
 from portal.services.rules.doses import Course, courses, horizon, minutes
+from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.web.doses import dose_number
@@ -30,7 +30,7 @@ EARLIEST, LATEST = 34, 37
 _COLLECTIONS = ("eggcollection", "eggretrieval", "oocyteretrieval")
 
 
-class Stop(Struct, frozen=True):
+class Stop(Value, frozen=True):
     """A question on the review: `text` says what is unusual; `wanted` is what has to be typed again at the field `name`."""
 
     name: str

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from msgspec import Struct
-
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.gather import attempt, known
 from portal.services.protocols import Medication
 from portal.services.rules.doses import courses, horizon
 from portal.services.rules.medicine_names import speaks_of
+from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.web.doses import dose_number, is_same_unit
 from portal.web.filters import in_a_row, now
@@ -27,7 +26,7 @@ _AMOUNT = re.compile(r"(?<![\d.,:/])(\d{1,6}(?:[.,]\d{1,3})?)(?![\d:/])\s*([^\W\
 _SENTENCE = re.compile(r"(?<=[.!?؟])\s+|\n+")
 
 
-class ToldDose(Struct, frozen=True):
+class ToldDose(Value, frozen=True):
     """A sentence of a message that tells another dose of a changed medicine than the plan will give."""
 
     talk_id: str
@@ -39,7 +38,7 @@ class ToldDose(Struct, frozen=True):
     """`250 IU`; empty if no more is given."""
 
 
-class ToldDoses(Struct, frozen=True):
+class ToldDoses(Value, frozen=True):
     """What was found, in how many messages; None read if they couldn't be, `is_whole` if none of those days was left out."""
 
     found: list[ToldDose]
@@ -47,7 +46,7 @@ class ToldDoses(Struct, frozen=True):
     is_whole: bool
 
 
-class _Changed(Struct, frozen=True):
+class _Changed(Value, frozen=True):
     """A medicine whose doses change: those that it had and has from the first day that differs."""
 
     drug: str

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import date
 
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.dates import days_after
 from portal.i18n.locale import is_rtl
@@ -19,6 +18,7 @@ from portal.services.physicians import list_physicians
 from portal.services.protocols import Check, Medication, Protocol, ProtocolStatus
 from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.protocols.labels import ENDS, may_write
 from portal.views.protocols.stops import collection_of
 from portal.web.doses import PlanWords, state_words
@@ -26,7 +26,7 @@ from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today
 
 
-class ProtocolView(Struct, frozen=True):
+class ProtocolView(Value, frozen=True):
     """A protocol with the names for its ids, as far as known."""
 
     protocol: Protocol
@@ -104,7 +104,7 @@ class ProtocolView(Struct, frozen=True):
         return self.protocol.date_of(day)
 
 
-class Whose(Struct, frozen=True):
+class Whose(Value, frozen=True):
     """Whose plan it is: the patient, if they can be read, and when eggs are to be collected.
 
     `withdrawn` are the forms that the treatment rests on and that were withdrawn; `is_unread` says that the API has it but

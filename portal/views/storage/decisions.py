@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.storage import Disposition, EmbryoStorage
+from portal.values import Value
 from portal.views.storage.view import paid_until
 from portal.web.filters import long_date
 
@@ -28,7 +27,7 @@ DECISIONS = {**SAID_HERE, **BY_FORM}
 """The dispositions by the last part of a decision's address: made here, or by signing a form."""
 
 
-class Decision(Struct, frozen=True):
+class Decision(Value, frozen=True):
     """An option; `is_chosen` if it is the current disposition."""
 
     name: str

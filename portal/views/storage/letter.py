@@ -6,16 +6,16 @@ The portal can't send it, as no endpoint takes messages: the patient sends it by
 from __future__ import annotations
 
 from flask import g
-from msgspec import Struct
 
 from portal.i18n.gettext import _
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.web.clinic_contact import mail_to_clinic
 from portal.web.filters import long_date, today
 
 
-class Letter(Struct, frozen=True):
+class Letter(Value, frozen=True):
     """A letter, by paragraph, from one person to the clinic."""
 
     subject: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import url_for
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
@@ -22,6 +21,7 @@ from portal.services.rules.embryo_moves import (
 )
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.consents.form_sources import address_to_create
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
@@ -29,7 +29,7 @@ from portal.web import labels
 from portal.web.not_given import not_given
 
 
-class Reason(Struct, frozen=True):
+class Reason(Value, frozen=True):
     """A sentence that says why a move isn't offered; `form` is the form concerned, with its address."""
 
     words: str
@@ -40,7 +40,7 @@ class Reason(Struct, frozen=True):
         return url_for("consents.show", consent_id=self.form.id) if self.form else None
 
 
-class Withheld(Struct, frozen=True):
+class Withheld(Value, frozen=True):
     """A move that isn't offered now, why, and where the form that it lacks is made."""
 
     name: str
@@ -48,7 +48,7 @@ class Withheld(Struct, frozen=True):
     make_href: str | None = None
 
 
-class Moves(Struct, frozen=True):
+class Moves(Value, frozen=True):
     """The moves of an embryo, based on its patient's forms as read for this page."""
 
     episode: Episode

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 
-from msgspec import Struct
-
 from portal.i18n.gettext import _
 from portal.services.episodes import Episode
 from portal.services.storage import EmbryoStorage
+from portal.values import Value
 from portal.views.consents.list import Due
 from portal.views.storage.view import nearness, paid_until, renewal_window
 
 _NEAR_DAYS = 60
 
 
-class NearDate(Struct, frozen=True):
+class NearDate(Value, frozen=True):
     code: str
     what: str
     on: date

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from datetime import date
 from itertools import groupby
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from portal.folding import folded
 from portal.i18n.gettext import _, ngettext
 from portal.services.listed import Count, Listed
+from portal.values import Value
 from portal.views.storage.selection import SOON_DAYS, Selection, StoredList, days_until, list_name, place_of
 from portal.views.storage.view import EmbryoView
 from portal.web.filters import today
@@ -28,7 +28,7 @@ _ALWAYS = (StoredList.ALL, StoredList.HELD, StoredList.UNPAID, StoredList.ENDING
 """The lists that are offered even if they are empty."""
 
 
-class Link(Struct, frozen=True):
+class Link(Value, frozen=True):
     """A counted link to a list or place; `current` if it is shown."""
 
     label: str
@@ -37,7 +37,7 @@ class Link(Struct, frozen=True):
     count: Count
 
 
-class EndDate(Struct, frozen=True):
+class EndDate(Value, frozen=True):
     """A date that ends something of an embryo's storage; `word` says how near it is, empty if it is over 60 days away."""
 
     term: str
@@ -46,21 +46,21 @@ class EndDate(Struct, frozen=True):
     tone: str
 
 
-class Row(Struct, frozen=True):
+class Row(Value, frozen=True):
     """An embryo of the inventory; `dates` are those that have passed or are near, or else the next one."""
 
     view: EmbryoView
     dates: tuple[EndDate, ...]
 
 
-class Canister(Struct, frozen=True):
+class Canister(Value, frozen=True):
     """The embryos in one canister of a tank, with its name, on one page of the inventory."""
 
     name: str
     rows: list[Row]
 
 
-class Shelves(Struct, frozen=True):
+class Shelves(Value, frozen=True):
     views: Listed[EmbryoView]
     selection: Selection
 

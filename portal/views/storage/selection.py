@@ -9,12 +9,12 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from flask import url_for
-from msgspec import Struct
 
 from portal import parse
 from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.services.storage import EmbryoStatus
+from portal.values import Value
 from portal.views.storage.view import LOCATION, EmbryoView, paid_until
 from portal.web.filters import today
 
@@ -39,7 +39,7 @@ class StoredList(StrEnum):
     NO_PLACE = "no-place"
 
 
-class Selection(Struct, frozen=True):
+class Selection(Value, frozen=True):
     """What of the inventory is shown: a list, a place from the outside in, and text; from the query."""
 
     which: StoredList = StoredList.ALL

@@ -7,7 +7,6 @@ from datetime import date
 
 from flask import g, url_for
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
@@ -17,6 +16,7 @@ from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
+from portal.values import Value
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today
@@ -29,7 +29,7 @@ _NEAR_DAYS = 90
 _PAID = "EmbryoStorage.storageExpiresAt"
 
 
-class StorageDate(Struct, frozen=True):
+class StorageDate(Value, frozen=True):
     """One of the three dates: its label, the day, and how near it is in words (None if it isn't near).
 
     `member` is its name in the API ("EmbryoStorage.statutoryLimit").
@@ -48,7 +48,7 @@ class StorageDate(Struct, frozen=True):
         return self.member == _PAID
 
 
-class EmbryoView(Struct, frozen=True):
+class EmbryoView(Value, frozen=True):
     embryo: EmbryoStorage
     episode: Episode
 
@@ -140,7 +140,7 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
     return EmbryoView(embryo, episode)
 
 
-class SharedDate(Struct, frozen=True):
+class SharedDate(Value, frozen=True):
     date: StorageDate
     codes: tuple[str, ...]
 

@@ -7,10 +7,10 @@ from datetime import date
 from itertools import pairwise
 
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.episodes import MonitoringDay
+from portal.values import Value
 from portal.web.drawings.svg import Axis, dot, drawing, element, label, measured, path, round_up, spread
 
 READY_MM = 17
@@ -36,7 +36,7 @@ _BESIDE = 2 * _FOLLOWING
 """How far a follicle moves aside that would lie on another of nearly its size."""
 
 
-class _Frame(Struct, frozen=True):
+class _Frame(Value, frozen=True):
     """What all panels share: the days that were measured, their places, and the side that time runs to.
 
     `caution` is said of a day that nobody has verified.

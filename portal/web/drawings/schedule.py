@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.protocols import Check, Medication
 from portal.services.rules.doses import courses, horizon
+from portal.values import Value
 from portal.web.drawings.svg import Axis, drawing, element, label, path
 from portal.web.said import foreign
 
@@ -24,7 +24,7 @@ _LONGEST = 400
 """Days that are drawn at most; a plan that claims more is cut there."""
 
 
-class Bar(Struct, frozen=True):
+class Bar(Value, frozen=True):
     """A row's days with doses, of all its hours; `is_open` if nothing tells when it ends."""
 
     medication: Medication

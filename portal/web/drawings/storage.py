@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from datetime import date
 
 from markupsafe import Markup
-from msgspec import Struct
 
 from portal.i18n.gettext import _, ngettext
+from portal.values import Value
 from portal.web.drawings.svg import Axis, drawing, element, label, path
 
 _WIDTH = 480.0
@@ -25,7 +25,7 @@ _GAP = 100.0
 """What the word of a year needs, so that two never touch."""
 
 
-class DatedBar(Struct, frozen=True):
+class DatedBar(Value, frozen=True):
     """One of the dates: its words and the day."""
 
     words: str

@@ -8,7 +8,8 @@ from functools import cache
 from itertools import pairwise
 
 from markupsafe import Markup, escape
-from msgspec import Struct
+
+from portal.values import Value
 
 
 def element(name: str, *content: str | Markup, **attributes: str | float | None) -> Markup:
@@ -74,7 +75,7 @@ def dot(x: float, y: float, radius: float, class_: str = "chart-dot") -> Markup:
     return element("circle", class_=class_, cx=x, cy=y, r=radius)
 
 
-class Axis(Struct, frozen=True):
+class Axis(Value, frozen=True):
     """Where values of `low` to `high` stand between the places `start` and `end`; one value alone in the middle."""
 
     low: float

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
-from msgspec import Struct
 
+from portal.values import Value
 from portal.web.drawings.svg import Axis, drawing, element, label
 
 _WIDTH = 480.0
@@ -18,7 +18,7 @@ _EVERY = 2
 """Every how many hours a line is drawn."""
 
 
-class Column(Struct, frozen=True):
+class Column(Value, frozen=True):
     """One day: its name above, and its stretches in hours since midnight, such as (9.0, 17.5)."""
 
     name: str

@@ -87,6 +87,16 @@ def test_a_member_that_stops_coming_counts_as_missing(answers: Answers, vault: V
     assert is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
+def test_while_a_member_is_missing_answers_are_inspected_more_often(answers: Answers, clock: Clock) -> None:
+    for _time in range(50):
+        episode(answers, alerts=[])
+    for seconds in (61, 11, 11, 11, 11):
+        assert not is_not_given(answers, "Episode.alerts")
+        clock.advance(seconds)
+        episode(answers)
+    assert is_not_given(answers, "Episode.alerts")
+
+
 def test_a_member_that_always_came_counts_as_missing_soon(answers: Answers, clock: Clock) -> None:
     """An upgrade of the API gave it another name."""
     for _time in range(20):
