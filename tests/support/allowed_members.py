@@ -167,8 +167,10 @@ STAFF: dict[str, str] = {
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement; patient: mrn"
     ),
+    "/consents/new/bundle": "ConsentForm: title version",
     "/consents/new/fill": (
-        "ConsentForm: title version; Signer; partner: firstName lastName; patient: firstName lastName mrn"
+        "ConsentForm: title version; EmbryoStorage: embryoCode; Relationship: relatedName; Signer; "
+        "partner: firstName lastName; patient: firstName lastName mrn"
     ),
     "/consents/new/preview": (
         "ConsentForm: title version; Signer; partner: firstName lastName; patient: firstName lastName mrn"
