@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -417,6 +418,7 @@ def _sent(http: requests.Session, url: str, form: FormElement, filled: str) -> r
     return http.post(to, data=fields, headers=headers, allow_redirects=False)
 
 
+@cache
 def endpoint_of(path: str) -> str:
     """The last part of an endpoint's address that is the same for all records: "consent-forms/{id}"."""
     row = next(

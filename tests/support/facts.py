@@ -73,8 +73,6 @@ class Answers:
                 else:
                     for form in _forms(value):
                         self._texts.setdefault(form, path)
-        longest = sorted(self._texts, key=len, reverse=True)
-        self._known = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest))})(?![\w]|\.\d)")
 
     def named_id(self, written: str, pseudonym: Callable[[str], str]) -> str:
         """Return which member's value the audit record wrote like this."""
@@ -87,7 +85,11 @@ class Answers:
         text = _DAY.sub(self._day, text)
         text = _CALENDAR_TIME.sub(self._calendar_time, text)
         text = _PHONE.sub(self._phone, text)
-        return self._known.sub(lambda found: f"{{{self._texts[found[0]]}}}", text) if self._texts else text
+        held = sorted((known for known in self._texts if known in text), key=len, reverse=True)
+        if not held:
+            return text
+        known = rf"(?<![\w.])(?:{'|'.join(map(re.escape, held))})(?![\w]|\.\d)"
+        return re.sub(known, lambda found: f"{{{self._texts[found[0]]}}}", text)
 
     def _iso_day(self, found: re.Match[str]) -> str:
         day = date.fromisoformat(found[0])

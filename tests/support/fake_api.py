@@ -254,11 +254,12 @@ def _default(row: AnyEndpoint, id_: str | None) -> _Reply:
     return _Reply(200, json.dumps(answer).encode())
 
 
-def _row_of(method: str, path: str) -> tuple[AnyEndpoint, list[str]]:
+@cache
+def _row_of(method: str, path: str) -> tuple[AnyEndpoint, tuple[str, ...]]:
     for row in ALL:
         pattern = re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(row.template))
         if row.method == method and (found := re.fullmatch(pattern, path)):
-            return row, [unquote(id_) for id_ in found.groups()]
+            return row, tuple(unquote(id_) for id_ in found.groups())
     raise AssertionError(f"no endpoint is {method} {path}")
 
 
