@@ -50,10 +50,13 @@ def _rank(name: str) -> int:
 
 _LONGEST = (
     "test_every_page.py",
+    "test_states.py",
     "test_ledger.py",
+    "test_pdf.py",
     "test_session_races.py",
     "test_canaries.py",
     "test_reload.py",
+    "test_unsent.py",
 )
 
 
