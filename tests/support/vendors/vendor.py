@@ -78,6 +78,16 @@ class Vendor:
         """The dialect file that its integrator wrote."""
         return Path(__file__).with_name(f"{self.name}.dialect.toml").read_text(encoding="utf-8")
 
+    @cached_property
+    def addresses(self) -> list[tuple[AnyEndpoint, re.Pattern[str]]]:
+        """The endpoints that it has, each with what its calls look like."""
+        calls = {row: self.calls.get(f"{row.method} {row.template}") for row in ALL}
+        return [
+            (row, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(theirs))))
+            for row, theirs in calls.items()
+            if theirs
+        ]
+
     def path(self, shape: type, member: str) -> list[str]:
         """Where a record's member stands."""
         named = self.names.get(f"{shape.__name__}.{member}") or self.names.get(member)
@@ -182,10 +192,8 @@ class VendorsApi:
         return id_
 
     def _row(self, method: str, path: str) -> tuple[AnyEndpoint, dict[str, str]]:
-        for row in ALL:
-            theirs = self.vendor.calls.get(f"{row.method} {row.template}")
-            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(theirs or "-"))
-            if found := re.fullmatch(pattern, f"{method} {path}"):
+        for row, address in self.vendor.addresses:
+            if found := address.fullmatch(f"{method} {path}"):
                 return row, {name: unquote(id_) for name, id_ in found.groupdict().items()}
         raise NoSuchAddress(f"{method} {path}")
 
