@@ -75,6 +75,10 @@ def test_each_schema_is_valid_and_accepts_the_portals_records() -> None:
     for name, schema in document["components"]["schemas"].items():
         jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
         assert jsonschema_rs.validator_for({**schema, "components": document["components"]}), name
+    answers = [get["responses"]["200"] for path in document["paths"].values() if (get := path.get("get"))]
+    (file,) = [answer["content"] for answer in answers if "*/*" in answer.get("content", ())]
+    text = {"type": "string", "contentEncoding": "base64"}
+    assert file == {"*/*": {"schema": {}}, "application/json": {"schema": text}}
     episode = {"$ref": "#/components/schemas/Episode", "components": document["components"]}
     good: Any = {"id": "1", "status": "Active", "patient": {"id": "2"}}
     assert jsonschema_rs.is_valid(episode, good)

@@ -76,10 +76,13 @@ def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.
     assert transport.send(Call("GET", server.url)).status == 200
 
 
-def test_a_body_over_the_size_limit_is_refused(upstream: Make) -> None:
-    server = upstream(lambda line, number: ok(b"x" * 5000))
+@pytest.mark.parametrize(("given", "limit"), [({}, 8 * 1024**2), ({"max_bytes": 1000}, 1000)])
+def test_a_body_over_the_size_limit_is_refused(upstream: Make, given: dict[str, int], limit: int) -> None:
+    sizes = [limit, limit + 1]
+    server = upstream(lambda line, number: ok(b"x" * sizes.pop(0)))
+    assert len(transport.send(Call("GET", server.url, **given)).body) == limit
     with pytest.raises(TransportError, match="too large"):
-        transport.send(Call("GET", server.url, max_bytes=1000))
+        transport.send(Call("GET", server.url, **given))
 
 
 def test_a_dripping_response_ends_at_the_deadline(upstream: Make) -> None:

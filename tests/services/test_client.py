@@ -245,10 +245,11 @@ def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not(
 def test_nothing_is_retried_shortly_before_the_pages_deadline(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
-    server = upstream(answers(503, 200))
+    server = upstream(answers(503, 200, headers="Retry-After: 7\r\n"))
     care = replace(care_at(server), deadline=time.monotonic() + 0.9)
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as caught:
         read(care)
+    assert caught.value.retry_after == 7
     assert len(server.seen) == 1
 
 

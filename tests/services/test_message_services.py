@@ -35,6 +35,10 @@ def test_the_search_for_a_conversation_is_bounded(care):
     care.answers.extend({"totalCount": 10**9, "items": [{"id": "x"}] * 200} for _ in range(5))
     with pytest.raises(NotFound):
         conversations.get_conversation(care, "2")
+    care.answers.append({"archivedCount": 0})
+    care.answers.extend({"totalCount": 10**9, "items": [{"id": "x"}] * 200} for _ in range(10))
+    with pytest.raises(Unavailable, match="it isn't archived"):  # it may be among those that weren't read
+        conversations.archive_conversations(care, ["2"])
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,9 @@ def test_an_operation_expires_after_its_lifetime(tmp_path: Path) -> None:
     operations = Operations(
         Vault(open_store(f"sqlite:///{tmp_path}/s.db", lambda: now), ("k" * 32,)), lambda: now
     )
-    operations.begin("booking link", "book:1", id_="link", expires_at=now + 72 * 3600)
-    operations.begin("amelia", "sign:1", id_="form")
+    longer = operations.begin("booking link", "book:1", id_="link", expires_at=now + 72 * 3600)
+    usual = operations.begin("amelia", "sign:1", id_="form")
+    assert (longer.changed_at, usual.changed_at) == (now, now)
     now += 49 * 3600
     assert operations.find("booking link", "link", "book:1")
     assert operations.find("amelia", "form", "sign:1") is None

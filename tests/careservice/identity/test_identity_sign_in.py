@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from portal.careservice.identity import translations
+from portal.careservice.identity import passwords, translations
 from tests.careservice.identity.identity_server import PASSWORD, IdentityServer, answer_in
 from tests.support.hashing import AS_DEPLOYED
 
@@ -133,8 +133,22 @@ def test_all_wrong_credentials_get_the_same_message(
     assert all(not cookie.startswith("idsrv=") for cookie in answer.headers.getlist("Set-Cookie"))
 
 
-def test_a_password_is_hashed_with_argon2id_at_the_cost_that_owasp_recommends() -> None:
-    assert AS_DEPLOYED.hash(PASSWORD).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+def test_a_password_is_hashed_with_argon2id_at_the_cost_that_owasp_recommends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passwords, "_hasher", AS_DEPLOYED)
+    deployed = passwords.hash_password(PASSWORD)
+    assert deployed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert passwords.matches(PASSWORD, deployed) and not passwords.matches(PASSWORD + "x", deployed)
+    # Nobody's takes as long, and no password is right.
+    passwords._dummy_hash.cache_clear()
+    monkeypatch.setattr(
+        AS_DEPLOYED.__class__, "verify", lambda _hasher, kept, _typed: asked.append(kept) or True
+    )
+    asked: list[str] = []
+    assert not passwords.matches("dummy", None)
+    assert asked[0].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    passwords._dummy_hash.cache_clear()
 
 
 def test_a_user_name_matches_in_any_case_and_with_surrounding_spaces(server: IdentityServer) -> None:

@@ -153,6 +153,16 @@ def test_doubts_are_duties_and_count_until_they_are_accepted() -> None:
     assert list(unkept(["File.size"])) == []
 
 
+def test_an_endpoint_is_as_slow_as_its_slowest_answer_and_it_is_told_why_none_came() -> None:
+    well = visit(READ_CONSENT, FORM)
+    visits = [
+        *(replace(well, seconds=seconds) for seconds in (0.25, 0.5)),
+        replace(well, status=None, why="no route"),
+    ]
+    (found,) = [one for one in judge(visits, as_patient=False) if one.statuses]
+    assert (found.slowest, found.statuses) == (0.5, {"200": 2, "no route": 1})
+
+
 def test_accepted_members_are_no_gaps_and_an_id_as_a_number_is_none() -> None:
     whole = {name.name: None for name in members_of(records()["ConsentForm"])} | FORM | {"id": 7}
     (found,) = [one for one in judge([visit(READ_CONSENT, whole)], as_patient=False) if one.statuses]

@@ -65,6 +65,12 @@ def test_signs_may_come_from_stimulation_to_the_early_scan_and_while_nobody_know
     assert stages.needs_call_now(episode(stage=EpisodeStage("Elsewhere")), DAY)
 
 
+def test_days_are_counted_to_the_trigger_and_for_six_weeks_since_the_transfer() -> None:
+    assert " ".join(stages.COUNTED) == "Baseline Stimulation Trigger"
+    assert " ".join(stages.SINCE_TRANSFER) == "Transfer LutealSupport PregnancyTest EarlyScan"
+    assert stages.COUNTED_DAYS == 42
+
+
 _EGGS = "Baseline Stimulation Trigger Retrieval"
 
 

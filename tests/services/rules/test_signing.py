@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
-from portal.services.rules.signing import has_signed, without_account
+from portal.services.rules.signing import has_signed, same_name, unseen_by, without_account
 from tests.support.builders import AMELIA, consent, person
 
 
@@ -39,3 +39,17 @@ def test_an_open_form_waits_for_the_account_of_its_partners_record(
 ) -> None:
     named = {"partner_id": "partner-record", "required_signers": (AMELIA, RECORD, NURSE)}
     assert [*without_account(consent(**(named | changes)), person(sub))] == waits
+
+
+def test_only_a_witness_is_told_whom_of_the_patients_side_they_have_not_seen_sign() -> None:
+    form = consent(partner_id="partner-record", required_signers=(AMELIA, RECORD, NURSE))
+    for role in SignerRole:
+        assert unseen_by(form, role) == ((AMELIA, RECORD) if role == SignerRole.WITNESS else ())
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "is_same"),
+    [("José  O’Neil", "jose oneil", True), ("Ann 2", "Ann", False), ("Ann", "Anne", False), ("", "", False)],
+)
+def test_names_are_the_same_by_their_letters_and_digits(name: str, other: str, is_same: bool) -> None:
+    assert same_name(name, other) is is_same

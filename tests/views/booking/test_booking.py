@@ -325,8 +325,9 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
 ) -> None:
     from urllib.parse import parse_qs
 
+    from portal.config.variables import Timeouts
     from portal.http import transport
-    from portal.signin.service_client import ServiceBearer
+    from portal.signin.service_client import ServiceBearers
 
     seen: list[transport.Call] = []
     send = transport.send
@@ -340,8 +341,10 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
     provider = the.sign_in.provider(tenant)
     provider.metadata()
     monkeypatch.setattr(transport, "send", watched)
-    ServiceBearer(tenant.service_client, provider, the.settings.timeouts, portal.clock).token()
+    bearers = ServiceBearers(Timeouts(connect=1.25, read=6.5), portal.clock)
+    bearers.of(tenant, tenant.service_client, provider).token()
     (call,) = seen
+    assert (call.connect_timeout, call.timeout) == (1.25, 6.5)
     assert call.method == "POST" and urlsplit(call.url).path == "/connect/token"
     sent = parse_qs((call.body or b"").decode())
     assert set(sent) == {"grant_type", "client_id", "client_secret", "scope"}
