@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import threading
 from collections.abc import Callable, Iterator
 from itertools import permutations
@@ -13,12 +14,17 @@ import pytest
 from portal import metrics
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import NAMING_KEY, Names
-from portal.store.sealer import fingerprint
+from portal.store.sealer import fingerprint, mac
 from tests.support.redis_server import RedisServer
 
 OLD, NEW, OTHER = "o" * 40, "n" * 40, "x" * 40
 PERSON = ("https://id.example", "riverside", "amelia")
 DAY = 24 * 3600
+
+
+def test_each_message_has_the_mac_of_rfc_2104_whatever_came_before() -> None:
+    for message in (b"one", b"two", b"one"):
+        assert mac(b"key", message) == hmac.digest(b"key", message, "sha256")
 
 
 class Clock:

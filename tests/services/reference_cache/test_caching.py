@@ -145,10 +145,11 @@ def test_a_session_finds_only_its_own_persons_copies(upstream, references):
     read(care)
     own = references._session(care, LIST_PHYSICIANS, {}, references.copies).cache
     assert own.get_response(own.create_key(Request())) is not None
-    victor = references._session(
-        replace(care, partition=("", "", "", "")), LIST_PHYSICIANS, {}, references.copies
-    ).cache
-    assert victor.get_response(victor.create_key(Request())) is None
+    for part in range(4):  # issuer, clinic, subject and session
+        partition = tuple("another" if part == at else given for at, given in enumerate(care.partition))
+        theirs = replace(care, partition=partition)
+        other = references._session(theirs, LIST_PHYSICIANS, {}, references.copies).cache
+        assert other.get_response(other.create_key(Request())) is None, partition
 
 
 def test_a_persons_write_invalidates_their_copies(upstream, references):
