@@ -31,6 +31,8 @@ from portal.web.plan_changes import PlanNotice
 
 _MOST_EPISODES = 2
 """How many episodes home reads: the ongoing one, and one with embryos in storage."""
+_MOST_NEWS = 3
+"""How many messages, and how many notifications, home shows."""
 
 
 class Treatment(Value, frozen=True):
@@ -83,8 +85,6 @@ class NeedsPage(Page, template="home/needs.html"):
     is_part: bool = True
     is_new: bool = False
     since: Since | None = None
-    most: int = 3
-    """How many messages and notifications it shows."""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
@@ -92,8 +92,8 @@ class NeedsPage(Page, template="home/needs.html"):
         return {
             "consent": [*waiting, *(self.since.form_ids if self.since else ())],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
-            "conversation": ids_of(self.messages, self.most),
-            "notification": ids_of(self.news, self.most),
+            "conversation": ids_of(self.messages),
+            "notification": ids_of(self.news),
         }
 
 
@@ -118,7 +118,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment),
+        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment).first(_MOST_NEWS),
         is_done="seen" not in g
         and not isinstance(consents, CareError)
         and consents.is_none
@@ -164,7 +164,7 @@ def _to_sign(care: Care, forms: decoding.PagedResult[ConsentForm], person: Perso
 
 def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
     unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
-    return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True))
+    return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True)).first(_MOST_NEWS)
 
 
 def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
@@ -217,5 +217,7 @@ PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     ),
     "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=attempt(lambda: notable(newest_unread(care)))),
+    "news": lambda care, person: NeedsPage(
+        news=attempt(lambda: notable(newest_unread(care)).first(_MOST_NEWS))
+    ),
 }

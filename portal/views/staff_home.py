@@ -39,12 +39,10 @@ _MOST_AT_WORK, _MOST_FORMS = 6, 12
 
 
 def ids_of(
-    records: Iterable[ConsentForm | Conversation | Notification] | CareError | None, most: int
+    records: Iterable[ConsentForm | Row | Conversation | Notification] | CareError | None,
 ) -> list[str]:
-    """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
-    return (
-        [] if records is None or isinstance(records, CareError) else [record.id for record in records][:most]
-    )
+    """The ids of a region's records; none if it couldn't be read or wasn't requested."""
+    return [] if records is None or isinstance(records, CareError) else [record.id for record in records]
 
 
 class WorklistPage(Page, template="home/worklist.html"):
@@ -69,15 +67,13 @@ class WorklistPage(Page, template="home/worklist.html"):
     ending: Duty | None = None
     counts_ending: bool = False
     has_day_sheet: bool = False
-    most: int = _MOST_AT_WORK
-    """How many forms, messages and notifications its lists show."""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
-            "consent": [*ids_of(self.withdrawn, self.most), *(row.form.id for row in self.home_rows)],
-            "conversation": ids_of(_talks_of(self.messages), self.most),
-            "notification": ids_of(self.news, self.most),
+            "consent": [*ids_of(self.withdrawn), *(row.form.id for row in self.home_rows)],
+            "conversation": ids_of(self.waiting_rows),
+            "notification": ids_of(self.news),
         }
 
 
@@ -113,7 +109,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         ending=storage_duty(person, ending),
         counts_ending=ending is None,
         has_day_sheet=bool(person.roles & day_sheet.ROLES),
-        news=noted,
+        news=noted if isinstance(noted, CareError) else noted.first(_MOST_AT_WORK),
         whose=_whose(noted, work),
         opened=show_recent(_MOST_OPENED),
         first_steps=first_steps(person),
@@ -132,7 +128,7 @@ def _whose(news: Listed[Notification] | CareError, work: Work | CareError | None
 
 def _withdrawn(care: Care) -> Listed[ConsentForm]:
     """The forms withdrawn lately. Whether their treatment is under way isn't in the list of forms, nor asked for."""
-    return list_withdrawn(care, now() - timedelta(weeks=_WITHDRAWN_WEEKS))
+    return list_withdrawn(care, now() - timedelta(weeks=_WITHDRAWN_WEEKS)).first(_MOST_AT_WORK)
 
 
 def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
@@ -146,19 +142,13 @@ def _waiting_alone(care: Care, person: Person) -> WorklistPage:
     return WorklistPage(messages=waiting, waiting_rows=_waiting_rows(waiting, person))
 
 
-def _talks_of(waiting: Waiting | CareError | None) -> Listed[Conversation] | None:
-    if waiting is None or isinstance(waiting, CareError):
-        return None
-    return waiting.conversations.through(lambda listed: [row.conversation for row in listed])
-
-
 def _work_alone(care: Care, person: Person) -> WorklistPage:
     work = attempt(lambda: read_work(care, person))
     return WorklistPage(consents=work, home_rows=_first_rows(work))
 
 
 def _news_alone(care: Care) -> WorklistPage:
-    news = attempt(lambda: notable(newest_unread(care)))
+    news = attempt(lambda: notable(newest_unread(care)).first(_MOST_AT_WORK))
     return WorklistPage(news=news, whose=_whose(news))
 
 

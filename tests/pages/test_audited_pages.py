@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import pytest
 from flask import Response, g
 
 from portal.config.tenants import Side
 from portal.services.endpoints import ALL
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.store import StoreDown
 from portal.web import audit
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, ROLES
 from tests.support.builders import person
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
@@ -58,6 +61,33 @@ def test_no_page_shows_a_patient_without_an_audit_line(
         assert all(line.get("actor") and line.get("role") for line in written), path
     assert not unseen
     assert found > 20
+
+
+_PATIENT = facts.EPISODE["patient"]["id"]
+
+
+@pytest.mark.parametrize(
+    ("who", "path", "number"),
+    [("amelia", "/", 3), ("nora", "/", 6), ("nora", f"/patients/{_PATIENT}?episode=e-1", 6)],
+    ids=["patient's home", "staff's home", "a patient"],
+)
+def test_what_a_page_leaves_out_of_a_list_is_not_told(
+    portal: InProcess, fake_api: FakeApi, who: str, path: str, number: int
+) -> None:
+    long_ago, about = datetime.now(ZONE) - timedelta(days=9), {"patientId": _PATIENT}
+    sent = [
+        Notification(
+            id=str(UUID(int=place)), type="Other", title="A visit", creation_time=long_ago, data=about
+        )
+        for place in range(9)
+    ]
+    fake_api.gives(LIST_NOTIFICATIONS, sent)
+    visitor = portal.visitor(who, ROLES.get(who, "patient"))
+    portal.audited()
+    page = visitor.get(path)
+    shown = [row["action"].split("/")[2] for row in page.select("main form[action^='/notifications/0']")]
+    told = [line["ids"] for line in portal.audited() if line.get("kind") == "notification"]
+    assert (len(shown), told) == (number, [shown])
 
 
 def test_a_page_that_the_store_kept_from_being_made_has_shown_nothing(

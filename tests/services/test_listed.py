@@ -32,6 +32,15 @@ def test_a_page_knows_whether_it_is_the_whole_list(read: PagedResult[str], is_wh
     assert read.listed.where(lambda one: one == "z").is_none is is_whole
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_first_of_a_list_are_counted_with_those_that_are_cut_off(is_whole: bool) -> None:
+    first = Listed(("a", "b", "c"), is_whole).first(1)
+    assert (first.items, first.left_out, first.count) == (("a",), 2, Count(3, is_whole))
+    assert first.through(reversed).count == Count(3, is_whole)
+    assert first.first(1) == first
+    assert first.where(lambda one: one == "z").count == Count(0, is_whole=False)
+
+
 def test_a_list_that_may_be_part_of_another_has_no_length() -> None:
     """So that code and templates can't count it as if it were whole."""
     with pytest.raises(TypeError):

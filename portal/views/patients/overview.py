@@ -8,6 +8,7 @@ from portal.parse import record_id
 from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotFound
 from portal.services.listed import Listed
+from portal.services.notifications import Notification
 from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import Groups, group
@@ -17,15 +18,19 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.protocols.labels import may_write
 from portal.views.recent import name_opened
+from portal.views.staff_home import ids_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
 
 bp = Blueprint("overview", __name__)
 
+_MOST_UNREAD = 6
+
 
 class OverviewPage(Page, template="patients/show.html", about="overview"):
     """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place.
 
+    `unread` are the first notifications that this person hasn't read yet.
     `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name.
     """
 
@@ -34,6 +39,7 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     views: list[EpisodeView]
     forms: Groups | CareError
     talks: Listed[Row] | CareError
+    unread: Listed[Notification] | CareError
     sends_forms: str
     may_write: bool
 
@@ -51,19 +57,25 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     """Show everything of one patient, also of one without a treatment."""
     overview = read_patient_overview(care, patient_id, _hint(patient_id))
     audit.shown("patient.read", "patient", patient_id)
-    _note(overview)
+    week = week_of(overview)
+    news = overview.news
+    unread = (
+        news if isinstance(news, CareError) else news.where(lambda one: not one.is_read).first(_MOST_UNREAD)
+    )
+    _note(overview, [*ids_of(unread), *week.notification_ids])
     name_opened(overview.name)
     remember_opened(*(episode.id for episode in overview.episodes.items))
     forms, talks = overview.forms, overview.talks
     return render(
         OverviewPage(
             overview=overview,
-            week=week_of(overview),
+            week=week,
             views=[EpisodeView(episode, person, _forms(overview)) for episode in overview.episodes],
             forms=forms if isinstance(forms, CareError) else group(forms, person),
             talks=talks
             if isinstance(talks, CareError)
             else talks.through(lambda found: [row_of(talk, person) for talk in found]),
+            unread=unread,
             sends_forms=_sends_forms(overview) if may_create(person) else "",
             may_write=may_write(person),
         )
@@ -86,13 +98,13 @@ def _hint(patient_id: str) -> Hint:
     return Hint(tuple(dict.fromkeys(ids)), known[0].name if known else "")
 
 
-def _note(overview: PatientOverview) -> None:
+def _note(overview: PatientOverview, notification_ids: list[str]) -> None:
     """Record in the audit trail which of the records read are shown: the patient's."""
+    audit.shown("notification.list", "notification", notification_ids)
     for kind, part in (
         ("consent", overview.forms),
         ("conversation", overview.talks),
         ("protocol", overview.plans),
-        ("notification", overview.news),
         ("episode", overview.episodes),
     ):
         ids = [] if isinstance(part, CareError) else [record.id for record in part]

@@ -40,7 +40,7 @@ _TOLD_BY_RECORDS = ("ConsentForm", "Conversation")
 class Happening(Value, frozen=True):
     """One thing that happened: on a day and, unless only that is known, `at` a moment.
 
-    `is_checked` is false for a result that nobody has verified.
+    `is_checked` is false for a result that nobody has verified; `notification_id` is of the notification that tells of it.
     """
 
     on: date
@@ -50,6 +50,7 @@ class Happening(Value, frozen=True):
     more: str = ""
     href: str | None = None
     is_checked: bool = True
+    notification_id: str = ""
 
 
 class HappeningDay(Value, frozen=True):
@@ -63,6 +64,11 @@ class Week(Value, frozen=True):
 
     days: tuple[HappeningDay, ...]
     lacks: tuple[str, ...]
+
+    @property
+    def notification_ids(self) -> list[str]:
+        found = (happening.notification_id for day in self.days for happening in day.happenings)
+        return [id_ for id_ in found if id_]
 
 
 def week_of(overview: PatientOverview) -> Week:
@@ -91,7 +97,7 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for item in items_of(overview.news):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
             href = address_of(item.entity_type or "", item.entity_id, data=item.data)
-            yield _at(item.creation_time, "bell", item.title, item.body, href)
+            yield _at(item.creation_time, "bell", item.title, item.body, href, notification_id=item.id)
 
 
 def _of_form(form: ConsentForm) -> Iterator[Happening]:
@@ -215,9 +221,16 @@ def _doses(planned: Sequence[Course], day: int) -> dict[str, str]:
 
 
 def _at(
-    at: datetime, icon: str, what: str, more: str, href: str | None, *, is_checked: bool = True
+    at: datetime,
+    icon: str,
+    what: str,
+    more: str,
+    href: str | None,
+    *,
+    is_checked: bool = True,
+    notification_id: str = "",
 ) -> Happening:
-    return Happening(local(at).date(), at, icon, what, more, href, is_checked)
+    return Happening(local(at).date(), at, icon, what, more, href, is_checked, notification_id)
 
 
 def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
