@@ -186,6 +186,10 @@ def _bundled(draft: Draft[NewForm], forms: Listed[ConsentForm], failure: str) ->
         return BundledForm(draft, "", words)
     if faults := faults_of(draft.content):
         return BundledForm(draft, "", faults[0][1])
+    if draft.content.embryos and not draft.content.embryo_ids:
+        return BundledForm(
+            draft, "", _("It names no embryo, so it would allow nothing. Open “Change” to choose them.")
+        )
     if alike_of(forms, draft.content):
         return BundledForm(draft, "", _("A form like this is there already. Open “Change” to replace it."))
     return BundledForm(draft, "", "", failure)

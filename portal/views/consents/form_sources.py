@@ -48,6 +48,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
     Where it is known whose they will be, `about`, several can be chosen at once: `states` is what the patient has of each, by
     the templates' names; None if the patient's forms couldn't be read. `partner_chips` say who can be chosen to sign too.
+    `unread` says why that isn't known although a treatment or patient was named.
     """
 
     templates: Templates
@@ -60,6 +61,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     partner_chips: list[Chip] = field(default_factory=list[Chip])
     states: dict[str, TemplateState] | None = None
     fault: str = ""
+    unread: str = ""
 
 
 class EpisodePage(Page, template="consents/new_episode.html"):
@@ -133,7 +135,18 @@ def sources_page(care: Care, *, refused: str | None = None) -> Response:
     read = known(subject)
     asked = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
     asked |= {"partner": partner_id} if partner_id else {}
-    return show_sources(found, read, read.about.query if read else asked, text=text, refused=refused)
+    whose = read.about.query if read else asked
+    return show_sources(found, read, whose, text=text, refused=refused, unread=_why_unread(subject))
+
+
+def _why_unread(subject: Subject | CareError | None) -> str:
+    match subject:
+        case errors.NotFound():
+            return _("The clinic’s system has no such treatment or patient.")
+        case CareError():
+            return _("The treatment or patient can’t be read right now.")
+        case _:
+            return ""
 
 
 def show_sources(
@@ -144,6 +157,7 @@ def show_sources(
     text: str = "",
     refused: str | None = None,
     fault: str = "",
+    unread: str = "",
 ) -> Response:
     """Show the templates, with what the patient has of each, and forms to copy."""
     templates, forms = templates_in_use(), subject.forms if subject else None
@@ -158,6 +172,7 @@ def show_sources(
         partner_chips=_partner_chips(subject) if subject and subject.partners else [],
         states=states_of(templates, forms) if isinstance(forms, Listed) else None,
         fault=fault,
+        unread=unread,
     )
     return render(page, fragment="copies", status=422 if refused or fault else 200)
 
