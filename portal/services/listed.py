@@ -25,6 +25,11 @@ class Count(Value, frozen=True):
         """Whether it is known that there is none."""
         return self.number == 0 and self.is_whole
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it says something: "at least 0" doesn't."""
+        return self.is_whole or self.number > 0
+
     def __bool__(self) -> bool:
         return self.number > 0
 

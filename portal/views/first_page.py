@@ -105,5 +105,4 @@ def _news(news: Listed[Notification] | CareError, words: str, about: str) -> Dut
 
 
 def _told(count: Count | None) -> Count | None:
-    """A count that says something; "at least 0" doesn't."""
-    return count if count is not None and (count or count.is_whole) else None
+    return count if count is not None and count.is_telling else None
