@@ -39,6 +39,7 @@ from tests.pages.states import (
     FIRST,
     LEFT_OUT,
     MORE,
+    STRANGE,
     Change,
     Opener,
     Place,
@@ -86,7 +87,7 @@ class Search:
         patch.setattr(transport, "send", api.send)
         patch.setattr(transport, "stream", api.stream)
         self._turns = conditions.watch(patch)
-        self._opener = Opener(InProcess(folder, Clock(NOW.timestamp)), api)
+        self._opener = Opener(InProcess(folder, Clock(NOW.timestamp), PORTAL_BREAKER="0"), api)
         self._chance = random.Random(1)
         self.seen: set[object] = set()
         self.kept: dict[Named, Seen] = {}
@@ -247,7 +248,7 @@ class Search:
         for one in kinds:
             match one:
                 case inspect.EnumType():
-                    others += [*(choice.value for choice in one.cls), "Unheard"]
+                    others += [*(choice.value for choice in one.cls), STRANGE]
                 case inspect.BoolType():
                     others += [True, False]
                 case inspect.DateTimeType():

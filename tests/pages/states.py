@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from lxml.html import FormElement, document_fromstring
+from msgspec import inspect
 
 from portal.config.tenants import PasskeySignatures
 from portal.connect.answers.members import Members
@@ -60,6 +61,8 @@ FIRST, MORE = "the first", "one more"
 LEFT_OUT = "left out"
 """Of a member: that the answer doesn't have it."""
 CLINIC = "clinic"
+STRANGE = "Unheard"
+"""Of a choice: a value that it doesn't have, as from a newer API."""
 LATER = 3600.0
 """How long ago somebody signed in who has to sign in again to sign."""
 
@@ -130,9 +133,32 @@ class State:
             elif found := re.fullmatch(r"(\S+) (\S*) = (.*)", part):
                 place = tuple(int(step) if step.isdigit() else step for step in found[2].split("."))
                 changes.append(Change(found[1], place, found[3]))
+                if found[1] != CLINIC and not _is_declared(changes[-1]):
+                    raise ValueError(f"{part}: the API has no such member or value")
             else:
                 raise ValueError(text)
         return cls(tuple(changes), tuple(forms), refused, late, naming, after, had, tuple(failing))
+
+
+def _is_declared(change: Change) -> bool:
+    row = _READS.get(change.endpoint)
+    kinds = list(_kinds_at(inspect.type_info(row.answer), change.place)) if row else []
+    choices = {choice.value for one in kinds if isinstance(one, inspect.EnumType) for choice in one.cls}
+    is_choice = choices and change.value.startswith('"')
+    return bool(kinds) and (not is_choice or json.loads(change.value) in {*choices, STRANGE})
+
+
+def _kinds_at(kind: inspect.Type, place: Place) -> Iterator[inspect.Type]:
+    """What a member of an answer may be."""
+    for one in kind.types if isinstance(kind, inspect.UnionType) else (kind,):
+        if not place:
+            yield one
+        elif isinstance(one, inspect.StructType):
+            for field in one.fields:
+                if field.encode_name == place[0]:
+                    yield from _kinds_at(field.type, place[1:])
+        elif isinstance(one, inspect.VarTupleType) and isinstance(place[0], int):
+            yield from _kinds_at(one.item_type, place[1:])
 
 
 def title_of(case: Case) -> str:
@@ -315,9 +341,8 @@ class Opener:
         if state.had:
             self._visited(case, state, state.had)
             api.told.clear()
-        reads = {_name_of(row): row for row in ALL if row.is_safe}
         for endpoint in state.failing:
-            api.refuses(reads[endpoint], 500)
+            api.refuses(_READS[endpoint], 500)
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
@@ -429,6 +454,9 @@ def endpoint_of(path: str) -> str:
 
 def _name_of(row: AnyEndpoint) -> str:
     return row.template.removeprefix("/api/care/")
+
+
+_READS = {_name_of(row): row for row in ALL if row.is_safe}
 
 
 def _with(value: Any, place: Place, new: str) -> Any:

@@ -35,7 +35,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[InProcess, 
     """A portal whose templates note their conditions, and where they note them."""
     with pytest.MonkeyPatch.context() as patch:
         turns = conditions.watch(patch)
-        yield InProcess(tmp_path_factory.mktemp("portal"), Clock(NOW.timestamp)), turns
+        yield InProcess(tmp_path_factory.mktemp("portal"), Clock(NOW.timestamp), PORTAL_BREAKER="0"), turns
 
 
 @pytest.mark.parametrize("file", FILES)
