@@ -196,6 +196,32 @@ def test_a_form_of_another_patient_is_not_said_to_be_hers(nora: Visitor, fake_ap
     assert "never sent" in forms_on(nora.get(SOURCES))[PGT]
 
 
+@pytest.mark.parametrize(
+    ("asked", "status", "words", "is_passing"),
+    [
+        ("episode=e-1", 404, "There is no treatment with this id at your clinic", False),
+        ("episode=e-1", 501, "This treatment is kept in another system", False),
+        ("episode=e-1", 503, "The treatment or patient can’t be read right now.", True),
+        ("episode=a%20b", 503, "Paste the treatment’s id, or the address of its page", False),
+        ("patient=p-7", 503, "No form of this patient is known", False),
+    ],
+)
+def test_why_it_is_not_known_whose_forms_they_will_be_is_said(
+    nora: Visitor, fake_api: FakeApi, asked: str, status: int, words: str, is_passing: bool
+) -> None:
+    fake_api.refuses(READ_EPISODE, status)
+    section = nora.get(f"/consents/new?{asked}").select("#templates")[0].get_text(" ", strip=True)
+    assert words in section
+    assert ("Try again" in section) is is_passing
+
+
+def test_only_forms_that_need_embryos_are_not_ready_without(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_EPISODE, replace(EPISODE, patient=replace(AMELIA, user_id="amelia"), partner=None))
+    assert EPISODE.embryos, "a treatment with embryos"
+    for name, is_ready in (("storage", True), ("storage-renewal", False), ("disposition", False)):
+        assert ("It names no embryo" in begin(nora, name).words) is not is_ready, name
+
+
 def test_a_treatment_may_be_named_by_its_link(nora: Visitor) -> None:
     page = nora.get("/consents/new?episode=http://riverside.localhost/episodes/e-1")
     page = page.form("/consents/new/bundle").submit(template=GENETIC)

@@ -105,6 +105,9 @@ EMBRYO_KINDS = frozenset(
 )
 """Kinds of form that name embryos."""
 
+NOTHING_WITHOUT_EMBRYOS = EMBRYO_KINDS - {ConsentKind.STORAGE}
+"""Kinds that say nothing unless they name embryos; a first storage form covers those that there will be."""
+
 
 class SigningOrder(Choice):
     """Whether signers sign in sequence or in any order."""

@@ -14,7 +14,7 @@ from flask import Blueprint, Response, request, url_for
 from portal.i18n.gettext import _, ngettext
 from portal.parse import calendar_date, record_id
 from portal.services.consents import all_consents, list_consents
-from portal.services.consents.forms import ConsentForm
+from portal.services.consents.forms import NOTHING_WITHOUT_EMBRYOS, ConsentForm
 from portal.services.errors import CareError, NotFound, Refused
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
@@ -186,7 +186,8 @@ def _bundled(draft: Draft[NewForm], forms: Listed[ConsentForm], failure: str) ->
         return BundledForm(draft, "", words)
     if faults := faults_of(draft.content):
         return BundledForm(draft, "", faults[0][1])
-    if draft.content.embryos and not draft.content.embryo_ids:
+    offers = draft.content.embryos if draft.content.kind in NOTHING_WITHOUT_EMBRYOS else ()
+    if offers and not draft.content.embryo_ids:
         return BundledForm(
             draft, "", _("It names no embryo, so it would allow nothing. Open “Change” to choose them.")
         )

@@ -48,7 +48,8 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
     Where it is known whose they will be, `about`, several can be chosen at once: `states` is what the patient has of each, by
     the templates' names; None if the patient's forms couldn't be read. `partner_chips` say who can be chosen to sign too.
-    `unread` says why that isn't known although a treatment or patient was named.
+    `subject_fault` says why it isn't known whose they will be although a treatment or patient was named; trying again may
+    help if `is_passing`.
     """
 
     templates: Templates
@@ -61,7 +62,8 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     partner_chips: list[Chip] = field(default_factory=list[Chip])
     states: dict[str, TemplateState] | None = None
     fault: str = ""
-    unread: str = ""
+    subject_fault: str = ""
+    is_passing: bool = False
 
 
 class EpisodePage(Page, template="consents/new_episode.html"):
@@ -76,12 +78,24 @@ def episode_at(care: Care, typed: str) -> Episode | str:
     """The episode for an id or link, or the reason why it can't be read."""
     id_ = episode_id_of(typed)
     try:
-        return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
+        return get_episode(care, id_) if id_ else _not_an_episode()
     except errors.NotFound:
         audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
-        return _("There is no treatment with this id at your clinic")
+        return _no_treatment()
     except errors.NotOffered:
-        return _("This treatment is kept in another system, so no form can be made for it here")
+        return _kept_elsewhere()
+
+
+def _not_an_episode() -> str:
+    return _("Paste the treatment’s id, or the address of its page")
+
+
+def _no_treatment() -> str:
+    return _("There is no treatment with this id at your clinic")
+
+
+def _kept_elsewhere() -> str:
+    return _("This treatment is kept in another system, so no form can be made for it here")
 
 
 def episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
@@ -136,17 +150,31 @@ def sources_page(care: Care, *, refused: str | None = None) -> Response:
     asked = {"episode": typed} if typed else {"patient": patient_id} if patient_id else {}
     asked |= {"partner": partner_id} if partner_id else {}
     whose = read.about.query if read else asked
-    return show_sources(found, read, whose, text=text, refused=refused, unread=_why_unread(subject))
+    return show_sources(
+        found,
+        read,
+        whose,
+        text=text,
+        refused=refused,
+        subject_fault=_subject_fault(subject, typed),
+        is_passing=isinstance(subject, errors.Unavailable | errors.BadResponse),
+    )
 
 
-def _why_unread(subject: Subject | CareError | None) -> str:
+def _subject_fault(subject: Subject | CareError | None, typed: str) -> str:
     match subject:
         case errors.NotFound():
-            return _("The clinic’s system has no such treatment or patient.")
+            return (
+                _no_treatment()
+                if typed
+                else _("No form of this patient is known, and nothing else names them.")
+            )
+        case errors.NotOffered():
+            return _kept_elsewhere()
         case CareError():
             return _("The treatment or patient can’t be read right now.")
         case _:
-            return ""
+            return _not_an_episode() if typed and not episode_id_of(typed) else ""
 
 
 def show_sources(
@@ -157,7 +185,8 @@ def show_sources(
     text: str = "",
     refused: str | None = None,
     fault: str = "",
-    unread: str = "",
+    subject_fault: str = "",
+    is_passing: bool = False,
 ) -> Response:
     """Show the templates, with what the patient has of each, and forms to copy."""
     templates, forms = templates_in_use(), subject.forms if subject else None
@@ -172,7 +201,8 @@ def show_sources(
         partner_chips=_partner_chips(subject) if subject and subject.partners else [],
         states=states_of(templates, forms) if isinstance(forms, Listed) else None,
         fault=fault,
-        unread=unread,
+        subject_fault=subject_fault,
+        is_passing=is_passing,
     )
     return render(page, fragment="copies", status=422 if refused or fault else 200)
 
