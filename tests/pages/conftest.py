@@ -23,7 +23,8 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
 
 @pytest.fixture
 def visitor(in_process: InProcess, fake_api: FakeApi) -> Callable[..., Visitor]:
-    """Sign somebody in: `visitor("amelia")`, `visitor("nora", "nurse")`."""
+    """Sign somebody in: `visitor("amelia")`, `visitor("nora", "nurse")`. It is the present, however far others went."""
+    in_process.clock.ahead = 0.0
     return in_process.visitor
 
 

@@ -85,8 +85,9 @@ def test_renamed_parts_are_reported_as_not_provided(person: Callable[[str], Visi
     home = amelia.get("/").words
     assert WARNINGS in home
     assert "None is planned" not in home
-    for tab in ("appointments", "team", "monitoring", "timeline", "documents", "medication"):
+    for tab in ("appointments", "team", "monitoring", "documents", "medication"):
         assert PART in amelia.get(f"{episode}/{tab}").words, tab
+    assert "hasn’t given the portal what has happened so far" in amelia.get(f"{episode}/timeline").words
     for who in ("grace", "elif"):
         page = person(who).get(f"/episodes/{GRACES}/embryos").words
         assert "Not given by the clinic’s system" in page

@@ -140,7 +140,7 @@ def test_a_password_is_hashed_with_argon2id_at_the_cost_that_owasp_recommends(
     deployed = passwords.hash_password(PASSWORD)
     assert deployed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
     assert passwords.matches(PASSWORD, deployed) and not passwords.matches(PASSWORD + "x", deployed)
-    # Nobody's takes as long, and no password is right.
+    # For an unknown user a hash of the same cost is checked, and no password is right.
     passwords._dummy_hash.cache_clear()
     monkeypatch.setattr(
         AS_DEPLOYED.__class__, "verify", lambda _hasher, kept, _typed: asked.append(kept) or True

@@ -145,7 +145,7 @@ def test_a_session_finds_only_its_own_persons_copies(upstream, references):
     read(care)
     own = references._session(care, LIST_PHYSICIANS, {}, references.copies).cache
     assert own.get_response(own.create_key(Request())) is not None
-    for part in range(4):  # issuer, clinic, subject and session
+    for part in range(len(care.partition)):
         partition = tuple("another" if part == at else given for at, given in enumerate(care.partition))
         theirs = replace(care, partition=partition)
         other = references._session(theirs, LIST_PHYSICIANS, {}, references.copies).cache
