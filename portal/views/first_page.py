@@ -57,7 +57,7 @@ def duties_of(
     if "physician" in person.roles:
         found.append(_forms(work, _("Forms for you to sign"), WorkList.MINE))
     if may(person, "message.answer"):
-        count = None if isinstance(waiting, CareError) else waiting.conversations.count
+        count = None if isinstance(waiting, CareError) else _told(waiting.conversations.count)
         found.append(Duty(_("Messages without an answer"), url_for("conversations.inbox"), count))
     if person.roles & {"nurse", "physician"}:
         found.append(_forms(work, _("Missing until Friday: whom to call"), WorkList.FRIDAY, _OUTSIDE))

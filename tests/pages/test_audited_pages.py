@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
 from flask import Response, g
+from msgspec.structs import replace
 
 from portal.config.tenants import Side
 from portal.services.endpoints import ALL
@@ -20,7 +21,7 @@ from portal.web import audit
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, ROLES
 from tests.support.builders import person
-from tests.support.fake_api import ZONE, FakeApi
+from tests.support.fake_api import NOW, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
@@ -67,27 +68,34 @@ _PATIENT = facts.EPISODE["patient"]["id"]
 
 
 @pytest.mark.parametrize(
-    ("who", "path", "number"),
-    [("amelia", "/", 3), ("nora", "/", 6), ("nora", f"/patients/{_PATIENT}?episode=e-1", 6)],
+    ("who", "path", "number", "beside"),
+    [
+        ("amelia", "/", 3, []),
+        ("nora", "/", 6, []),
+        ("nora", f"/patients/{_PATIENT}?episode=e-1", 6, [str(UUID(int=99))]),
+    ],
     ids=["patient's home", "staff's home", "a patient"],
 )
 def test_what_a_page_leaves_out_of_a_list_is_not_told(
-    portal: InProcess, fake_api: FakeApi, who: str, path: str, number: int
+    portal: InProcess, fake_api: FakeApi, who: str, path: str, number: int, beside: list[str]
 ) -> None:
-    long_ago, about = datetime.now(ZONE) - timedelta(days=9), {"patientId": _PATIENT}
+    """`beside` are notifications that were read and stand among what happened in the last days."""
+    long_ago, about = NOW - timedelta(days=9), {"patientId": _PATIENT}
     sent = [
         Notification(
             id=str(UUID(int=place)), type="Other", title="A visit", creation_time=long_ago, data=about
         )
         for place in range(9)
     ]
-    fake_api.gives(LIST_NOTIFICATIONS, sent)
+    lately = NOW - timedelta(days=1)
+    read = [replace(sent[0], id=id_, is_read=True, creation_time=lately) for id_ in beside]
+    fake_api.gives(LIST_NOTIFICATIONS, [*sent, *read])
     visitor = portal.visitor(who, ROLES.get(who, "patient"))
     portal.audited()
     page = visitor.get(path)
     shown = [row["action"].split("/")[2] for row in page.select("main form[action^='/notifications/0']")]
     told = [line["ids"] for line in portal.audited() if line.get("kind") == "notification"]
-    assert (len(shown), told) == (number, [shown])
+    assert (len(shown), told) == (number, [[*shown, *beside]])
 
 
 def test_a_page_that_the_store_kept_from_being_made_has_shown_nothing(
