@@ -70,7 +70,7 @@ def field() -> Markup:
     """Return the hidden input with this response's token; none where nothing may be sent (portal.web.as_patient)."""
     if "seen" in here():
         return Markup("")
-    return Markup(f'<input type="hidden" name="{FIELD}" value="{token()}">')  # noqa: S704 (base64)
+    return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token())
 
 
 def token() -> str:
