@@ -25,7 +25,6 @@ from portal.services.gather import gather, needed
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
 from portal.values import Value
-from portal.views import day_sheet
 from portal.views.care_team_week import DAYS, WeekQuery
 from portal.views.episodes.lookup import remembered
 from portal.web.drawings.week import Column, week
@@ -44,15 +43,11 @@ _USUAL_DAY = (8, 18)
 
 
 class CareTeamPage(Page, template="care_team/show.html"):
-    """The physicians' week for the query; above it, for patients, their own care team.
-
-    `has_day_sheet` says that this person may see whom the clinic sees on a day.
-    """
+    """The physicians' week for the query; above it, for patients, their own care team."""
 
     people: tuple[CareTeamMember, ...] | CareError
     team: Team
     query: WeekQuery
-    has_day_sheet: bool
 
 
 @bp.get("")
@@ -70,10 +65,7 @@ def show(care: Care, person: Person) -> Response:
     )
     found = needed(found)
     team = Team(query, found.value.items, as_of=found.as_of)
-    page = CareTeamPage(
-        people=people, team=team, query=query, has_day_sheet=bool(person.roles & day_sheet.ROLES)
-    )
-    return render(page, fragment="results")
+    return render(CareTeamPage(people=people, team=team, query=query), fragment="results")
 
 
 def _people(care: Care) -> tuple[CareTeamMember, ...]:

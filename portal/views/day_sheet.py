@@ -29,11 +29,11 @@ from portal.web import modules
 from portal.web.doses import DoseLine, PlanWords
 from portal.web.filters import today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
+from portal.web.permissions import SEE_DAY_SHEET
 from portal.web.visit_times import place_day
 
 bp = Blueprint("day_sheet", __name__, url_prefix="/day-sheet")
 
-ROLES = {"nurse", "physician", "embryologist"}
 _MOST = 40
 """How many treatments are read; those with doses or forms of the day come first."""
 _PLANS = 100
@@ -83,7 +83,7 @@ class DaySheetPage(Page, template="day_sheet.html"):
 
 
 @bp.get("")
-@signed_in(Side.STAFF, roles=ROLES)
+@signed_in(Side.STAFF, roles=SEE_DAY_SHEET)
 def show(care: Care, person: Person) -> Response:
     """Show the sheet of today, or of the date in the query."""
     day = calendar_date(request.args.get("day", "")) or today()

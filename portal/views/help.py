@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response, g, request
 
 from portal.parse import line
-from portal.views import day_sheet
 from portal.web.glossary import Word, glossary
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 
@@ -20,7 +19,7 @@ class HelpPage(Page, template="help/show.html"):
 
 
 class StaffHelpPage(Page, template="help/staff.html"):
-    has_day_sheet: bool
+    """The same for staff."""
 
 
 class WordsPage(Page, template="help/words.html"):
@@ -33,7 +32,7 @@ class WordsPage(Page, template="help/words.html"):
 def show(care: Care, person: Person) -> Response:
     """Show how to reach the clinic and how the portal works; to staff how they work with it."""
     if person.is_staff:
-        return render(StaffHelpPage(has_day_sheet=bool(person.roles & day_sheet.ROLES)))
+        return render(StaffHelpPage())
     return render(HelpPage())
 
 

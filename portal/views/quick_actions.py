@@ -8,10 +8,7 @@ from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views import day_sheet
-from portal.views.consents.eligibility import may_create
 from portal.views.known_search import is_place
-from portal.views.protocols.labels import WRITERS
 from portal.web import modules
 from portal.web.navigation import navigation
 from portal.web.permissions import may
@@ -27,9 +24,9 @@ class Action(Value, frozen=True):
 def usual_actions(person: Person) -> list[Action]:
     """Return what this person begins from everywhere, which is offered before anything is typed."""
     found = [Action(_("Sign my forms"), url_for("consents.list", list="mine"), "signed")]
-    if may_create(person):
+    if may(person, "consent.create"):
         found.append(Action(_("New consent form"), url_for("consents.create.choose"), "add"))
-    if person.roles & set(WRITERS):
+    if may(person, "protocol.edit"):
         found.append(Action(_("New protocol"), "/protocols/new", "add"))
     return [action for action in found if not modules.off() or endpoint_at(action.href.partition("?")[0])]
 
@@ -39,7 +36,7 @@ def matching_actions(person: Person, text: str) -> list[Action]:
     wanted = folded(text).split()
     sections = [Action(item.label, item.href, item.icon) for item in navigation(person)]
     sheet = (
-        [Action(_("Day sheet"), url_for("day_sheet.show"), "print")] if person.roles & day_sheet.ROLES else []
+        [Action(_("Day sheet"), url_for("day_sheet.show"), "print")] if may(person, "day-sheet.see") else []
     )
     by_id = Action(_("Open by id"), url_for("open_by_id.show"), "open")
     every = (*usual_actions(person), *sections, *sheet, by_id)

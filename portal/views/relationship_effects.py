@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, g
+from flask import Response
 
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
@@ -10,7 +10,6 @@ from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
-from portal.views.consents.eligibility import may_create
 from portal.web.handlers import Care, Page, render
 from portal.web.labels import with_record
 
@@ -25,7 +24,6 @@ class RemovePage(Page, template="relationships/remove.html", about="episode"):
     relationship: Relationship
     forms: list[ConsentForm] | None
     stored: list[str]
-    may_create: bool
     operation: Operation
     note: str
 
@@ -45,7 +43,6 @@ def ask(
         relationship=relationship,
         forms=_forms_of_both(care, episode, relationship),
         stored=_embryos_of_both(episode, relationship),
-        may_create=may_create(g.person),
         operation=operation,
         note=note,
     )

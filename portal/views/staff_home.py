@@ -13,7 +13,6 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt, gather
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
-from portal.views import day_sheet
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
 from portal.views.first_page import Duty, duties_of, regions_of, storage_duty
@@ -66,7 +65,6 @@ class WorklistPage(Page, template="home/worklist.html"):
     duties: tuple[Duty, ...] = ()
     ending: Duty | None = None
     counts_ending: bool = False
-    has_day_sheet: bool = False
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
@@ -108,7 +106,6 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         duties=duties_of(person, work, talks, noted),
         ending=storage_duty(person, ending),
         counts_ending=ending is None,
-        has_day_sheet=bool(person.roles & day_sheet.ROLES),
         news=noted if isinstance(noted, CareError) else noted.first(_MOST_AT_WORK),
         whose=_whose(noted, work),
         opened=show_recent(_MOST_OPENED),

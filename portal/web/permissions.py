@@ -10,20 +10,26 @@ from portal.state.session_records import Person
 EDIT_PATIENT = {"nurse", "physician", "coordinator", "admin"}
 EDIT_CASE = {"nurse", "physician", "coordinator", "admin"}
 EDIT_EMBRYO = {"embryologist", "physician"}
+CREATE_CONSENT = {"nurse", "physician", "coordinator", "admin"}
+EDIT_PROTOCOL = {"nurse", "physician"}
 EDIT_PROSPECT = {"nurse", "coordinator", "admin"}
 REMOVE_CONNECTION = {"admin"}
 REMOVE_RELATIONSHIP = {"nurse", "physician", "coordinator", "admin"}
 
 ANSWER_MESSAGES = {"nurse", "coordinator"}
+SEE_DAY_SHEET = {"nurse", "physician", "embryologist"}
 SEE_SYSTEM = {"admin"}
 
 _ROLES = {
     "patient.edit": EDIT_PATIENT,
     "case.edit": EDIT_CASE,
     "embryo.edit": EDIT_EMBRYO,
+    "consent.create": CREATE_CONSENT,
+    "protocol.edit": EDIT_PROTOCOL,
     "prospect.edit": EDIT_PROSPECT,
     "connection.remove": REMOVE_CONNECTION,
     "message.answer": ANSWER_MESSAGES,
+    "day-sheet.see": SEE_DAY_SHEET,
     "system.see": SEE_SYSTEM,
     "relationship.remove": REMOVE_RELATIONSHIP,
 }

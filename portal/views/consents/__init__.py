@@ -27,7 +27,7 @@ from portal.views.consents import (
     sign_in_method,
     verification,
 )
-from portal.views.consents.eligibility import Eligibility, eligibility_of, may_create
+from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.form_sources import check_question
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
@@ -64,7 +64,6 @@ class TablePage(Page, template="consents/table.html", about="chosen"):
     chosen: ChosenPatient | None
     table: Table[ConsentStatus, ConsentForm]
     rows: list[WorkRow]
-    may_create: bool
 
 
 class ReceiptPage(Page, template="consents/receipt.html", about="form"):
@@ -112,7 +111,7 @@ def list_(care: Care, person: Person) -> Response:
         lambda form, chosen: form.patient_id == chosen.id,
     )
     rows = [*listed_rows(table.found.items, person)]
-    page = TablePage(chosen=chosen, table=table, rows=rows, may_create=may_create(person))
+    page = TablePage(chosen=chosen, table=table, rows=rows)
     return render(page, fragment="results")
 
 

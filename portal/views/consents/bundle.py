@@ -23,7 +23,6 @@ from portal.values import Value
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
 from portal.views.consents.draft import NewForm
-from portal.views.consents.eligibility import CREATORS
 from portal.views.consents.form_sources import show_sources, subject_at, templates_in_use
 from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
@@ -31,11 +30,11 @@ from portal.views.consents.new_form import alike_of, drafts, faults_of, search_i
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
+from portal.web.permissions import CREATE_CONSENT
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("bundle", __name__)
 
-_ROLES = set(CREATORS)
 _MOST = 20
 _RECENT = 100
 
@@ -82,7 +81,7 @@ class BundlePage(Page, template="consents/bundle.html", about="about", is_pinned
 
 
 @bp.post("/new/bundle")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=CREATE_CONSENT)
 def choose(care: Care, person: Person) -> Response:
     """Begin a draft of each chosen template."""
     ids = (record_id(request.form.get(name)) for name in ("episode", "patient", "partner"))
@@ -111,14 +110,14 @@ def choose(care: Care, person: Person) -> Response:
 
 
 @bp.get("/new/bundle")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=CREATE_CONSENT)
 def show(care: Care, person: Person) -> Response:
     """Show the forms of the bundle: who will sign each, and what one still lacks."""
     return _show(care, person, request.args.getlist("operation"), {})
 
 
 @bp.post("/new/bundle/send")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=CREATE_CONSENT)
 def send(care: Care, person: Person) -> Response:
     """Send each form that can be sent, once; back to the patient if all went."""
     ids = request.form.getlist("operation")

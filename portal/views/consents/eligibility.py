@@ -22,9 +22,9 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import missing_words
+from portal.web.permissions import may
 from portal.web.refusals import refusal_message
 
-CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
 """The roles that create forms; the API decides in the end."""
 
 
@@ -78,15 +78,11 @@ def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = 
             )
             for signer in sorted(form.required_signers, key=lambda signer: signer.order)
         ),
-        can_copy=may_create(person) and form.text_gap is None,
+        can_copy=may(person, "consent.create") and form.text_gap is None,
         ending=ending_of(form, person),
         missing=missing_words(form, person),
         text_gap=form.text_gap,
     )
-
-
-def may_create(person: Person) -> bool:
-    return person.is_staff and not CREATORS.isdisjoint(person.roles)
 
 
 def why_not_sign(form: ConsentForm, person: Person) -> str:

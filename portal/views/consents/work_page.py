@@ -10,7 +10,6 @@ from portal.services.listed import Listed
 from portal.services.rules.work_lists import WorkList
 from portal.views.chosen_patient import ChosenPatient
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
-from portal.views.consents.eligibility import may_create
 from portal.views.consents.narrowing import kind_choices, waits_choices
 from portal.views.consents.queue import asked_list
 from portal.views.consents.worklist import PAGE, Work, WorkRow
@@ -27,7 +26,6 @@ class WorkPage(Page, template="consents/worklist.html", about="chosen"):
     rows: tuple[WorkRow, ...]
     number: int
     pages: int
-    may_create: bool
     waits_choices: list[tuple[str, str]]
     kind_choices: list[tuple[str, str]]
 
@@ -48,7 +46,6 @@ def show_work(care: Care, work: Work, chosen: ChosenPatient | None) -> Response:
         rows=work.rows_of(which, first, end, reach),
         number=number,
         pages=pages,
-        may_create=may_create(work.person),
         waits_choices=waits_choices(),
         kind_choices=kind_choices(work.forms, work.narrowing.kind),
     )

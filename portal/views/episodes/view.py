@@ -29,7 +29,6 @@ from portal.services.rules.doses import (
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of, frozen_in
@@ -37,13 +36,13 @@ from portal.views.episodes.measurements import Measurements
 from portal.views.episodes.parting import Parting, parting_of
 from portal.views.episodes.path import Step, step_of
 from portal.views.episodes.tonight import Tonight, tonight_of
-from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.choice_names import choice_name
 from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import in_a_row, local, months, now, number, short_date, today
+from portal.web.permissions import may
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
@@ -90,7 +89,7 @@ class EpisodeView:
 
     @cached_property
     def may_create_consent(self) -> bool:
-        return may_create(self.person)
+        return may(self.person, "consent.create")
 
     @cached_property
     def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
@@ -205,12 +204,12 @@ class EpisodeView:
     @cached_property
     def may_change_plan(self) -> bool:
         plan = self.protocol
-        return plan is not None and not plan.is_ended and may_write(self.person)
+        return plan is not None and not plan.is_ended and may(self.person, "protocol.edit")
 
     @cached_property
     def may_begin_plan(self) -> bool:
         """Whether the reader may make a plan for this treatment: it runs, and has none that can be changed."""
-        return not self.episode.is_ended and not self.may_change_plan and may_write(self.person)
+        return not self.episode.is_ended and not self.may_change_plan and may(self.person, "protocol.edit")
 
     @cached_property
     def is_followed(self) -> bool:

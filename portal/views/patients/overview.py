@@ -10,17 +10,16 @@ from portal.services.errors import CareError, NotFound
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
 from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
-from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import Groups, group
 from portal.views.conversations.view import Row, row_of
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
-from portal.views.protocols.labels import may_write
 from portal.views.recent import name_opened
 from portal.views.staff_home import ids_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
+from portal.web.permissions import may
 
 bp = Blueprint("overview", __name__)
 
@@ -41,7 +40,6 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     talks: Listed[Row] | CareError
     unread: Listed[Notification] | CareError
     sends_forms: str
-    may_write: bool
 
 
 @bp.get("/<record:patient_id>/as-seen")
@@ -76,8 +74,7 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             if isinstance(talks, CareError)
             else talks.through(lambda found: [row_of(talk, person) for talk in found]),
             unread=unread,
-            sends_forms=_sends_forms(overview) if may_create(person) else "",
-            may_write=may_write(person),
+            sends_forms=_sends_forms(overview) if may(person, "consent.create") else "",
         )
     )
 

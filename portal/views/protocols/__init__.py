@@ -16,7 +16,7 @@ from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, li
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.protocols import create, edit, labels, schedule, seen
 from portal.views.protocols.history import trigger_faults
-from portal.views.protocols.labels import ENDS, WRITERS, may_write
+from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.views.recent import name_opened
@@ -25,6 +25,7 @@ from portal.web.choice_names import choice_name
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.listing import Listing, Table
 from portal.web.modules import whole
+from portal.web.permissions import EDIT_PROTOCOL
 
 bp = whole(Module.MEDICINES, Blueprint("protocols", __name__, url_prefix="/protocols"))
 labels.register(bp)
@@ -51,7 +52,6 @@ class ListPage(Page, template="protocols/list.html", about="chosen"):
 
     chosen: ChosenPatient | None
     table: Table[ProtocolStatus, Protocol]
-    may_create: bool
 
 
 class ShowPage(Page, template="protocols/show.html", about="protocol"):
@@ -85,7 +85,7 @@ def list_(care: Care, person: Person) -> Response:
             protocol.patient_id == chosen.id or protocol.episode_id in chosen.episode_ids
         ),
     )
-    page = ListPage(chosen=chosen, table=table, may_create=may_write(person))
+    page = ListPage(chosen=chosen, table=table)
     return render(page, fragment="results")
 
 
@@ -97,7 +97,7 @@ def show(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.get("/<record:protocol_id>/end")
-@signed_in(Side.STAFF, roles=set(WRITERS))
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 def end(care: Care, person: Person, protocol_id: str) -> Response:
     """Show the consequences of completing or cancelling it, and ask."""
     protocol = get_protocol(care, protocol_id)
@@ -108,7 +108,7 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.post("/<record:protocol_id>/status")
-@signed_in(Side.STAFF, roles=set(WRITERS))
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 def move(care: Care, person: Person, protocol_id: str) -> Response:
     """Change its status, if it is still the version that the person saw."""
     protocol = get_protocol(care, protocol_id)

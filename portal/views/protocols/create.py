@@ -15,7 +15,6 @@ from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import trigger_faults
-from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.new_protocol import NewProtocol, Treatment, drafts, search_in, treatment_of
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
@@ -23,11 +22,11 @@ from portal.web import unsent
 from portal.web.act_once import Unconfirmed
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
 from portal.web.labels import treatment_name
+from portal.web.permissions import EDIT_PROTOCOL
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)
 
-_ROLES = set(WRITERS)
 _LONGEST_EPISODE = 300
 
 
@@ -51,7 +50,7 @@ class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
 
 
 @bp.get("/new")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 def begin(care: Care, person: Person) -> Response:
     """Show the form: empty, or with the rows of the protocol to copy; `episode` says for whom."""
     copy = request.args.get("copy")
@@ -65,7 +64,7 @@ def begin(care: Care, person: Person) -> Response:
 
 
 @bp.post("/new")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @unsent.typed_text(*FORM, "episode", "status")
 @drafts.open_step
 def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
@@ -90,14 +89,14 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
 
 
 @bp.get("/new/back")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @drafts.open_step
 def back(care: Care, draft: Draft[NewProtocol]) -> Response:
     return form_page(care, _given_back(draft.content.plan), None, operation=draft.operation.id)
 
 
 @bp.get("/new/preview")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @drafts.open_step
 def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan = draft.content.plan
@@ -126,7 +125,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status
 
 
 @bp.post("/new/create")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @drafts.open_step
 def create(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Create the protocol, once."""
@@ -139,7 +138,7 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
 
 
 @bp.get("/new/look", endpoint="outcome")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
     """After a lost response, say whether the protocol exists now."""

@@ -13,7 +13,6 @@ from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.history import history_faults, with_new_dose
-from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
 from portal.views.protocols.stops import stops, unanswered
@@ -23,10 +22,10 @@ from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, open
 from portal.web.editing import Editing, save_edit
 from portal.web.forms import Values
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in, toast
+from portal.web.permissions import EDIT_PROTOCOL
 
 bp = Blueprint("edit", __name__)
 
-_ROLES = set(WRITERS)
 
 FORM = (*FACTS, "medication-*", "check-*")
 _CARRIED = (*FACTS, "m-*", "c-*", "opened")
@@ -34,7 +33,7 @@ _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 
 
 @bp.get("/<record:protocol_id>/edit")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 def edit(care: Care, person: Person, protocol_id: str) -> Response:
     protocol = get_protocol(care, protocol_id)
     audit.shown("protocol.read", "protocol", protocol.id)
@@ -54,14 +53,14 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.post("/days")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 def days(care: Care, person: Person) -> Response:
     """Draw the days typed so far. Called while people type, so it makes no API calls."""
     return render(DaysPage(days=PlanDays.of(Plan.posted(request.form))), fragment="days")
 
 
 @bp.post("/<record:protocol_id>/edit")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @unsent.typed_text(*FORM, "opened", "do", page="protocols.edit.edit")
 def fill(care: Care, person: Person, protocol_id: str) -> Response:
     """Handle the form: add, remove or move a row, or go on to the review."""
@@ -76,7 +75,7 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.post("/<record:protocol_id>/review")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def choose(care: Care, person: Person, protocol_id: str) -> Response:
     """Apply the choices between two versions, and show the resulting changes."""
@@ -85,7 +84,7 @@ def choose(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.post("/<record:protocol_id>/back")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def back(care: Care, person: Person, protocol_id: str) -> Response:
     """Go back from the review to the form, keeping the input."""
@@ -95,7 +94,7 @@ def back(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.post("/<record:protocol_id>/save")
-@signed_in(Side.STAFF, roles=_ROLES)
+@signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def save(care: Care, person: Person, protocol_id: str) -> Response:
     """Save the reviewed changes, if the protocol is still the version that they were compared with."""

@@ -1,4 +1,4 @@
-"""Labels for protocols, and who may edit them."""
+"""Labels for protocols."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from flask import Blueprint
 
 from portal.i18n.gettext import _
 from portal.services.protocols import ProtocolStatus
-from portal.state.session_records import Person
 from portal.web.choice_names import choice_name
-
-WRITERS = frozenset({"nurse", "physician"})
-"""The roles that create and edit protocols (docs/assumptions.md)."""
 
 ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 """Final statuses."""
@@ -22,10 +18,6 @@ def register(bp: Blueprint) -> None:
         ("protocol_step", step_word),
     ):
         bp.add_app_template_filter(filter_, name)
-
-
-def may_write(person: Person) -> bool:
-    return person.is_staff and not WRITERS.isdisjoint(person.roles)
 
 
 def status_tone(status: ProtocolStatus) -> str:

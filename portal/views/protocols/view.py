@@ -19,11 +19,12 @@ from portal.services.protocols import Check, Medication, Protocol, ProtocolStatu
 from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.protocols.labels import ENDS, may_write
+from portal.views.protocols.labels import ENDS
 from portal.views.protocols.stops import collection_of
 from portal.web.doses import PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today
+from portal.web.permissions import may
 
 
 class ProtocolView(Value, frozen=True):
@@ -38,11 +39,11 @@ class ProtocolView(Value, frozen=True):
 
     @property
     def may_write(self) -> bool:
-        return may_write(self.person) and not self.protocol.is_ended
+        return may(self.person, "protocol.edit") and not self.protocol.is_ended
 
     @property
     def may_copy(self) -> bool:
-        return may_write(self.person)
+        return may(self.person, "protocol.edit")
 
     @property
     def steps(self) -> list[ProtocolStatus]:

@@ -9,7 +9,6 @@ from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
-from portal.views.consents.eligibility import may_create
 from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
@@ -33,7 +32,7 @@ class InventoryPage(Page, template="storage/inventory.html", about="view"):
     """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered.
 
     `step` is a move that waits for a second person, `move` what it is in words. `is_edited` says that the form has been filled
-    in; `may_create` that this person makes consent forms.
+    in.
     """
 
     view: EmbryoView
@@ -42,7 +41,6 @@ class InventoryPage(Page, template="storage/inventory.html", about="view"):
     step: FirstStep | None = None
     move: str = ""
     is_edited: bool = False
-    may_create: bool = False
 
 
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
@@ -112,7 +110,6 @@ def _answer(person: Person, view: EmbryoView, moves: Moves, edit: Edit) -> Respo
         step=step,
         move=move_name(embryo, step.wanted) if step else "",
         is_edited=request.method == "POST",
-        may_create=may_create(person),
     )
     return render(page, status=edit.status)
 
