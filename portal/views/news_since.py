@@ -21,7 +21,7 @@ from portal.views.episodes.documents import Paper
 from portal.views.episodes.view import EpisodeView
 from portal.web.filters import day, local, now
 from portal.web.labels import event_title, visit_kind
-from portal.web.last_visit import LastVisit, last_visit
+from portal.web.last_visit import LastVisit, note_visit
 from portal.web.modules import has_module
 from portal.web.said import said
 from portal.web.visit_times import visit_time
@@ -61,20 +61,20 @@ class _Kind(Value, frozen=True):
 
     def new_row(self, visit: LastVisit) -> Row | None:
         """What of it is new; nothing in a treatment or form that is new itself, which stands on the page."""
-        if not visit.knew(*self.within):
+        if not visit.showed(*self.within):
             return None
-        new = [row_of for id_, row_of in self.things if row_of and not visit.knew(*id_)]
+        new = [row_of for id_, row_of in self.things if row_of and not visit.showed(*id_)]
         if len(new) > 1:
             return self.several(len(new))
         return new[0]() if new else None
 
 
-def news_since(person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]) -> Since | None:
+def note_and_compare(person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]) -> Since | None:
     """Note what this look at the home page shows, and return what of it is new; None if nothing is, and on a first visit."""
     treatments = [kind for view in views for kind in _of(view)]
     signed = {form.id: _signatures(form, person) for form in forms if form.status != ConsentStatus.DRAFT}
     shown = set[Id]().union(*(kind.ids for kind in (*treatments, *signed.values())))
-    visit = last_visit(person, shown, now())
+    visit = note_visit(person, shown, now())
     if visit is None:
         return None
     new_signed = {id_: row for id_, kind in signed.items() if (row := kind.new_row(visit))}

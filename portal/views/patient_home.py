@@ -21,7 +21,7 @@ from portal.views.consents.list import Item, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
-from portal.views.news_since import Since, news_since
+from portal.views.news_since import Since, note_and_compare
 from portal.views.staff_home import ids_of
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
@@ -126,7 +126,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         and messages.is_none,
         is_part=False,
         is_new=help.is_new(),
-        since=news_since(
+        since=note_and_compare(
             person,
             treatment.views if isinstance(treatment, Treatment) else (),
             () if isinstance(forms, CareError) else forms.items,

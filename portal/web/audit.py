@@ -151,7 +151,7 @@ def note_unknown_address() -> None:
     if person is None:
         return
     line = hashlib.sha256(f"unknown address\0{session().name}".encode()).digest()
-    if not _lately.knew(line, context().clock()):
+    if not _lately.repeats(line, context().clock()):
         _record("address", "unknown", person, None, None)
 
 
@@ -308,7 +308,7 @@ def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
     named = (ids,) if isinstance(ids, str) else ids
     line = hashlib.sha256("\0".join((name, event, kind, *named)).encode()).digest()
     now = context().clock()
-    is_known = _lately.knew(line, now)
+    is_known = _lately.repeats(line, now)
     if not (htmx.is_htmx() or "Range" in request.headers):
         return False
     if is_known:

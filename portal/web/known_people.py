@@ -98,7 +98,7 @@ def learn(episodes: Iterable[Episode]) -> None:
         return
     new = {person.key: person for episode in episodes for person in people_of(episode, at=now)}
     seen = [
-        _lately.knew((name, key), now, hash(structs.replace(person, read_at=0.0)))
+        _lately.repeats((name, key), now, hash(structs.replace(person, read_at=0.0)))
         for key, person in new.items()
     ]
     if all(seen):

@@ -39,7 +39,7 @@ class LastVisit(msgspec.Struct, frozen=True):
     ended_at: datetime
     known: frozenset[str]
 
-    def knew(self, *id_: str) -> bool:
+    def showed(self, *id_: str) -> bool:
         """Whether this was shown before."""
         return _hash(id_) in self.known
 
@@ -47,7 +47,7 @@ class LastVisit(msgspec.Struct, frozen=True):
 VISITS = LastKnown("visits-home", Visits(), seconds=365 * 24 * 3600)
 
 
-def last_visit(person: Person, shown: Iterable[tuple[str, ...]], at: datetime) -> LastVisit | None:
+def note_visit(person: Person, shown: Iterable[tuple[str, ...]], at: datetime) -> LastVisit | None:
     """Note what this look shows, by ids, and return the visit before this one; None on the first."""
     ids = {_hash(id_) for id_ in shown}
     visits = _with(VISITS.get(person), ids, at)

@@ -19,8 +19,8 @@ class Lately:
         self._held: OrderedDict[Hashable, tuple[float, Hashable]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def knew(self, key: Hashable, now: float, value: Hashable = None) -> bool:
-        """Whether the key is remembered with this value; it is from now on."""
+    def repeats(self, key: Hashable, now: float, value: Hashable = None) -> bool:
+        """Whether this was noted lately, with the same value; otherwise note it now."""
         with self._lock:
             until, last = self._held.get(key, (0.0, None))
             known = last == value and lasts(until, self._seconds, now)
