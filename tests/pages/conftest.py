@@ -23,8 +23,9 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
 
 @pytest.fixture
 def visitor(in_process: InProcess, fake_api: FakeApi) -> Callable[..., Visitor]:
-    """Sign somebody in: `visitor("amelia")`, `visitor("nora", "nurse")`. It is the present, however far others went."""
+    """Sign somebody in: `visitor("amelia")`, `visitor("nora", "nurse")`. It is the present, and nothing is known yet."""
     in_process.clock.ahead = 0.0
+    in_process.forget()
     return in_process.visitor
 
 

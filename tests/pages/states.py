@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -20,8 +20,6 @@ from lxml.html import FormElement, document_fromstring
 from msgspec import inspect
 
 from portal.config.tenants import PasskeySignatures
-from portal.connect.answers.members import Members
-from portal.http.circuit_breaker import Breakers
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.endpoints import ALL
@@ -331,7 +329,7 @@ class Opener:
 
     def open(self, case: Case, state: State = State()) -> Shown:
         """Open a page; send a form of it, and follow where that leads."""
-        fresh(self._portal)
+        self._portal.forget()
         api = self._api
         api.forget()
         for row, answer in case.answers.items():
@@ -403,14 +401,6 @@ def _refuse(api: FakeApi, status: int, naming: str) -> None:
             api.loses(row)
         elif not row.is_safe and status:
             api.refuses(row, status, naming=naming)
-
-
-def fresh(portal: InProcess) -> None:
-    """Let the portal know nothing of the APIs yet, nor of what anybody has seen."""
-    portal.forget()
-    the = portal.app.extensions["portal"]
-    the.answers.members = Members(the.vault, portal.clock)
-    portal.app.extensions["portal"] = replace(the, breakers=Breakers(the.settings.breaker, portal.clock))
 
 
 def forms_of(html: str) -> list[FormElement]:

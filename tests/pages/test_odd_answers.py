@@ -21,7 +21,6 @@ from babel.messages import pofile
 from msgspec import inspect
 
 from portal import i18n
-from portal.connect.answers.members import Members
 from portal.services import decoding
 from portal.services.endpoints import ALL
 from tests.pages import test_facts as facts
@@ -276,7 +275,7 @@ def test_what_was_once_taken_for_none_isnt(
     instead: object,
 ) -> None:
     case = next(one for one in CASES if (one.who, one.path, one.note) == (who, path, note))
-    fresh(undisturbed)
+    undisturbed.forget()
     answer = read(
         undisturbed,
         fake_api,
@@ -362,7 +361,7 @@ def test_a_list_with_a_count_and_without_rows_is_not_empty(
 ) -> None:
     case = next(one for one in PAGES if (one.who, one.path) == (who, path))
     for name in ("a count without rows", "rows are null"):
-        fresh(undisturbed)
+        undisturbed.forget()
         answer = read(undisturbed, fake_api, case, lambda _path, told, name=name: STRANGENESSES[name](told))
         assert false not in " ".join(told(source_of(answer)).split()), name
 
@@ -374,7 +373,7 @@ def test_two_strangenesses_state_nothing_that_neither_does(
     undisturbed: InProcess, fake_api: FakeApi, case: Case
 ) -> None:
     def said(*names: str) -> set[str]:
-        fresh(undisturbed)
+        undisturbed.forget()
 
         def change(_path: str, answer: Any) -> Any:
             for name in names:
@@ -401,7 +400,7 @@ def stated(
 
     `changed` members are gone (False), or another value.
     """
-    fresh(portal)
+    portal.forget()
     came: dict[str, bool] = {}
 
     def keeps(name: str, is_required: bool, value: Any) -> Any:
@@ -413,13 +412,6 @@ def stated(
     assert answer.status_code < 500 or (answer.status_code == 502 and changed), f"{case.path}: {changed}"
     words = " ".join(told(source_of(answer)).split())
     return statements_in(words), came
-
-
-def fresh(portal: InProcess) -> None:
-    """Let the portal know nothing yet of which members its clinics' APIs send, nor of what anybody has seen."""
-    portal.forget()
-    the = portal.app.extensions["portal"]
-    the.answers.members = Members(the.vault, portal.clock)
 
 
 def statements_in(words: str) -> set[str]:

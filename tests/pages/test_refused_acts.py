@@ -19,7 +19,6 @@ import pytest
 from portal.services import retry
 from portal.services.consents import READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
 from tests.pages import test_facts as facts
-from tests.pages.states import fresh
 from tests.pages.test_acts import ACTS, MOST_STEPS, Act, step
 from tests.pages.test_facts import ROLES
 from tests.support.facts import Answers
@@ -113,7 +112,7 @@ def _all_ways(portal: InProcess, fake_api: FakeApi, act: Act) -> Iterator[str]:
 
 def _filled_in(portal: InProcess, fake_api: FakeApi, act: Act) -> tuple[Page, Connection]:
     """The page whose form sends the act, and what the portal keeps then."""
-    fresh(portal)
+    portal.forget()
     fake_api.forget()
     _answer(fake_api, act)
     page = portal.visitor(act.who, ROLES.get(act.who, "patient")).get(act.at)

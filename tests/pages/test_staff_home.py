@@ -175,8 +175,9 @@ def talk(number: int, *people: str) -> Conversation:
 
 def beside(page: Page, href: str) -> str:
     """What stands beside a section of the frame."""
-    (link,) = page.select(f"nav.rail a[href='{href}']")
-    return " ".join(badge.get_text(" ", strip=True) for badge in link.select(".badge"))
+    links = page.select(f"nav.rail a[href='{href}']")
+    assert len(links) == 1, page.words
+    return " ".join(badge.get_text(" ", strip=True) for badge in links[0].select(".badge"))
 
 
 def test_what_was_read_is_counted_beside_its_section_until_it_is_old(

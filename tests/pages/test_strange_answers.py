@@ -21,7 +21,6 @@ from portal.services.physicians import LIST_PHYSICIANS
 from portal.services.prospects import BOOK_WINDOW
 from portal.services.protocols import LIST_PROTOCOLS
 from portal.services.relationships import DELETE_RELATIONSHIP
-from tests.pages.test_odd_answers import fresh
 from tests.support.clock import Clock
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
@@ -367,7 +366,7 @@ def test_no_medicine_today_is_said_only_of_a_plan_that_came_whole(
         ({"protocol": {**plan, "medications": [{"drug": "Cetrotide", "startDay": 9}]}}, False),
         ({"protocol": "?"}, False),
     ):
-        fresh(in_process)
+        in_process.forget()
         gives(fake_api, episode(startDate=begins, **members))
         fake_api.gives(LIST_PROTOCOLS, [])
         for who, role, path in pages:
@@ -399,7 +398,7 @@ def test_nobody_is_said_to_have_no_account_where_ids_of_accounts_and_records_are
         assert said({"id": "grace", "userId": "grace"}) == []
         assert "Nothing waits here" not in nora.get(pages[3]).words
         nora.get("/episodes/e-1")
-    fresh(in_process)
+    in_process.forget()
     nora = in_process.visitor("nora", "nurse")
     other = {"id": "p-2", "userId": "olu", "mrn": "M 2", "firstName": "Olu"}
     gives(fake_api, episode(partner=other))

@@ -57,9 +57,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
 
 
 @pytest.fixture
-def amelia(visitor: SignIn, fake_api: FakeApi, in_process: InProcess) -> Visitor:
+def amelia(visitor: SignIn, fake_api: FakeApi) -> Visitor:
     """Amelia, whose bell has been asked for twice: it counts three, and her session knows what to read along."""
-    in_process.forget()  # another test's count may be fresh
     return with_a_count(visitor("amelia"), fake_api)
 
 

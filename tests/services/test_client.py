@@ -19,6 +19,7 @@ from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import DialectError, parse_dialect
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
+from portal.services import client
 from portal.services.client import Care
 from portal.services.consents import READ_CONSENT, SIGN_CONSENT
 from portal.services.conversations import LIST_CONVERSATIONS, ConversationQuery
@@ -96,6 +97,21 @@ def test_a_call_refused_for_want_of_a_nonce_is_sent_once_more_with_its_own(
         (proof,) = re.findall(r"^DPoP: (\S+)", head, re.MULTILINE)
         nonces.append(json.loads(jws.extract_compact(proof.encode()).payload)["nonce"])
     assert nonces == ["another's", "own"]
+
+
+@pytest.mark.parametrize("is_dpop", [True, False])
+def test_a_file_that_was_refused_is_given_back_before_it_is_asked_for_again(
+    upstream: Make, care_at: Callable[..., Care], monkeypatch: pytest.MonkeyPatch, is_dpop: bool
+) -> None:
+    given_back: list[object] = []
+    monkeypatch.setattr(client, "close", given_back.append)
+    refusals = [b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"]
+    server = upstream(
+        one_nonce_each() if is_dpop else lambda line, number: refusals.pop() if refusals else ok()
+    )
+    care = care_at(server, prover=Prover.new(Nonces())) if is_dpop else care_at(server)
+    file = care.open(READ_FILE_CONTENT, query=FileQuery(id="file"))
+    assert len(given_back) == 1 and given_back != [file.chunks]
 
 
 def test_an_act_without_a_response_is_not_retried_and_its_outcome_is_unknown(

@@ -24,6 +24,9 @@ from werkzeug.test import create_environ, run_wsgi_app
 from portal.app import create_app
 from portal.config.settings import Settings
 from portal.config.tenants import Side, Tenant
+from portal.connect.answers.members import Members
+from portal.http.circuit_breaker import Breakers
+from portal.services.capabilities import Capabilities
 from portal.state.session_records import Person, SessionRecord, Tokens
 from portal.state.sessions import COOKIE
 from tests.support.clock import Clock
@@ -112,6 +115,13 @@ class InProcess:
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("PRAGMA synchronous = OFF")  # nothing needs to outlast the machine
             store.execute("DELETE FROM records WHERE name NOT LIKE 'naming-key%'")
+        the = self.app.extensions["portal"]
+        the.answers.members = Members(the.vault, self.clock)
+        self.app.extensions["portal"] = replace(
+            the,
+            breakers=Breakers(the.settings.breaker, self.clock),
+            capabilities=Capabilities(the.vault, self.clock),
+        )
 
     @contextmanager
     def clinic(self, *keys: str, **settings: Any) -> Iterator[None]:

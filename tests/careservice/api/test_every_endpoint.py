@@ -48,6 +48,7 @@ def test_reads_carry_a_strong_etag_and_answer_304(api: Api, path: str) -> None:
     first = api("nora", "GET", path)
     etag = first.headers["ETag"]
     assert not etag.startswith("W/")
+    assert first.headers["Vary"] == "Authorization", "a shared cache must not give it to anybody else"
     wanted = "private, max-age=300" if path == PHYSICIANS else "private, no-cache"
     assert first.headers["Cache-Control"] == wanted
     again = api("nora", "GET", path, headers={"If-None-Match": etag})
