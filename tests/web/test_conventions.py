@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
+from functools import cache
 
-import portal
 from portal import metrics
 from tests.support.act_calls import acts, settlings, unguarded
+from tools.definitions import ROOT, sources, tree
 
 PLAIN = {
     "notifications.set_all_read": "a mark of the reader's own: setting it again does no harm, and each try tells the count",
@@ -52,15 +52,16 @@ READERS = {"fromisoformat", "strptime", "parsedate_to_datetime", "parsedate", "D
 
 
 def test_external_text_is_parsed_only_by_the_bounded_parser() -> None:
-    root = Path(portal.__file__).parent
-    own = [root / "careservice", root / "demo"]  # separate programs
-    bounded = [root / "parse.py", root / "services" / "decoding.py"]
+    bounded = (
+        "careservice/",
+        "demo/",
+        "parse.py",
+        "services/decoding.py",
+    )  # the first two are separate programs
     others = [
-        f"{path.relative_to(root)}, line {node.lineno}"
-        for path in sorted(root.rglob("*.py"))
-        if path not in bounded and not any(path.is_relative_to(folder) for folder in own)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in READERS
+        f"{path}, line {call.lineno}"
+        for path, call in _calls()
+        if not path.startswith(bounded) and ast.unparse(call.func).rpartition(".")[2] in READERS
     ]
     assert not others, "let portal.parse read it: " + "; ".join(others)
 
@@ -70,14 +71,11 @@ OVERFLOW = {"astimezone"}
 
 
 def test_zone_conversions_go_through_portal_dates() -> None:
-    root = Path(portal.__file__).parent
-    own = [root / "careservice", root / "demo", root / "dates.py"]
     others = [
-        f"{path.relative_to(root)}, line {node.lineno}"
-        for path in sorted(root.rglob("*.py"))
-        if not any(path.is_relative_to(folder) for folder in own)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in OVERFLOW
+        f"{path}, line {call.lineno}"
+        for path, call in _calls()
+        if not path.startswith(("careservice/", "demo/", "dates.py"))
+        and ast.unparse(call.func).rpartition(".")[2] in OVERFLOW
     ]
     assert not others, "let portal.dates do it: " + "; ".join(others)
 
@@ -93,12 +91,9 @@ ANOTHERS = {
 
 def test_no_argument_takes_the_value_of_another() -> None:
     """`Booking(start=visit.start, end=visit.start)`: what is said of one thing under the name of another."""
-    root = Path(portal.__file__).parent
     swapped = [
-        f"{path.relative_to(root)}, line {node.value.lineno}: {node.arg}={ast.unparse(node.value)}"
-        for path in sorted(root.rglob("*.py"))
-        for call in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call)
+        f"{path}, line {node.value.lineno}: {node.arg}={ast.unparse(node.value)}"
+        for path, call in _calls()
         for node in call.keywords
         if isinstance(node.value, ast.Attribute)
         and node.arg
@@ -114,13 +109,10 @@ ABOUT_NO_RECORD = {"notification.read-all": "all of the reader's own"}
 
 
 def test_each_audited_event_of_a_record_names_it() -> None:
-    root = Path(portal.__file__).parent
     nameless = [
-        f"{path.relative_to(root)}, line {call.lineno}: {call.args[0].value}"
-        for path in sorted(root.rglob("*.py"))
-        for call in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call)
-        and ast.unparse(call.func) in ("audit.note", "note")
+        f"{path}, line {call.lineno}: {call.args[0].value}"
+        for path, call in _calls()
+        if ast.unparse(call.func) in ("audit.note", "note")
         and isinstance(call.args[0], ast.Constant)
         and str(call.args[0].value).partition(".")[0] in metrics.RECORDS
         and "." in str(call.args[0].value)
@@ -128,3 +120,15 @@ def test_each_audited_event_of_a_record_names_it() -> None:
         and call.args[0].value not in ABOUT_NO_RECORD
     ]
     assert not nameless, "say which record by `id_`: " + "; ".join(nameless)
+
+
+@cache
+def _calls() -> list[tuple[str, ast.Call]]:
+    """Every call in the portal's code, with its file."""
+    root = ROOT / "portal"
+    return [
+        (path.relative_to(root).as_posix(), node)
+        for path in sources("portal")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+    ]
