@@ -208,7 +208,9 @@ def _failing(portal: InProcess, line: Line, case: Case, caplog: pytest.LogCaptur
                 new = _stated(answer) - stated - TRUE_ALL_THE_SAME
                 assert not new, f"{where}: {new}"
             if answer.status_code >= 400 and fault != "404":
-                assert "care api" in caplog.text, f"{where}: the failed call isn't logged"
+                assert re.search("care api|call failed", caplog.text), (
+                    f"{where}: the failed call isn't logged"
+                )
             ways.setdefault(_said(answer, usual), []).append(what)
     yield from (f"{', '.join(alike)}: {said}" for said, alike in ways.items())
 
