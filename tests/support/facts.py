@@ -11,7 +11,8 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
@@ -62,17 +63,13 @@ class Answers:
         self._times: dict[str, str] = {}
         for answer in told:
             for path, value in _leaves(answer, ""):
-                at = _instant(value)
-                if isinstance(at, datetime):
-                    local = at.astimezone(zone)
-                    self._days.append((path, local.date(), f"{local:%H:%M}"))
-                    self._times.setdefault(f"{local:%Y%m%dT%H%M}", path)
-                    self._times.setdefault(f"{at.astimezone(UTC):%Y%m%dT%H%M}Z", path)
-                elif at:
-                    self._days.append((path, at, ""))
-                else:
-                    for form in _forms(value):
-                        self._texts.setdefault(form, path)
+                written = _written(value, zone)
+                for text in written.texts:
+                    self._texts.setdefault(text, path)
+                for day, at in written.days:
+                    self._days.append((path, day, at))
+                for time in written.times:
+                    self._times.setdefault(time, path)
 
     def named_id(self, written: str, pseudonym: Callable[[str], str]) -> str:
         """Return which member's value the audit record wrote like this."""
@@ -211,6 +208,27 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _leaves(member, path if number == 1 else f"{path} {number}".strip())
     else:
         yield path, value
+
+
+class _Written(NamedTuple):
+    """How pages and files may write a value."""
+
+    texts: tuple[str, ...] = ()
+    days: tuple[tuple[date, str], ...] = ()
+    times: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=None, typed=True)
+def _written(value: Any, zone: ZoneInfo) -> _Written:
+    match _instant(value):
+        case datetime() as at:
+            local = at.astimezone(zone)
+            times = (f"{local:%Y%m%dT%H%M}", f"{at.astimezone(UTC):%Y%m%dT%H%M}Z")
+            return _Written(days=((local.date(), f"{local:%H:%M}"),), times=times)
+        case date() as day:
+            return _Written(days=((day, ""),))
+        case _:
+            return _Written(texts=tuple(_forms(value)))
 
 
 def _instant(value: Any) -> date | datetime | None:
