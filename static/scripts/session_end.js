@@ -29,7 +29,8 @@ const clear = () => {
   if (over) return;
   over = true;
   keep();
-  body.replaceChildren(dialog);
+  // Behind a first part the scripts are here, and htmx, which may still be on its way, reads a script's nonce.
+  body.replaceChildren(...body.querySelectorAll("script"), dialog);
   document.title = $("h2", part("ended")).textContent;
   ask();
 };

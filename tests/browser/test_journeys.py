@@ -151,6 +151,35 @@ def test_a_thread_that_another_session_marks_as_read_is_not_left_in_sight(visit:
     expect(page.locator("#read")).to_have_count(0)
 
 
+def test_what_loads_after_a_session_has_ended_finds_its_nonce(visit: SignIn) -> None:
+    """Behind a first part the page's own scripts are in its body, of which only the dialog is left."""
+    nora = visit("nora")
+    page = nora.page
+    address = f"{nora.origin}/conversations/{sample_id('conversation', 'amelia-injection')}"
+
+    def behind_a_first_part(route: Route) -> None:
+        given = {name.title(): value for name, value in route.request.all_headers().items()}
+        answer = LocalSession().get(address, headers={**given, "Accept-Encoding": "identity"})
+        head, body = answer.text.split("<body", 1)
+        scripts = re.findall(r"<script.*?</script>", head, re.DOTALL)
+        for script in scripts:
+            head = head.replace(script, "")
+        assert scripts
+        route.fulfill(
+            headers=dict(answer.headers), body=f"{head}<body{body.replace('>', '>' + ''.join(scripts), 1)}"
+        )
+
+    page.route(address, behind_a_first_part)
+    page.route(
+        "**/read", lambda route: route.fulfill(content_type="text/html", headers={"Session-Tag": "another"})
+    )
+    page.goto(address)
+    expect(page.get_by_role("dialog", name="You are signed out")).to_be_visible()
+    page.mouse.move(20, 20)
+    page.mouse.move(40, 40)
+    expect(page.locator("link[rel=manifest]")).to_have_count(1)  # comes with htmx
+
+
 def test_all_of_an_answer_that_marks_a_thread_as_read_arrives(visit: SignIn) -> None:
     nora = visit("nora")
     page = nora.page

@@ -93,7 +93,7 @@ class Visitor:
         """Open a page, sign in at the identity server, come back to it."""
         page = self.get(path, status=None)
         page = self.fill_sign_in(page, name)
-        assert page.url.startswith(self.origin), f"not back at the portal: {page.url} {page.text[:300]}"
+        assert page.url.startswith(self.origin), f"not back at the portal: {page.url} {page.words[:600]}"
         return page
 
     def fill_sign_in(self, page: Page, name: str) -> Page:
@@ -163,7 +163,7 @@ class Visitor:
             sent = fetch_metadata(url) | sent
         for _ in range(12):
             response = self.http.request(
-                method, url, data=data, headers=sent, allow_redirects=False, timeout=30
+                method, url, data=data, headers=sent, allow_redirects=False, timeout=90
             )
             location = response.headers.get("Location")
             if not (follow and response.is_redirect and location):
