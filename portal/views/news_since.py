@@ -69,7 +69,9 @@ class _Kind(Value, frozen=True):
         return new[0]() if new else None
 
 
-def note_and_compare(person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]) -> Since | None:
+def note_and_compare(
+    person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]
+) -> Since | None:
     """Note what this look at the home page shows, and return what of it is new; None if nothing is, and on a first visit."""
     treatments = [kind for view in views for kind in _of(view)]
     signed = {form.id: _signatures(form, person) for form in forms if form.status != ConsentStatus.DRAFT}
