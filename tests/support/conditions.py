@@ -2,6 +2,8 @@
 
 Each `{% if %}`, `… if … else …` and `{% for %}` is numbered in the order it stands in; while pages are watched, it notes
 whether it held, or whether there was nothing, one or more to go through.
+
+A loop that stands under a condition on what it goes through is never without any, and one through a tuple that is written out has as many each time.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ class Condition:
     number: int
     line: int
     text: str
-    is_loop: bool
+    ways: tuple[int, ...]
+    """In which ways it can turn out."""
 
     @property
     def turns(self) -> set[Turn]:
-        return {(self.template, self.number, way) for way in range(3 if self.is_loop else 2)}
+        return {(self.template, self.number, way) for way in self.ways}
 
 
 @cache
@@ -45,11 +48,55 @@ def all_conditions() -> tuple[Condition, ...]:
         source = file.read_text(encoding="utf-8")
         lines = source.splitlines()
         name = file.relative_to(templates.FOLDER).as_posix()
+        tree = plain.parse(source)
+        ways = dict(_ways(tree, []))
         found += [
-            Condition(name, number, node.lineno, lines[node.lineno - 1].strip(), isinstance(node, nodes.For))
-            for number, node in enumerate(_conditions(plain.parse(source)))
+            Condition(name, number, node.lineno, lines[node.lineno - 1].strip(), ways[id(node)])
+            for number, node in enumerate(_conditions(tree))
         ]
     return tuple(found)
+
+
+def _ways(node: nodes.Node, known: list[nodes.Expr]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """By the identity of each condition: how it can turn out where these are known to hold."""
+    if isinstance(node, (nodes.Block, nodes.Macro)):  # shown from elsewhere too
+        known = []
+    if isinstance(node, (nodes.If, nodes.CondExpr)):
+        yield id(node), (0, 1)
+    elif isinstance(node, nodes.For):
+        yield id(node), _ways_of_loop(node.iter, known)
+    for child in node.iter_child_nodes():
+        if isinstance(node, nodes.If) and any(child is part for part in node.body):
+            yield from _ways(child, [*known, *_holding(node)])
+        else:
+            yield from _ways(child, known)
+
+
+def _ways_of_loop(through: nodes.Expr, known: list[nodes.Expr]) -> tuple[int, ...]:
+    if isinstance(through, (nodes.Tuple, nodes.List)):
+        return (min(len(through.items), 2),)
+    is_ordered = isinstance(through, nodes.Filter) and through.name == "sort"
+    is_first_few = isinstance(through, nodes.Getitem) and isinstance(through.arg, nodes.Slice)
+    whole = cast("Any", through).node if is_ordered or is_first_few else through
+    return (1, 2) if whole in known else (0, 1, 2)
+
+
+def _holding(condition: nodes.If) -> Iterator[nodes.Expr]:
+    """What holds in the body of a condition: each of what it joins with `and`, unless a name in it is set anew there."""
+    changed = {name.name for part in condition.body for name in _names(part) if name.ctx == "store"}
+    parts = [condition.test]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, nodes.And):
+            parts += [part.left, part.right]
+        elif not {name.name for name in _names(part)} & changed:
+            yield part
+
+
+def _names(node: nodes.Node) -> Iterator[nodes.Name]:
+    if isinstance(node, nodes.Name):
+        yield node
+    yield from node.find_all(nodes.Name)
 
 
 def watch(patch: pytest.MonkeyPatch) -> set[Turn]:
