@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -19,16 +19,22 @@ import requests
 from lxml.html import FormElement, document_fromstring
 from msgspec import inspect
 
-from portal.config.tenants import PasskeySignatures
+from portal.config.table import NOWHERE, settings_of
+from portal.config.tenants import Tenant
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentForm
+from portal.services.decoding import decode
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
+from portal.services.protocols import READ_PROTOCOL
+from portal.services.rules.consent_text import content_hash, seal
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
 from tests.pages.test_acts import BOTH, PLAN
 from tests.pages.test_acts import _lines as lines_of
 from tests.pages.test_facts import (
     AMELIA_SIGNS,
+    ANOTHER_EPISODE,
     CASES,
     E1,
     EMBRYO,
@@ -44,6 +50,7 @@ from tests.pages.test_facts import (
     UNSIGNED,
     WITHDRAWN,
     Case,
+    active,
     audited,
     changed,
 )
@@ -96,14 +103,21 @@ class State:
     """What was opened or downloaded before, while the API still answered as usual."""
     failing: tuple[str, ...] = ()
     """Endpoints that answer each read with a 500."""
+    gone: tuple[str, ...] = ()
+    """The same with a 404."""
+    later: tuple[tuple[int, Change], ...] = ()
+    """What changes only after so many forms were sent: written `then …` between them. After the last, the page is opened again."""
 
     def __str__(self) -> str:
-        parts = [f"{one.endpoint} {'.'.join(map(str, one.place))} = {one.value}" for one in self.changes]
+        parts = [*map(_text_of, self.changes)]
         parts += [f"{endpoint} fails" for endpoint in self.failing]
+        parts += [f"{endpoint} is gone" for endpoint in self.gone]
         parts += [f"after {self.after}"] if self.after else []
         parts += [f"had {self.had}"] if self.had else []
         parts += ["signed in an hour ago"] if self.late else []
-        parts += [f"form {number} {filled}".rstrip() for number, filled in self.forms]
+        for sent in range(len(self.forms) + 1):
+            parts += [f"then {_text_of(change)}" for after, change in self.later if after == sent]
+            parts += [f"form {number} {filled}".rstrip() for number, filled in self.forms[sent : sent + 1]]
         naming = f" naming {self.naming}" if self.naming else ""
         parts += [f"refused {self.refused}{naming}"] if self.refused else []
         return " | ".join(parts)
@@ -114,6 +128,8 @@ class State:
         changes: list[Change] = []
         forms: list[tuple[int, str]] = []
         failing: list[str] = []
+        gone: list[str] = []
+        later: list[tuple[int, Change]] = []
         refused, late, naming, after, had = 0, False, "", "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
@@ -124,18 +140,29 @@ class State:
                 had = part.removeprefix("had ")
             elif part.endswith(" fails"):
                 failing.append(part.removesuffix(" fails"))
+            elif part.endswith(" is gone"):
+                gone.append(part.removesuffix(" is gone"))
             elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
                 forms.append((int(found[1]), found[2]))
             elif found := re.fullmatch(r"refused (\d+)(?: naming (\S+))?", part):
                 refused, naming = int(found[1]), found[2] or ""
-            elif found := re.fullmatch(r"(\S+) (\S*) = (.*)", part):
-                place = tuple(int(step) if step.isdigit() else step for step in found[2].split("."))
-                changes.append(Change(found[1], place, found[3]))
-                if found[1] != CLINIC and not _is_declared(changes[-1]):
+            elif found := re.fullmatch(r"(then )?(\S+) (\S*) = (.*)", part):
+                place = tuple(int(step) if step.isdigit() else step for step in found[3].split("."))
+                change = Change(found[2], place, found[4])
+                if (found[1] or found[2] != CLINIC) and not _is_declared(change):
                     raise ValueError(f"{part}: the API has no such member or value")
+                if found[1]:
+                    later.append((len(forms), change))
+                else:
+                    changes.append(change)
             else:
                 raise ValueError(text)
-        return cls(tuple(changes), tuple(forms), refused, late, naming, after, had, tuple(failing))
+        ways = (refused, late, naming, after, had, tuple(failing), tuple(gone), tuple(later))
+        return cls(tuple(changes), tuple(forms), *ways)
+
+
+def _text_of(change: Change) -> str:
+    return f"{change.endpoint} {'.'.join(map(str, change.place))} = {change.value}"
 
 
 def _is_declared(change: Change) -> bool:
@@ -191,7 +218,93 @@ FOR_TREATMENT = {
     ],
 }
 """A form that the couple and a clinician signed, which allows that the embryos are warmed."""
+HER_TREATMENT = changed(
+    LIST_CONSENTS,
+    **{**SIGNED, "kind": "Treatment", "episodeId": "e-1", "patientId": EPISODE["patient"]["id"]},
+)
+
+
+def _sealed(form: dict[str, Any]) -> dict[str, Any]:
+    """The form with the hashes and the seal that the portal computes of it."""
+    hashed = content_hash(decode(json.dumps(form).encode(), ConsentForm))
+    signatures = [{**signature, "contentHash": hashed, "passkey": None} for signature in form["signatures"]]
+    form = {**form, "contentHash": hashed, "signatures": signatures}
+    return {**form, "seal": seal(decode(json.dumps(form).encode(), ConsentForm))}
+
+
+SEALED = _sealed(IN_FORCE[READ_CONSENT])
 NOT_HELD = {**EPISODE, "embryos": [{**embryo, "holdReason": None} for embryo in EPISODE["embryos"]]}
+_FOLLITROPIN, _CETRORELIX = EPISODE["protocol"]["medications"]
+_SCAN, _COLLECTION = EPISODE["appointments"]
+STIMULATION = {
+    **EPISODE,
+    "status": "Active",
+    "stage": "Stimulation",
+    "outcome": None,
+    "endDate": None,
+    "protocol": {
+        **active(EPISODE["protocol"]),
+        "medications": [
+            {
+                **medication,
+                "unit": unit,
+                "startDay": first,
+                "endDay": last,
+                "lastDoseDay": last,
+                "times": [time],
+            }
+            | {
+                "everyDays": 1,
+                "time": None,
+                "stopRule": None,
+                "isTrigger": is_trigger,
+                "drug": drug,
+                "dose": dose,
+            }
+            for medication, drug, dose, unit, first, last, time, is_trigger in (
+                (_FOLLITROPIN, "Follitropin", 225, "IU", 1, 6, "20:15", False),
+                (_CETRORELIX, "Cetrorelix", 0.25, "mg", 2, 6, "08:00", False),
+                ({**_CETRORELIX, "id": "hcg"}, "Choriogonadotropin", 250, "µg", 5, 5, "23:00", True),
+            )
+        ],
+    },
+    "appointments": [
+        {**_SCAN, "kind": "Monitoring scan", "start": "2026-11-25T17:00:00Z", "end": "2026-11-25T17:30:00Z"}
+        | {"location": "Quayside", "status": "Confirmed"},
+        {
+            **_COLLECTION,
+            "kind": "Egg collection",
+            "start": "2026-11-26T19:00:00Z",
+            "end": "2026-11-26T20:00:00Z",
+        },
+    ],
+    "alerts": [
+        {
+            **EPISODE["alerts"][0],
+            "text": f"{name}: read the new leaflet {number}.",
+            "creationTime": "2026-11-24T18:00:00Z",
+        }
+        for number, name in enumerate(
+            ("Follitropin", "Cetrorelix", "Choriogonadotropin", "Progesterone"), 901
+        )
+    ],
+}
+"""A treatment in which a dose is due this evening, the trigger tonight, and a scan and the egg collection after it."""
+ENDED = {
+    **STIMULATION,
+    "status": "Finished",
+    "stage": "EarlyScan",
+    "outcome": "Pregnancy",
+    "endDate": "2026-11-23",
+}
+"""The same treatment after its end, with a plan that may go on."""
+_IN_STIMULATION = {
+    **PENDING,
+    **ONE_EPISODE,
+    READ_EPISODE: STIMULATION,
+    READ_PROTOCOL: {**STIMULATION["protocol"], "episodeId": "e-1"},
+    LIST_CONSENTS: PENDING[LIST_CONSENTS],
+}
 _PATIENT = f"/patients/{EPISODE['patient']['id']}"
 HER_FORMS = changed(LIST_CONSENTS, episodeId="e-1", patientId=EPISODE["patient"]["id"])
 OTHER_PAGES = [
@@ -217,6 +330,26 @@ OTHER_PAGES = [
     Case("episodes", "amelia", f"{E1}/consents", HERS | PENDING, "to be signed"),
     Case("consents", "nora", "/consents/new?q=a", HERS),
     *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?day=2026-11-25")),
+    *(
+        Case("episodes", who, path, _IN_STIMULATION, "in stimulation")
+        for who, path in (
+            *(
+                ("amelia", f"{E1}/medication"),
+                ("amelia", E1),
+                ("amelia", "/episodes"),
+                ("amelia", f"{E1}/monitoring"),
+            ),
+            *(
+                ("nora", f"{E1}/medication"),
+                ("nora", E1),
+                ("nora", f"{E1}/consents"),
+                ("nora", "/episodes"),
+                ("elif", E1),
+            ),
+        )
+    ),
+    Case("episodes", "amelia", "/", _IN_STIMULATION | ANOTHER_EPISODE, "two treatments"),
+    Case("episodes", "amelia", E1, _IN_STIMULATION | {READ_EPISODE: ENDED}, "ended"),
     Case(
         "patients",
         "nora",
@@ -263,6 +396,28 @@ OTHER_PAGES = [
         )
     ),
     Case("consents", "nora", "/consents?list=open", HERS | {LIST_CONSENTS: UNSIGNED_BY_BOTH}, "of two"),
+    Case("consents", "amelia", "/consents/c-1/receipt?verify=1", {READ_CONSENT: SEALED}, "with its seal"),
+    *(Case("consents", who, "/consents/c-1/revoke", PENDING, "to be signed") for who in ("amelia", "nora")),
+    Case("consents", "victor", "/consents/c-1/sign?list=mine", PENDING, "others wait"),
+    Case(
+        "consents",
+        "nora",
+        "/consents/new?template=treatment&episode=e-1",
+        HERS | {LIST_CONSENTS: HER_TREATMENT},
+        "replaced",
+    ),
+    Case("consents", "nora", "/consents/new?episode=e-1", HERS | {LIST_CONSENTS: HER_TREATMENT}, "in force"),
+    *(
+        Case("consents", "nora", f"/consents/new?{query}", HERS | {LIST_CONSENTS: HER_FORMS})
+        for query in (
+            *(
+                "template=disposition&episode=e-1",
+                "template=legal-parenthood-partner&episode=e-1",
+                "copy=c-1&episode=e-9",
+            ),
+            *(f"patient={EPISODE['patient']['id']}", "template=treatment"),
+        )
+    ),
     *(
         Case("consents", "nora", f"/consents/new{what}", HERS)
         for what in ("/bundle?operation=none", "/fill", "/preview", "/look")
@@ -325,6 +480,7 @@ class Opener:
         self, portal: InProcess, api: FakeApi, also: Callable[[str, Any], Any] = lambda _, answer: answer
     ) -> None:
         self._portal, self._api, self._also = portal, api, also
+        self._changes: Sequence[Change] = ()
         """`also` is what becomes of each answer besides, by its path."""
 
     def open(self, case: Case, state: State = State()) -> Shown:
@@ -335,23 +491,26 @@ class Opener:
         for row, answer in case.answers.items():
             api.gives(row, answer)
         told: dict[str, Any] = {}
+        self._changes = state.changes
         api.change = self._also
         if state.had:
             self._visited(case, state, state.had)
             api.told.clear()
         for endpoint in state.failing:
             api.refuses(_READS[endpoint], 500)
+        for endpoint in state.gone:
+            api.refuses(_READS[endpoint], 404)
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
-            for one in state.changes:
+            for one in self._changes:
                 answer = _with(answer, one.place, one.value) if one.endpoint == endpoint else answer
             told.setdefault(endpoint, answer)
             return self._also(path, answer)
 
         api.change = change
         with self._portal.clinic(
-            **{one.place[0]: _setting(one) for one in state.changes if one.endpoint == CLINIC}
+            **{str(one.place[0]): _setting(one) for one in state.changes if one.endpoint == CLINIC}
         ):
             answer = self._went(case, state)
         answers = Answers(api.told, ZONE)
@@ -373,25 +532,34 @@ class Opener:
         answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
         if state.forms:
             _refuse(api, state.refused, state.naming)
-        for number, filled in state.forms:
+        for sent, (number, filled) in enumerate(state.forms):
+            self._changed(state, sent)
             form = forms_of(answer.text)[number]
             answer = _sent(visitor.http, url, form, filled)
             to = urljoin(url, answer.headers.get("Location", ""))
             if answer.status_code in (302, 303) and to.startswith(visitor.origin):
                 url = to
                 answer = visitor.http.get(url, allow_redirects=False)
+        if self._changed(state, len(state.forms)):
+            url = visitor.origin + case.path
+            answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
         return answer
+
+    def _changed(self, state: State, sent: int) -> bool:
+        """Whether something changes after so many forms; from now on it has."""
+        changes = [change for after, change in state.later if after == sent]
+        self._changes = (*self._changes, *changes)
+        return bool(changes)
 
 
 def _setting(change: Change) -> Any:
-    """The value of a clinic's setting, as the portal keeps it."""
-    name, value = change.place[0], json.loads(change.value)
+    """The value of a clinic's setting, as the portal reads it from its file."""
+    value = json.loads(change.value)
+    name = str(change.place[0])
     return (
-        PasskeySignatures(value)
-        if name == "passkey_signatures"
-        else tuple(value)
-        if isinstance(value, list)
-        else value
+        None
+        if value is None
+        else settings_of(Tenant)[name].parse(value, replace(NOWHERE, clinic={"country": "GB"}))
     )
 
 

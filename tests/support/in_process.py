@@ -66,6 +66,15 @@ how.en = "Take it out of the fridge first."
 missed.en = "Up to six hours late: inject it now."
 guide = "https://clinic.example/pen"
 
+[[tenants.{key}.medicines]]
+drug = "Cetrorelix"
+how.en = "Let it warm up in your hand."
+
+[[tenants.{key}.medicines]]
+drug = "Choriogonadotropin"
+missed.en = "Call at once, whatever the hour."
+guide = "https://clinic.example/trigger"
+
 [[tenants.{key}.places]]
 location = "Quayside"
 address = "Riverside House\\n1 Quayside"
