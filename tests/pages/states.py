@@ -27,6 +27,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import decode
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
+from portal.services.pgt_results import READ_PGT_RESULT
 from portal.services.protocols import READ_PROTOCOL
 from portal.services.rules.consent_text import content_hash, seal
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
@@ -43,6 +44,7 @@ from tests.pages.test_facts import (
     IN_FORCE,
     ONE_EPISODE,
     PENDING,
+    RELEASED,
     ROLES,
     SIGNED,
     TALK,
@@ -221,7 +223,25 @@ FOR_TREATMENT = {
 HER_TREATMENT = changed(
     LIST_CONSENTS,
     **{**SIGNED, "kind": "Treatment", "episodeId": "e-1", "patientId": EPISODE["patient"]["id"]},
+    embryoStorageIds=[],
 )
+
+
+HER_CONSENT = {
+    **IN_FORCE[READ_CONSENT],
+    "kind": "Disposition",
+    "episodeId": "e-1",
+    "patientId": EPISODE["patient"]["id"],
+    "embryoStorageIds": [embryo["id"] for embryo in EPISODE["embryos"]],
+}
+
+
+HER_RESULT = {
+    **RELEASED[READ_PGT_RESULT],
+    "episodeId": "e-1",
+    "embryoCode": EPISODE["embryos"][0]["embryoCode"],
+    "call": "Aneuploid",
+}
 
 
 def _sealed(form: dict[str, Any]) -> dict[str, Any]:
@@ -398,25 +418,24 @@ OTHER_PAGES = [
     Case("consents", "nora", "/consents?list=open", HERS | {LIST_CONSENTS: UNSIGNED_BY_BOTH}, "of two"),
     Case("consents", "amelia", "/consents/c-1/receipt?verify=1", {READ_CONSENT: SEALED}, "with its seal"),
     *(Case("consents", who, "/consents/c-1/revoke", PENDING, "to be signed") for who in ("amelia", "nora")),
-    Case("consents", "victor", "/consents/c-1/sign?list=mine", PENDING, "others wait"),
+    Case("consents", "nora", "/consents/new?copy=c-1", HERS | {READ_CONSENT: HER_CONSENT}, "to be replaced"),
+    Case("consents", "nora", "/consents?q=a&page=9", IN_FORCE),
     Case(
         "consents",
         "nora",
         "/consents/new?template=treatment&episode=e-1",
         HERS | {LIST_CONSENTS: HER_TREATMENT},
-        "replaced",
+        "sent before",
     ),
     Case("consents", "nora", "/consents/new?episode=e-1", HERS | {LIST_CONSENTS: HER_TREATMENT}, "in force"),
     *(
-        Case("consents", "nora", f"/consents/new?{query}", HERS | {LIST_CONSENTS: HER_FORMS})
-        for query in (
-            *(
-                "template=disposition&episode=e-1",
-                "template=legal-parenthood-partner&episode=e-1",
-                "copy=c-1&episode=e-9",
-            ),
-            *(f"patient={EPISODE['patient']['id']}", "template=treatment"),
+        Case(
+            "consents",
+            "nora",
+            f"/consents/new?template={template}&episode=e-1",
+            HERS | {LIST_CONSENTS: HER_FORMS},
         )
+        for template in ("disposition", "legal-parenthood-partner")
     ),
     *(
         Case("consents", "nora", f"/consents/new{what}", HERS)
@@ -427,6 +446,9 @@ OTHER_PAGES = [
         for what in ("new", "new/preview", "p-1/end?to=Completed")
     ),
     Case("protocols", "victor", "/protocols/p-1", {}, "drafted"),
+    Case("protocols", "victor", "/protocols/p-1/edit", _IN_STIMULATION, "in stimulation"),
+    Case("protocols", "victor", "/protocols/p-1", _IN_STIMULATION, "in stimulation"),
+    Case("pgt_results", "elif", "/pgt-results/r-1", {READ_PGT_RESULT: HER_RESULT, **HERS}, "of several"),
     Case("protocols", "victor", "/protocols/p-1/edit", PLAN, "without a trigger"),
     Case("consents", "nora", "/consents/new?template=storage&episode=e-1", HERS),
     Case("consents", "nora", "/consents/new?episode=e-1", HERS | {LIST_CONSENTS: HER_FORMS}),
