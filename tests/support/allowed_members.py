@@ -54,6 +54,7 @@ PATIENTS: dict[str, str] = {
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement"
     ),
+    "/consents/<record:consent_id>/sign/read": ("Clause; ConsentForm: language title version; Statement"),
     "/questions": PATIENTS_FRAME,
     "/papers": (
         "Attachment; ConsentForm: language title; Directory: name; File; Message: senderName; me: "
@@ -167,13 +168,17 @@ STAFF: dict[str, str] = {
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "
         "Statement; patient: mrn"
     ),
+    "/consents/<record:consent_id>/sign/name": (
+        "Clause; ConsentForm: language title version; Signer; Statement"
+    ),
     "/consents/new/bundle": "ConsentForm: title version",
     "/consents/new/fill": (
         "ConsentForm: title version; EmbryoStorage: embryoCode; Relationship: relatedName; Signer; "
         "partner: firstName lastName; patient: firstName lastName mrn"
     ),
     "/consents/new/preview": (
-        "ConsentForm: title version; Signer; partner: firstName lastName; patient: firstName lastName mrn"
+        "Clause; ConsentForm: language title version; EmbryoStorage: embryoCode; Signer; Statement; "
+        "partner: firstName lastName; patient: firstName lastName mrn"
     ),
     "/consents/new": (
         "ConsentForm: patientName title version; EmbryoStorage: embryoCode; Relationship: relatedName; Signer; partner: firstName lastName; patient: firstName "
