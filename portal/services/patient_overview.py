@@ -137,7 +137,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         is_silent = care.observer is not None and care.observer.is_not_given("Episode.conversationIds")
         found_talks = Listed(
             tuple(sorted(found_talks, key=happened_at, reverse=True)),
-            found_talks.is_whole and promised <= found and not is_silent,
+            found_talks.is_whole and episodes.is_whole and promised <= found and not is_silent,
         )
     overview = PatientOverview(
         patient_id=patient_id,

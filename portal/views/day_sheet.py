@@ -97,7 +97,7 @@ def show(care: Care, person: Person) -> Response:
     if isinstance(pending, CareError) and isinstance(partial, CareError) and not (has_plans and known(plans)):
         raise pending
     lists = [known(pending), known(partial)]
-    forms = [form for page in lists if page for form in page.items]
+    forms = [*{form.id: form for page in lists if page for form in page.items}.values()]
     active = known(plans)
     named = list(_named(forms, active.items if active else (), day, soon))
     found = read_episodes(care, named[:_MOST])

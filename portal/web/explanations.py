@@ -110,14 +110,14 @@ def explain(error: CareError) -> Explanation:
                 501,
                 _("This record is kept elsewhere"),
                 _("The clinic keeps this record in another system, so it can’t be shown or changed here."),
-                _("Ask the clinic and they will help you."),
+                _in_another_system(),
             )
         case NotOffered():
             return Explanation(
                 501,
                 _("Your clinic doesn’t offer this here"),
                 _("This part of the portal isn’t used by your clinic."),
-                _("Ask the clinic and they will help you."),
+                _in_another_system(),
             )
         case NotSetUp():
             return client_refused()
@@ -193,6 +193,12 @@ def _in_a_minute() -> str:
     if is_staff():
         return _("Please try again in a minute.")
     return _("Please try again in a minute. If it is urgent, call your clinic.")
+
+
+def _in_another_system() -> str:
+    if is_staff():
+        return _("Look in the clinic’s own system.")
+    return _("Ask the clinic and they will help you.")
 
 
 def unknown_address() -> Explanation:

@@ -26,6 +26,7 @@ from portal.web import (
     templates,
     visit_times,
 )
+from portal.web.explanations import is_staff
 from portal.web.guard import page_to_return_to
 from portal.web.navigation import navigation
 from portal.web.not_given import not_given
@@ -45,6 +46,7 @@ def init_app(app: Flask) -> None:
         now=filters.now,
         today=filters.today,
         not_given=not_given,
+        is_for_staff=is_staff,
         session_tag=_session_tag,
         glossary_word=glossary.word,
         explained_terms=glossary.explained,

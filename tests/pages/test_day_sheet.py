@@ -85,3 +85,13 @@ def test_what_was_not_read_is_said(
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-20", "9999-12-31"])
 def test_a_day_at_the_ends_of_the_calendar_is_shown(visitor: SignIn, fake_api: FakeApi, day: str) -> None:
     assert visitor("nora", "nurse").get(f"/day-sheet?day={day}").status == 200
+
+
+def test_no_day_is_called_empty_that_was_not_read_whole(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api)
+    fake_api.gives(LIST_CONSENTS, [])
+    fake_api.refuses(READ_EPISODE, 500, id_="2")
+    words = visitor("nora", "nurse").get(SHEET).words
+    assert "1 treatment wasn’t read: its visits and doses are missing here." in words
+    assert "No visit of this day was found in what could be read." in words
+    assert "No dose of this day was found in what could be read." in words

@@ -40,8 +40,13 @@ SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"],
 OUTAGE = "503"
 TRUE_ALL_THE_SAME = {
     "Your clinic doesn’t offer this in the portal. Ask the clinic and they will help you.",
+    "The clinic’s system doesn’t offer this to the portal.",
     "No embryo is here among those read so far.",
     "Not all plans and forms could be read, so people may be missing here.",
+    "Not all conversations could be read: messages may be missing here.",
+    "No visit of this day was found in what could be read.",
+    "No dose of this day was found in what could be read.",
+    "Read: %(num)d treatments that active plans or forms needed soon name, or that were opened before. Others aren’t here.",
 }
 """Statements of what isn't there that say why, or that more may be."""
 _HTML = f"<html><h1>{SECRET_WORDS}</h1></html>".encode()

@@ -22,7 +22,8 @@ class Period(Value, frozen=True):
     @property
     def words(self) -> str:
         """`09:00–17:00`; the end of the day is 24:00."""
-        return f"{_clock(self.start)}–{_clock(self.end)}"
+        end = "24:00" if self.end.date() > self.start.date() else _clock(self.end)
+        return f"{_clock(self.start)}–{end}"
 
     @property
     def hours(self) -> tuple[float, float]:

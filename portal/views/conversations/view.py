@@ -20,7 +20,7 @@ from portal.services.conversations import (
 from portal.services.patient_ref import PatientRef
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.waiting_conversations import WaitingConversation
+from portal.views.waiting_conversations import WaitingConversation, waiting_since
 from portal.web.filters import day as short_day
 from portal.web.filters import in_a_row, isolate, local, today
 from portal.web.not_given import not_given
@@ -120,7 +120,7 @@ def row_of(conversation: Conversation, person: Person) -> Row:
         channel=_by_way_of(conversation.channel),
         unread=conversation.unread_count,
         archived=conversation.is_archived,
-        waits=person.is_staff and latest is not None and latest.side is MessageSide.INBOUND,
+        waits=person.is_staff and waiting_since(conversation) is not None,
     )
 
 
