@@ -30,6 +30,7 @@ from portal.services.episodes import READ_EPISODE
 from portal.services.pgt_results import READ_PGT_RESULT
 from portal.services.protocols import READ_PROTOCOL
 from portal.services.rules.consent_text import content_hash, seal
+from tests.pages.busy_cases import BUSY_CASES
 from tests.pages.test_acts import _MADE_BY_CHANCE as _BY_CHANCE
 from tests.pages.test_acts import BOTH, PLAN
 from tests.pages.test_acts import _lines as lines_of
@@ -109,13 +110,22 @@ class State:
     """The same with a 404."""
     later: tuple[tuple[int, Change], ...] = ()
     """What changes only after so many forms were sent: written `then …` between them. After the last, the page is opened again."""
+    missing: tuple[str, ...] = ()
+    """Endpoints that the API doesn't have: they answer with a 501."""
+    part: str = ""
+    """The part of the page, by its id, that htmx asks for by itself."""
+    sought: str = ""
+    """What is typed into the search of every page."""
 
     def __str__(self) -> str:
         parts = [*map(_text_of, self.changes)]
         parts += [f"{endpoint} fails" for endpoint in self.failing]
         parts += [f"{endpoint} is gone" for endpoint in self.gone]
+        parts += [f"{endpoint} isn't offered" for endpoint in self.missing]
         parts += [f"after {self.after}"] if self.after else []
         parts += [f"had {self.had}"] if self.had else []
+        parts += [f"part {self.part}"] if self.part else []
+        parts += [f"sought {self.sought}"] if self.sought else []
         parts += ["signed in an hour ago"] if self.late else []
         for sent in range(len(self.forms) + 1):
             parts += [f"then {_text_of(change)}" for after, change in self.later if after == sent]
@@ -131,19 +141,26 @@ class State:
         forms: list[tuple[int, str]] = []
         failing: list[str] = []
         gone: list[str] = []
+        missing: list[str] = []
         later: list[tuple[int, Change]] = []
-        refused, late, naming, after, had = 0, False, "", "", ""
+        refused, late, naming, after, had, asked, sought = 0, False, "", "", "", "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
                 late = True
             elif part.startswith("after "):
                 after = part.removeprefix("after ")
+            elif part.startswith("part "):
+                asked = part.removeprefix("part ")
+            elif part.startswith("sought "):
+                sought = part.removeprefix("sought ")
             elif part.startswith("had "):
                 had = part.removeprefix("had ")
             elif part.endswith(" fails"):
                 failing.append(part.removesuffix(" fails"))
             elif part.endswith(" is gone"):
                 gone.append(part.removesuffix(" is gone"))
+            elif part.endswith(" isn't offered"):
+                missing.append(part.removesuffix(" isn't offered"))
             elif found := re.fullmatch(r"form (\d+) ?(.*)", part):
                 forms.append((int(found[1]), found[2]))
             elif found := re.fullmatch(r"refused (\d+)(?: naming (\S+))?", part):
@@ -160,7 +177,7 @@ class State:
             else:
                 raise ValueError(text)
         ways = (refused, late, naming, after, had, tuple(failing), tuple(gone), tuple(later))
-        return cls(tuple(changes), tuple(forms), *ways)
+        return cls(tuple(changes), tuple(forms), *ways, tuple(missing), asked, sought)
 
 
 def _text_of(change: Change) -> str:
@@ -457,7 +474,7 @@ OTHER_PAGES = [
     Case("other", "amelia", "/files/f-1/preview"),
 ]
 """More pages, that hold little of the API's, or show it as others do."""
-CASE_OF = {title_of(case): case for case in (*CASES, *OTHER_PAGES)}
+CASE_OF = {title_of(case): case for case in (*CASES, *OTHER_PAGES, *BUSY_CASES)}
 
 
 @dataclass
@@ -522,6 +539,8 @@ class Opener:
             api.refuses(_READS[endpoint], 500)
         for endpoint in state.gone:
             api.refuses(_READS[endpoint], 404)
+        for endpoint in state.missing:
+            api.refuses(_READS[endpoint], 501)
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
@@ -551,7 +570,13 @@ class Opener:
         api = self._api
         visitor = self._visited(case, state, state.after)
         url = visitor.origin + case.path
-        answer = visitor.http.get(url, headers=fetch_metadata(url), allow_redirects=False)
+        part = {"HX-Request": "true", "HX-Target": f"div#{state.part}"} if state.part else {}
+        answer = visitor.http.get(url, headers=fetch_metadata(url) | part, allow_redirects=False)
+        if state.sought:
+            form = document_fromstring(answer.text).xpath("//form[@action='/find']")[0]
+            answer = _sent(visitor.http, url, form, f"q={state.sought}")
+            if answer.status_code == requests.codes.see_other:
+                answer = visitor.http.get(urljoin(url, answer.headers["Location"]), allow_redirects=False)
         if state.forms:
             _refuse(api, state.refused, state.naming)
         for sent, (number, filled) in enumerate(state.forms):

@@ -214,7 +214,7 @@ CASES = [
     Case("papers", "amelia", "/papers", UNDER_TREATMENT | ONE_EPISODE | IN_FORCE),
     Case("questions", "amelia", "/questions"),
     Case("me", "amelia", "/me", HERS | ONE_EPISODE),
-    Case("care_team", "amelia", "/care-team"),
+    Case("care_team", "amelia", "/care-team", {LIST_CONSENTS: {"totalCount": 0, "items": []}}),
     Case("protocols", "victor", "/protocols"),
     Case("protocols", "amelia", "/protocols/p-1", UNDER_TREATMENT),
     Case("protocols", "victor", "/protocols/p-1", UNDER_TREATMENT),
