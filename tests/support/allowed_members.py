@@ -243,7 +243,7 @@ STAFF: dict[str, str] = {
     "/notifications/settings": "NotificationSettings",
     "/patients": (
         "ConsentForm: patientName; Conversation: subject; Episode: type; Message: senderName; Participant: name; "
-        "Protocol: name patientName; patient: firstName lastName mrn"
+        "Protocol: name patientName; patient: dateOfBirth firstName lastName mrn"
     ),
     "/patients/<record:patient_id>": (
         "Appointment; Case: caseNumber diagnosis notes title; ConsentForm: title version; Conversation; "
@@ -273,11 +273,24 @@ STAFF: dict[str, str] = {
         "Conversation; Notification: data.email data.firstName data.interest data.lastName "
         "data.phoneNumber data.source; Physician"
     ),
-    "/prospects/<record:prospect_id>/book/receipt": "Physician: locationName name",
+    "/prospects/<record:prospect_id>/book/receipt": (
+        "Notification: data.email data.firstName data.interest data.lastName data.phoneNumber data.source; "
+        "Physician: locationName name"
+    ),
     "/prospects/<record:prospect_id>/merge": (
         "Conversation; Message: senderName; Notification: body data.email data.firstName data.interest "
         "data.lastName data.phoneNumber data.source title data.mergeEmail data.mergeFirstName "
         "data.mergeInterest data.mergeLastName data.mergePhoneNumber data.mergeSource"
+    ),
+    "/prospects/<record:prospect_id>/merge/confirm": (
+        "Message: senderName; Notification: data.email data.firstName data.interest data.lastName "
+        "data.phoneNumber data.source data.mergeEmail data.mergeFirstName data.mergeInterest data.mergeLastName "
+        "data.mergePhoneNumber data.mergeSource"
+    ),
+    "/prospects/<record:prospect_id>/merge/receipt": (
+        "Message: senderName; Notification: data.email data.firstName data.interest data.lastName "
+        "data.phoneNumber data.source data.mergeEmail data.mergeFirstName data.mergeInterest data.mergeLastName "
+        "data.mergePhoneNumber data.mergeSource"
     ),
     "/protocols": "Medication: drug; Protocol: name patientName",
     "/protocols/<record:protocol_id>": (
