@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from portal.services import capabilities
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import Signature, Signer, SignerRole, SigningMethod
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningMethod
 from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
 from portal.services.episodes import READ_EPISODE, Appointment, Follicles, MonitoringDay, TimelineEvent
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
@@ -292,6 +292,20 @@ def test_it_is_audited_as_read_with_what_it_shows(nora: Visitor, in_process: InP
         "notification.list",
         "episode.list",
     } <= told.keys()
+
+
+def test_a_draft_is_listed_counted_and_audited_like_each_other_form(
+    nora: Visitor, fake_api: FakeApi, in_process: InProcess
+) -> None:
+    draft = replace(SENT, id="c-2", title="Storage, to be checked", status=ConsentStatus.DRAFT, sent_at=None)
+    fake_api.gives(LIST_CONSENTS, [SENT, draft])
+    page = nora.get("/patients/p-1?episode=e-1")
+    (card,) = (card for card in page.select("section.card") if "Consents" in card.get_text())
+    assert " ".join(card.h2.get_text(" ").split()) == "Consents 2"
+    (listed,) = (part for part in card.select("details") if "Not sent yet" in part.summary.get_text())
+    assert [link["href"] for link in listed.select("a")] == ["/consents/c-2"]
+    (line,) = (line for line in in_process.audited() if line["audit"] == "consent.list")
+    assert len(line["ids"]) == len(card.select("a[href^='/consents/c-']"))
 
 
 def test_patients_have_no_such_page(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -55,17 +55,18 @@ class Item(Value, frozen=True):
 
 
 class Groups(Value, frozen=True):
-    """A patient's forms by whose turn it is."""
+    """A patient's forms by whose turn it is; `drafts` haven't been sent, and only staff are told of them."""
 
     mine: Listed[Item]
     others: Listed[Item]
     signed: Listed[Item]
     ended: Listed[Item]
     unknown: Listed[Item]
+    drafts: Listed[Item]
 
 
 def group(forms: Listed[ConsentForm], person: Person) -> Groups:
-    """Group a patient's forms by whose turn it is, soonest needed first; those not sent yet are left out.
+    """Group a patient's forms by whose turn it is, soonest needed first.
 
     A form whose status isn't known may belong to any group, so that none is known to be whole.
     """
@@ -74,10 +75,11 @@ def group(forms: Listed[ConsentForm], person: Person) -> Groups:
     signed: list[Item] = []
     ended: list[Item] = []
     unknown: list[Item] = []
+    drafts: list[Item] = []
     for form in sorted(forms, key=_urgency):
         if form.is_draft:
-            continue
-        if not form.status.known:
+            drafts.append(_item(form, person))
+        elif not form.status.known:
             unknown.append(_item(form, person))
         elif form.is_ended:
             ended.append(_item(form, person))
@@ -96,6 +98,7 @@ def group(forms: Listed[ConsentForm], person: Person) -> Groups:
         signed=listed(signed[::-1]),
         ended=listed(ended[::-1]),
         unknown=Listed(tuple(unknown), forms.is_whole),
+        drafts=listed(drafts),
     )
 
 
