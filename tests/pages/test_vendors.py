@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup
 
 from portal.http import transport
 from portal.services import decoding
@@ -19,8 +18,7 @@ from tests.pages.test_facts import CASES, ONE_EPISODE, PENDING, ROLES, UNDER_TRE
 from tests.support.clock import Clock
 from tests.support.dialect import DOTNET, SNAKES, Dialect
 from tests.support.dialect import said as in_format
-from tests.support.facts import Answers
-from tests.support.facts import _text as text_of
+from tests.support.facts import Answers, main_text
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent
 from tests.support.in_process import InProcess
 from tests.support.vendors import VENDORS, Vendor, VendorsApi
@@ -117,8 +115,7 @@ def test_answers_are_read_once(
 
 
 def said(html: str) -> list[str]:
-    soup = BeautifulSoup(html, "lxml")
-    text = text_of(soup.select_one("main") or soup, Answers([], ZONE)).replace("\0", "")
+    text = main_text(html, Answers([], ZONE)).replace("\0", "")
     lines = (" ".join(one.split()) for one in text.splitlines())
     return [_OF_IDS.sub("(of ids)", line) for line in lines if line]
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from lxml.etree import _Element as Element
+from lxml.html import document_fromstring
 from pypdf import PdfReader
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -45,7 +46,6 @@ _INLINE = frozenset(
         "span",
         "strong",
         "time",
-        "wbr",
     )
 )
 _UNSEEN = frozenset(("nav", "script", "svg", "template"))
@@ -111,8 +111,7 @@ class Answers:
 
 def lines(html: str, answers: Answers) -> list[str]:
     """Return what the main part of a page states, in its order."""
-    soup = BeautifulSoup(html, "lxml")
-    return stated(_text(soup.select_one("main") or soup, answers), answers)
+    return stated(main_text(html, answers), answers)
 
 
 def document_lines(pdf: bytes, answers: Answers) -> list[str]:
@@ -144,18 +143,30 @@ def stated(text: str, answers: Answers) -> list[str]:
     return kept
 
 
-def _text(element: Tag, answers: Answers) -> str:
-    parts: list[str] = []
-    for child in element.children:
-        if isinstance(child, Tag):
+def main_text(html: str, answers: Answers) -> str:
+    """Return what a person reads of a page's main part, or of all of it if it has none: a line for each block."""
+    root = document_fromstring(html.replace("<wbr>", "")) if html.strip() else None
+    if root is None:
+        return ""
+    main = root.find(".//main")
+    return _element(root, answers) if main is None else _text(main, answers)
+
+
+def _text(element: Element, answers: Answers) -> str:
+    parts = [_plain(element.text)]
+    for child in element:
+        if isinstance(child.tag, str):
             parts.append(_element(child, answers))
-        elif type(child) is NavigableString:
-            parts.append(" ".join(f" {child} ".split("\n")))
+        parts.append(_plain(child.tail))
     return "".join(parts)
 
 
-def _element(element: Tag, answers: Answers) -> str:
-    name = element.name
+def _plain(text: str | None) -> str:
+    return " ".join(f" {text} ".split("\n")) if text else ""
+
+
+def _element(element: Element, answers: Answers) -> str:
+    name = element.tag
     if name in _UNSEEN or element.get("type") == "hidden" or element.get("aria-hidden") == "true":
         return ""
     if name in ("input", "textarea", "select"):
@@ -171,24 +182,25 @@ def _element(element: Tag, answers: Answers) -> str:
         case "dt":
             return f"\n{_FACT}{_one_line(inner)}: "
         case "dd":
-            return f"{_one_line(inner)} / " if element.find_next_sibling(["dt", "dd"]) else _one_line(inner)
+            is_last = next(element.itersiblings("dt", "dd"), None) is None
+            return _one_line(inner) if is_last else f"{_one_line(inner)} / "
         case "td" | "th":
             return f"{_one_line(inner)} | "
         case "tr":
-            return f"\n{_FACT if element.find('td') else '#' * _UNDER_TABLES + ' '}{inner}\n"
+            return f"\n{_FACT if element.find('.//td') is not None else '#' * _UNDER_TABLES + ' '}{inner}\n"
         case _:
-            mark = _FACT if "tag" in element.get_attribute_list("class") else ""
+            mark = _FACT if "tag" in (element.get("class") or "").split() else ""
             return f" {mark}{inner} " if name in _INLINE else f"\n{inner}\n"
 
 
-def _field(field: Tag) -> str:
+def _field(field: Element) -> str:
     """A field with what it holds; a choice only if it is taken."""
     held = str(field.get("value") or "")
-    if field.name == "textarea":
-        held = field.get_text()
-    elif field.name == "select":
-        held = ", ".join(option.get_text(" ") for option in field.select("option[selected]"))
-    elif field.get("type") in ("checkbox", "radio") and not field.has_attr("checked"):
+    if field.tag == "textarea":
+        held = "".join(field.itertext())
+    elif field.tag == "select":
+        held = ", ".join(" ".join(option.itertext()) for option in field.iterfind(".//option[@selected]"))
+    elif field.get("type") in ("checkbox", "radio") and "checked" not in field.attrib:
         return ""
     return f" [{field.get('name')}: {_one_line(held)}] " if held else ""
 
