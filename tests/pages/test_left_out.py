@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +100,39 @@ def test_a_list_leaves_out_what_doesnt_belong_there(visitor: SignIn, fake_api: F
     words = visitor(tried.who, ROLES.get(tried.who, "patient")).get(tried.path).words
     assert "Belongs 901" in words
     assert "Other 902" not in words
+
+
+CUTS = {
+    "home: talks": ("amelia", "/", LIST_CONVERSATIONS, "subject", UNREAD, 3),
+    "home: news": ("amelia", "/", LIST_NOTIFICATIONS, "title", NEWS, 3),
+    "staff's home: news": ("nora", "/", LIST_NOTIFICATIONS, "title", NEWS, 6),
+    "a patient's news": ("nora", "/patients/id-602?episode=e-1", LIST_NOTIFICATIONS, "title", NEWS, 6),
+}
+"""Pages' lists that show a few of the records: how many at most."""
+
+
+@pytest.mark.parametrize("more", [0, 1, 4])
+@pytest.mark.parametrize("name", CUTS)
+def test_a_list_shows_its_first_records_and_leads_to_the_others(
+    visitor: SignIn, fake_api: FakeApi, name: str, more: int
+) -> None:
+    who, path, row, member, all_have, most = CUTS[name]
+    for endpoint, answer in (HERS | ONE_EPISODE).items():
+        fake_api.gives(endpoint, answer)
+    record = samples(row)["items"][0] | all_have
+    items = [
+        record | {"id": f"id-{number}", member: f"Belongs {number}"}
+        for number in range(901, 901 + most + more)
+    ]
+    fake_api.gives(row, {"totalCount": len(items), "unreadCount": len(items), "items": items})
+    page = visitor(who, ROLES.get(who, "patient")).get(path)
+    holding = page.select("main :is(.card, .region):-soup-contains('Belongs 901')")
+    listed = holding[-1]  # a region may hold several cards
+    shown = re.findall(r"Belongs (\d+)", listed.get_text())
+    assert [*dict.fromkeys(shown)] == [str(number) for number in range(901, 901 + most)]
+    elsewhere = "/conversations" if row is LIST_CONVERSATIONS else "/notifications"
+    leads = [str(link["href"]).partition("?")[0] for link in listed.select("a")]
+    assert not more or elsewhere in leads
 
 
 @pytest.mark.parametrize(("end", "status"), [(None, 200), ("2026-11-20", 404)])
