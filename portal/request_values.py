@@ -17,3 +17,9 @@ def clinic() -> Any:
         return getattr(here(), "tenant", None)
     except RuntimeError:
         return None
+
+
+def reader_is_staff() -> bool:
+    """Whether the reader is staff, who have no clinic to ask or call; not while they see a patient's pages as the patient does."""
+    person = getattr(here(), "person", None) or getattr(here(), "signed_in", None)
+    return person is not None and person.is_staff

@@ -17,6 +17,7 @@ from portal.context import session
 from portal.http import deadline
 from portal.i18n.gettext import _
 from portal.i18n.locale import direction, language
+from portal.request_values import reader_is_staff
 from portal.services.errors import (
     CareError,
     NotAllowed,
@@ -40,7 +41,6 @@ from portal.web.explanations import (
     explain,
     identity_down,
     internal_error,
-    is_staff,
     not_understood,
     sign_in_loop,
     signed_out_here,
@@ -133,7 +133,7 @@ def answer(what: Explanation, *, retry_after: float | None = None, href: str | N
 
 def _actions(what: Explanation, href: str | None) -> list[dict[str, str]]:
     """What can be done about it, the likeliest first; `href` is the page to refresh."""
-    home = {"label": _("Go to the worklist") if is_staff() else _("Go to the home page"), "href": "/"}
+    home = {"label": _("Go to the worklist") if reader_is_staff() else _("Go to the home page"), "href": "/"}
     if href:
         return [{"label": _("Refresh this page"), "href": href}, home]
     if what.can_retry and request.method == "GET":

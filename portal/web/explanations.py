@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 
-from flask import g
-
 from portal.i18n.gettext import _, ngettext
+from portal.request_values import reader_is_staff
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -26,7 +25,6 @@ from portal.services.errors import (
     TokenRefused,
     Unavailable,
 )
-from portal.state.session_records import Person
 from portal.values import Value
 from portal.web.refusals import refusal_message
 
@@ -48,7 +46,9 @@ def explain(error: CareError) -> Explanation:
                 502,
                 _("The clinic’s system doesn’t accept your sign-in"),
                 _("You are signed in here, but the clinic’s system refused that. Your records are safe."),
-                _("Sign out, then sign in again. If it happens again, tell the clinic."),
+                _("Sign out, then sign in again. If it happens again, tell your administrator.")
+                if reader_is_staff()
+                else _("Sign out, then sign in again. If it happens again, tell the clinic."),
                 can_retry=True,
             )
         case NotAllowed():
@@ -56,14 +56,18 @@ def explain(error: CareError) -> Explanation:
                 403,
                 _("You can’t open this"),
                 _("Your role at this clinic doesn’t include this page or this action."),
-                _("If you think it should, ask the clinic."),
+                _("If you think it should, ask your administrator.")
+                if reader_is_staff()
+                else _("If you think it should, ask the clinic."),
             )
         case NotTaken():
             return Explanation(
                 502,
                 _("The clinic’s system doesn’t take this"),
                 refusal_message(error.code),
-                _("Nothing was changed."),
+                _("Nothing was changed. Please tell your administrator.")
+                if reader_is_staff()
+                else _("Nothing was changed. Please tell the clinic."),
             )
         case SortRefused():
             return Explanation(
@@ -84,7 +88,7 @@ def explain(error: CareError) -> Explanation:
                 404,
                 _("We can’t find that"),
                 _("It may have been removed, may not be ready yet, or may belong to someone else.")
-                if is_staff()
+                if reader_is_staff()
                 else _(
                     "It may have been removed, may not be ready yet, or may not be shared with you any more."
                 ),
@@ -127,7 +131,7 @@ def explain(error: CareError) -> Explanation:
                 _("That wasn’t done"),
                 _("Nothing can be changed while the portal is being worked on. You can go on reading."),
                 _("Please try again later.")
-                if is_staff()
+                if reader_is_staff()
                 else _("Please try again later. If it can’t wait, call your clinic."),
                 can_retry=True,
             )
@@ -173,7 +177,7 @@ def internal_error() -> Explanation:
         _("Something went wrong on our side"),
         _("This page can’t be shown right now."),
         _("Please try again in a few minutes.")
-        if is_staff()
+        if reader_is_staff()
         else _("Please try again in a few minutes. If it is urgent, call your clinic."),
     )
 
@@ -190,13 +194,13 @@ def too_slow() -> Explanation:
 
 
 def _in_a_minute() -> str:
-    if is_staff():
+    if reader_is_staff():
         return _("Please try again in a minute.")
     return _("Please try again in a minute. If it is urgent, call your clinic.")
 
 
 def _in_another_system() -> str:
-    if is_staff():
+    if reader_is_staff():
         return _("Look in the clinic’s own system.")
     return _("Ask the clinic and they will help you.")
 
@@ -211,10 +215,9 @@ def unknown_address() -> Explanation:
     )
 
 
-def is_staff() -> bool:
-    """Whether the reader is staff, who have no clinic to call."""
-    person: Person | None = g.get("person")
-    return person is not None and person.is_staff
+def please_tell() -> str:
+    """Say whom to tell that a record isn't as it should be."""
+    return _("Please tell your administrator.") if reader_is_staff() else _("Please tell the clinic.")
 
 
 def store_down() -> Explanation:

@@ -171,6 +171,7 @@ def admit(access: Access) -> Person:
     person = current.person
     if person is None:
         raise NotSignedIn
+    g.signed_in = person  # of a page that refuses them, too
     require_access(access, person, g.tenant)
     if not access.background:
         current.use()

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from portal.i18n.gettext import _, for_each_language
+from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
 from portal.services.patients import Patient
 from portal.services.protocols import ProtocolType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.choice_names import choice_name, spaced
-from portal.web.explanations import is_staff
 from portal.web.not_given import not_given
 from portal.web.said import foreign, said
 
@@ -137,7 +137,7 @@ def _treatment_names() -> dict[ProtocolType, tuple[str, str]]:
 
 def with_record(code: str, patient: Patient) -> str:
     """Return an embryo's code, for staff with its patient's record number: codes are unique only within a record."""
-    return f"{code} · {patient.mrn}" if is_staff() and patient.mrn else code
+    return f"{code} · {patient.mrn}" if reader_is_staff() and patient.mrn else code
 
 
 def place_line(place: StorageLocation | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portal.i18n.gettext import _, for_each_language
+from portal.request_values import reader_is_staff
 
 
 def refusal_message(code: str) -> str:
@@ -14,7 +15,7 @@ def refusal_message(code: str) -> str:
 def _messages() -> dict[str, str]:
     return {
         "NotTaken": _(
-            "The clinic’s system wants this in another way than the portal can send it. Sending it again won’t help: please tell the clinic."
+            "The clinic’s system wants this in another way than the portal can send it. Sending it again won’t help."
         ),
         "SortRefused": _("The clinic’s system can’t sort this list in that way."),
         "AlreadySigned": _("You have signed this form already."),
@@ -72,6 +73,10 @@ def _messages() -> dict[str, str]:
 
 def kept_elsewhere() -> str:
     """Explain that this one record is kept in the clinic's own system (501)."""
+    if reader_is_staff():
+        return _(
+            "The clinic keeps this record in another system, so it can’t be changed here. Change it there."
+        )
     return _(
         "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
     )

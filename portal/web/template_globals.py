@@ -9,6 +9,7 @@ from flask import Flask, g, request
 
 from portal.context import session
 from portal.i18n.locale import direction, language
+from portal.request_values import reader_is_staff
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
 from portal.web import (
@@ -26,7 +27,7 @@ from portal.web import (
     templates,
     visit_times,
 )
-from portal.web.explanations import is_staff
+from portal.web.explanations import please_tell
 from portal.web.guard import page_to_return_to
 from portal.web.navigation import navigation
 from portal.web.not_given import not_given
@@ -46,7 +47,8 @@ def init_app(app: Flask) -> None:
         now=filters.now,
         today=filters.today,
         not_given=not_given,
-        is_for_staff=is_staff,
+        please_tell=please_tell,
+        reader_is_staff=reader_is_staff,
         session_tag=_session_tag,
         glossary_word=glossary.word,
         explained_terms=glossary.explained,

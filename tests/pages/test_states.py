@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages.states import CASE_OF, Opener, Shown, State, written
+from tests.pages.test_facts import ROLES
 from tests.support import conditions
 from tests.support.clock import Clock
 from tests.support.conditions import Turn
@@ -56,6 +57,8 @@ def test_a_page_differs_in_each_state_as_it_should(
 
 
 _read: set[str] = set()
+_ASKS = re.compile(r"(?i)\b(?:ask|tell|call) (?:the|your) clinic\b|\bask there\b")
+"""What only patients are told."""
 
 
 def _shown(opener: Opener, text: str) -> Iterator[str]:
@@ -63,8 +66,11 @@ def _shown(opener: Opener, text: str) -> Iterator[str]:
     lines: list[str] = []
     for title, state, _ in written(text):
         now = opener.open(CASE_OF[title], state)
+        told = now.lines()
+        misled = [line for line in told if _ASKS.search(line)] if CASE_OF[title].who in ROLES else []
+        assert not misled, f"{title}: {state}: staff have no clinic to ask: {misled}"
         if state == State():
-            usual, lines = now, now.lines()
+            usual, lines = now, told
             all_ = shown(lines, now.answers)
             if os.environ.get("WRITE_FACTS"):
                 PAGES.mkdir(parents=True, exist_ok=True)
@@ -75,7 +81,7 @@ def _shown(opener: Opener, text: str) -> Iterator[str]:
         else:
             assert usual, "a page comes before its states"
             yield f"== {title}: {state}"
-            yield from difference(lines, now.lines(), usual.answers, now.answers)
+            yield from difference(lines, told, usual.answers, now.answers)
             yield ""
 
 

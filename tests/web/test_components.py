@@ -81,6 +81,7 @@ def app() -> Iterator[Flask]:
         call_now_signs=lambda: ["heavy bleeding", "fever"],
         opening_hours=opening_hours,
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
+        reader_is_staff=lambda: False,
     )
     for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "said"):
         app.jinja_env.filters[name] = str

@@ -87,16 +87,16 @@ def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = 
 
 def why_not_sign(form: ConsentForm, person: Person) -> str:
     """Say why `person` can't sign now."""
-    return _words(form, obstacle_to_signing(form, person))
+    return _words(form, person, obstacle_to_signing(form, person))
 
 
 def why_not_revoke(form: ConsentForm, person: Person, episode: Episode | None = None) -> str | None:
     """Say why `person` can't end this form; None if they can. `episode`, if read, shows what has been carried out."""
     obstacle = obstacle_to_ending(form, person, episode)
-    return _words(form, obstacle) if obstacle else None
+    return _words(form, person, obstacle) if obstacle else None
 
 
-def _words(form: ConsentForm, obstacle: Obstacle) -> str:
+def _words(form: ConsentForm, person: Person, obstacle: Obstacle) -> str:
     signers = obstacle.signers
     if obstacle.code == CANCELLED:
         return _("The clinic has cancelled this form.")
@@ -116,9 +116,15 @@ def _words(form: ConsentForm, obstacle: Obstacle) -> str:
             "This form asks %(name)s as a patient. If that is you, sign in with your patient account to sign it.",
             name=signers[0].name,
         )
+    if obstacle.code == SIGNERS_UNKNOWN and person.is_staff:
+        return _("The clinic’s system doesn’t say whether this form asks you. Look there who has to sign it.")
     if obstacle.code == SIGNERS_UNKNOWN:
         return _(
             "The clinic’s system doesn’t say whether this form asks you. If you expect to sign it, ask the clinic."
+        )
+    if obstacle.code == STATUS_UNKNOWN and person.is_staff:
+        return _(
+            "The portal doesn’t know the state of this form, so it can be neither signed nor withdrawn here. Look it up in the clinic’s system."
         )
     if obstacle.code == STATUS_UNKNOWN:
         return _(

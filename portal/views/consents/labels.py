@@ -8,9 +8,9 @@ from unicodedata import bidirectional
 from flask import Blueprint
 
 from portal.i18n.gettext import _
+from portal.request_values import reader_is_staff
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SigningMethod, TextGap
 from portal.web.choice_names import choice_name, spaced
-from portal.web.explanations import is_staff
 from portal.web.filters import in_a_row
 from portal.web.opened_forms import first_opened
 
@@ -37,7 +37,7 @@ def state_word(form: ConsentForm) -> str:
 
 def status_tone(status: ConsentStatus) -> str:
     """The status's tone; a patient's withdrawn form is no alarm to them."""
-    if status == ConsentStatus.REVOKED and not is_staff():
+    if status == ConsentStatus.REVOKED and not reader_is_staff():
         return "neutral"
     return _STATUS_TONES.get(status, "neutral")
 
