@@ -41,6 +41,7 @@ OUTAGE = "503"
 TRUE_ALL_THE_SAME = {
     "Your clinic doesn’t offer this in the portal. Ask the clinic and they will help you.",
     "The clinic’s system doesn’t offer this to the portal.",
+    "This treatment is kept in another system, so no form can be made for it here",
     "No embryo is here among those read so far.",
     "Not all plans and forms could be read, so people may be missing here.",
     "Not all conversations could be read: messages may be missing here.",
