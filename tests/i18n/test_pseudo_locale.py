@@ -203,7 +203,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def left_plain(html: str, theirs: Answers, clinics: Corpus) -> Iterator[str]:
     """Each run of plain words on the page that is nobody's but ours."""
-    soup = BeautifulSoup(html, "lxml")
+    soup = BeautifulSoup(html.replace("<wbr>", ""), "lxml")
     for element in soup.select(_NOT_OURS):
         element.decompose()
     for said in _said(soup):
