@@ -10,7 +10,7 @@ from portal.state.session_records import Person
 EDIT_PATIENT = {"nurse", "physician", "coordinator", "admin"}
 EDIT_CASE = {"nurse", "physician", "coordinator", "admin"}
 EDIT_EMBRYO = {"embryologist", "physician"}
-CREATE_CONSENT = {"nurse", "physician", "coordinator", "admin"}
+PREPARE_CONSENT = {"nurse", "physician", "coordinator", "admin"}
 EDIT_PROTOCOL = {"nurse", "physician"}
 EDIT_PROSPECT = {"nurse", "coordinator", "admin"}
 REMOVE_CONNECTION = {"admin"}
@@ -24,7 +24,7 @@ _ROLES = {
     "patient.edit": EDIT_PATIENT,
     "case.edit": EDIT_CASE,
     "embryo.edit": EDIT_EMBRYO,
-    "consent.create": CREATE_CONSENT,
+    "consent.create": PREPARE_CONSENT,
     "protocol.edit": EDIT_PROTOCOL,
     "prospect.edit": EDIT_PROSPECT,
     "connection.remove": REMOVE_CONNECTION,

@@ -30,7 +30,7 @@ from portal.views.consents.new_form import alike_of, drafts, faults_of, search_i
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
-from portal.web.permissions import CREATE_CONSENT
+from portal.web.permissions import PREPARE_CONSENT
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("bundle", __name__)
@@ -81,7 +81,7 @@ class BundlePage(Page, template="consents/bundle.html", about="about", is_pinned
 
 
 @bp.post("/new/bundle")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 def choose(care: Care, person: Person) -> Response:
     """Begin a draft of each chosen template."""
     ids = (record_id(request.form.get(name)) for name in ("episode", "patient", "partner"))
@@ -110,14 +110,14 @@ def choose(care: Care, person: Person) -> Response:
 
 
 @bp.get("/new/bundle")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 def show(care: Care, person: Person) -> Response:
     """Show the forms of the bundle: who will sign each, and what one still lacks."""
     return _show(care, person, request.args.getlist("operation"), {})
 
 
 @bp.post("/new/bundle/send")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 def send(care: Care, person: Person) -> Response:
     """Send each form that can be sent, once; back to the patient if all went."""
     ids = request.form.getlist("operation")

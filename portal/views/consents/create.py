@@ -38,7 +38,7 @@ from portal.views.creation import Draft, Making
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
-from portal.web.permissions import CREATE_CONSENT
+from portal.web.permissions import PREPARE_CONSENT
 
 bp = Blueprint("create", __name__)
 
@@ -66,7 +66,7 @@ class UnconfirmedPage(Page, template="consents/new_unconfirmed.html", about="new
 
 
 @bp.get("/new")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 def choose(care: Care, person: Person) -> Response:
     """Choose a template or a form to copy; if chosen, fill it in."""
     if not ("template" in request.args or "copy" in request.args):
@@ -104,14 +104,14 @@ def choose(care: Care, person: Person) -> Response:
 
 
 @bp.get("/new/fill")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @drafts.open_step
 def change(care: Care, draft: Draft[NewForm]) -> Response:
     return show_filled(draft)
 
 
 @bp.post("/new/fill")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @unsent.typed_text(
     "title",
     "version",
@@ -136,7 +136,7 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
 
 
 @bp.get("/new/preview")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
     if faults := faults_of(draft.content):
@@ -158,7 +158,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 
 
 @bp.post("/new")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @drafts.open_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
@@ -168,7 +168,7 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 
 
 @bp.get("/new/look", endpoint="outcome")
-@signed_in(Side.STAFF, roles=CREATE_CONSENT)
+@signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
     """After a lost response, say whether the form exists now."""
