@@ -21,7 +21,7 @@ from portal.i18n.locale import is_rtl, language
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
 from portal.services.found_episodes import read_episodes
-from portal.services.gather import attempt, gather, needed
+from portal.services.gather import gather, needed
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
 from portal.values import Value
@@ -57,23 +57,20 @@ def show(care: Care, person: Person) -> Response:
     query = WeekQuery.of(request.args)
     # One more day on each side covers the week in every time zone, so that all share one cached copy.
     begins = datetime.combine(query.first_day, time(), UTC)
-    needs_people = person.is_patient and not wants("results")
-    ids = attempt(lambda: reachable(care, person)) if needs_people else []
     found, people = gather(
         lambda: list_physicians(
             care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=DAYS + 1)
         ),
-        lambda: () if isinstance(ids, CareError) else _people(care, ids),
+        lambda: () if person.is_staff or wants("results") else _people(care, person),
     )
     found = needed(found)
-    people = ids if isinstance(ids, CareError) else people
     team = Team(query, found.value.items, as_of=found.as_of)
     return render(CareTeamPage(people=people, team=team, query=query), fragment="results")
 
 
-def _people(care: Care, episode_ids: Sequence[str]) -> tuple[CareTeamMember, ...]:
-    """The care team of the first of these episodes, without duplicates."""
-    found = read_episodes(care, episode_ids[:_MOST_EPISODES])
+def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
+    """The care team of this patient's most recent episodes, without duplicates."""
+    found = read_episodes(care, reachable(care, person)[:_MOST_EPISODES])
     if found.is_incomplete and not found.episodes:
         raise Unavailable("no episode could be read")
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
