@@ -55,7 +55,7 @@ function use(selector) {
 }
 let last = "";
 document.addEventListener("keydown", (event) => {
-  if (!keys?.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (!keys?.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog[open]")) return;
   if (event.key === "?") document.getElementById("shortcuts").showModal();
   else if (event.key === "/" && $("[type=search]")) event.preventDefault(), $("[type=search]").focus();
   else if (last === "g") links[event.key]?.click();
