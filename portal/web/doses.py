@@ -55,7 +55,7 @@ class PlanWords:
         return days_after(begins, number - 1) if begins else None
 
     def amount(self, medication: Medication) -> str:
-        """Return `225 units`; for staff `225 IU`."""
+        """Return `225 units`; for staff `225 IU`; where the clinic's system gives none, that it doesn't."""
         return amount(medication, is_plain=self.is_plain)
 
     def product(self, medication: Medication) -> str:
@@ -120,7 +120,7 @@ class PlanWords:
         """Return one sentence for each medicine that must still be taken although the treatment has ended."""
         sentences: dict[str, None] = {}  # a dict, to drop duplicates and keep the order
         for course in remaining:
-            what = f"{course.medication.drug} {self.amount(course.medication)}".strip()
+            what = f"{course.medication.drug} {self.amount(course.medication)}"
             on = None if course.last is None else self.date_of(course.last)
             rule = course.medication.stop_rule
             sentences[
@@ -157,10 +157,10 @@ def clinics_medicine(medication: Medication) -> Medicine | None:
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:
-    """Return `225 IU`, as far as amount and unit are given; with the unit written out if `is_plain`."""
+    """Return `225 IU`, or that no amount is given; for patients (`is_plain`) with the unit written out."""
     unit, value = medication.unit.strip(), medication.dose
     if value is None:
-        return unit
+        return _("(amount not given: call your clinic)") if is_plain else _("(amount not given)")
     written = dose_number(value)
     folded = unit.casefold()
     count = math.ceil(abs(value)) if math.isfinite(value) else 2

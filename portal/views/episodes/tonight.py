@@ -216,7 +216,7 @@ def _card(
 
 
 def _what(line: DoseLine) -> str:
-    return " ".join(filter(None, (line.drug, line.amount)))
+    return f"{line.drug} {line.amount}".strip()
 
 
 def _names(row: Medication, medicine: Medicine | None) -> tuple[str, ...]:

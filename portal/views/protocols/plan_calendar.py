@@ -49,7 +49,7 @@ def calendar_of(
         start = datetime.combine(first, at, zone) if at else None
         row, what, told = course.medication, _("Medicine"), description
         if is_named:
-            what = " ".join(filter(None, (row.drug, amount(row, is_plain=is_plain))))
+            what = f"{row.drug} {amount(row, is_plain=is_plain)}".strip()
             told = "\n".join(filter(None, (product(row), description)))
         said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {

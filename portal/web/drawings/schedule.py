@@ -181,7 +181,7 @@ def _row(
 
     begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
     is_over = today is not None and bar.end < today
-    words = " ".join(part for part in (bar.medication.drug, amount(bar.medication)) if part)
+    words = f"{bar.medication.drug} {amount(bar.medication)}".strip()
     if len(words) > _LONGEST_WORDS:  # the table below has the full name
         words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
     place = max(_START, min(begin + 1, _END - _LETTER * len(words)))

@@ -295,6 +295,7 @@ def test_what_outlasts_the_treatment_stays_shown(
         ("en", "µg", 250, "250 micrograms"),
         ("en", "iu", 1, "1 unit"),
         ("en", "mg", 0.25, "0.25 mg"),
+        ("en", "IU", None, "(amount not given: call your clinic)"),
         ("es", "IU", 2250, "2250 unidades"),
         ("es", "mcg", 6.5, "6,5 microgramos"),
         ("ar", "IU", 2250, "2250 وحدة"),
