@@ -6,16 +6,14 @@ from flask import Blueprint, Response, g, url_for
 
 from portal.config.modules import Module
 from portal.services.consents import list_consents
-from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, needed
-from portal.services.listed import Listed
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
-from portal.views.episodes.parting import read_forms
+from portal.views.episodes.parting import NOT_READ, read_forms
 from portal.views.episodes.show import (
     AppointmentsPage,
     ConsentsPage,
@@ -81,7 +79,7 @@ def index(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Show the state of the treatment: today, what happened before and what comes next."""
     episode = get_episode(care, episode_id)
-    forms = read_forms(care, episode) if person.is_staff else None
+    forms = read_forms(care, episode) if person.is_staff else NOT_READ
     return show_tab(EpisodeView(episode, person, forms), OverviewPage)
 
 
@@ -127,10 +125,10 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
         lambda: list_consents(care, episode_id=episode_id, limit=100),
     )
     episode = needed(episode)
-    listed: Listed[ConsentForm] = Listed((), is_whole=False) if isinstance(forms, CareError) else forms.listed
+    listed = NOT_READ if isinstance(forms, CareError) else forms.listed
     known = listed.through(lambda them: with_text_in_doubt(care, them, person))
     return show_tab(
-        EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items),
+        EpisodeView(episode, person, listed),
         ConsentsPage,
         groups=group(known, person) if person.is_patient else None,
         forms=consent_rows(episode, known.items, person),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 
 from portal.services.client import Care
@@ -11,9 +10,12 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.gather import attempt
+from portal.services.listed import Listed
 from portal.services.relationships import PARTNERS, Relationship
 from portal.values import Value
 from portal.web.filters import today
+
+NOT_READ: Listed[ConsentForm] = Listed((), is_whole=False)
 
 _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 
@@ -21,13 +23,13 @@ _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 class Parting(Value, frozen=True):
     """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
 
-    `waiting` are the forms that wait for their signature, None where that wasn't read; `review` are all others that stand.
+    `waiting` are the forms that wait for their signature, as far as they were read; `review` are all others that stand.
     """
 
     name: str
     since: date
     embryos: int
-    waiting: tuple[ConsentForm, ...] | None
+    waiting: Listed[ConsentForm]
     review: tuple[ConsentBrief, ...]
 
 
@@ -47,23 +49,17 @@ def ended_sharing(episode: Episode, day: date) -> Relationship | None:
     return max(ended, key=lambda relationship: relationship.end_date or date.min, default=None)
 
 
-def parting_of(episode: Episode, forms: Sequence[ConsentForm] | None) -> Parting | None:
+def parting_of(episode: Episode, forms: Listed[ConsentForm]) -> Parting | None:
     """Return what rests on a partner with whom sharing has ended; None while nothing does."""
     ended = ended_sharing(episode, today())
     if ended is None or ended.end_date is None:
         return None
     partner = episode.partner if episode.partner and episode.partner.id == ended.related_patient_id else None
     ids = {partner.user_id or partner.id} if partner else {ended.related_patient_id}
-    waiting = (
-        None
-        if forms is None
-        else tuple(
-            form
-            for form in forms
-            if any(signer.person_id in ids for signer in form.missing_signers) and form.is_open
-        )
+    waiting = forms.where(
+        lambda form: any(signer.person_id in ids for signer in form.missing_signers) and form.is_open
     )
-    told = {form.id for form in waiting or ()}
+    told = {form.id for form in waiting}
     return Parting(
         name=ended.related_name or (partner.full_name if partner else ""),
         since=ended.end_date,
@@ -75,9 +71,9 @@ def parting_of(episode: Episode, forms: Sequence[ConsentForm] | None) -> Parting
     )
 
 
-def read_forms(care: Care, episode: Episode) -> tuple[ConsentForm, ...] | None:
-    """Read an episode's forms where sharing has ended in it; None elsewhere, and if they can't be read."""
+def read_forms(care: Care, episode: Episode) -> Listed[ConsentForm]:
+    """Read an episode's forms where sharing has ended in it."""
     if ended_sharing(episode, today()) is None:
-        return None
+        return NOT_READ
     forms = attempt(lambda: list_consents(care, episode_id=episode.id, limit=100))
-    return None if isinstance(forms, CareError) else forms.items
+    return NOT_READ if isinstance(forms, CareError) else forms.listed

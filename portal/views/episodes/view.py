@@ -15,6 +15,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Appointment, ConsentBrief, Episode, EpisodeStage, TimelineEvent
+from portal.services.listed import Listed
 from portal.services.pgt_results import PgtBrief, PgtCall
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import (
@@ -33,7 +34,7 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of, frozen_in
 from portal.views.episodes.measurements import Measurements
-from portal.views.episodes.parting import Parting, parting_of
+from portal.views.episodes.parting import NOT_READ, Parting, parting_of
 from portal.views.episodes.path import Step, step_of
 from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.web import labels
@@ -62,7 +63,7 @@ class EpisodeView:
 
     episode: Episode
     person: Person
-    forms: tuple[ConsentForm, ...] | None = None
+    forms: Listed[ConsentForm] = NOT_READ
 
     @cached_property
     def title(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 
 from portal.parse import record_id
-from portal.services.consents.forms import ConsentForm
 from portal.services.errors import CareError, NotFound
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
@@ -13,6 +12,7 @@ from portal.services.patient_overview import Hint, PatientOverview, read_patient
 from portal.views.consents.list import Groups, group
 from portal.views.conversations.view import Row, row_of
 from portal.views.episodes.lookup import remember_opened
+from portal.views.episodes.parting import NOT_READ
 from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened
@@ -64,11 +64,12 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     name_opened(overview.name)
     remember_opened(*(episode.id for episode in overview.episodes.items))
     forms, talks = overview.forms, overview.talks
+    read = NOT_READ if isinstance(forms, CareError) else forms
     return render(
         OverviewPage(
             overview=overview,
             week=week,
-            views=[EpisodeView(episode, person, _forms(overview)) for episode in overview.episodes],
+            views=[EpisodeView(episode, person, read) for episode in overview.episodes],
             forms=forms if isinstance(forms, CareError) else group(forms, person),
             talks=talks
             if isinstance(talks, CareError)
@@ -106,7 +107,3 @@ def _note(overview: PatientOverview, notification_ids: list[str]) -> None:
     ):
         ids = [] if isinstance(part, CareError) else [record.id for record in part]
         audit.shown(f"{kind}.list", kind, ids)
-
-
-def _forms(overview: PatientOverview) -> tuple[ConsentForm, ...] | None:
-    return None if isinstance(overview.forms, CareError) else overview.forms.items

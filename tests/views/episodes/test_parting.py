@@ -9,9 +9,12 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from portal.careservice.ids import sample_id
 from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentForm
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode
 from portal.services.notifications import Notification, is_pressing
 from portal.services.patients import Patient
@@ -83,6 +86,25 @@ def test_an_end_counts_from_its_day_and_for_partners(members: dict[str, Any], is
     assert (parting.ended_sharing(episode(one), TODAY) == one) is is_told
     assert parting.ended_sharing(episode(one, status=CareStatus.FINISHED), TODAY) is None
     assert parting.ended_sharing(episode(one, again), TODAY) is None
+
+
+def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: None) -> None:
+    read = parting.list_consents
+
+    def without_one(*given: Any, **more: Any) -> PagedResult[ConsentForm]:
+        found = read(*given, **more)
+        kept = tuple(form for form in found.items if not consent("amelia-sperm").endswith(form.id))
+        return replace(found, items=kept, unreadable=("$.kind",))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parting, "list_consents", without_one)
+        notice = next(
+            one.get_text(" ")
+            for one in portal.sign_in("nora").get(EPISODE).select(".notice")
+            if ENDED in one.get_text(" ")
+        )
+    assert "See which forms wait for them" in notice
+    assert "Still waiting for their signature" in notice, "what was read is told too"
 
 
 def test_its_notification_comes_first() -> None:
