@@ -76,13 +76,14 @@ class FoundPerson:
 
 
 class People(Value, frozen=True):
-    """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched.
+    """The people found, matches by name first; `is_partial` if there may be more, `is_lost` if a list couldn't be read.
 
     `among` is 0, or how many records were looked through for names like the one typed, because nobody was found by it.
     """
 
     people: tuple[FoundPerson, ...]
     is_partial: bool
+    is_lost: bool = False
     among: int = 0
 
 
@@ -119,7 +120,7 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     best = ranked[:_MOST]
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
-    return People(tuple(best), is_partial=bool(failures) or was_cut)
+    return People(tuple(best), is_partial=bool(failures) or was_cut, is_lost=bool(failures))
 
 
 class NewestPeople(Value, frozen=True):

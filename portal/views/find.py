@@ -118,7 +118,8 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     openable = [patient for patient in found.people if _can_open(patient)]
     if not openable and not known.exact:
         _note(found.people, known.first)
-        return _from_read(text, known, acts, "", among=found.among)
+        lost = _("Not everything could be looked through, and nobody was found in the rest.")
+        return _from_read(text, known, acts, lost if found.is_lost else "", among=found.among)
     ids = {patient.patient_id for patient in openable}
     exact = [hit for hit in known.exact if address_of("episode", hit.person.episode_id)]
     ids_of_exact = {hit.person.patient_id for hit in exact if hit.embryo is None}
@@ -140,7 +141,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         *acts,
         *(hit for hit, is_named in people if not is_named),
     )
-    return Hits(text, hits, is_partial=found.is_partial, among=found.among)
+    return Hits(text, hits, is_partial=found.is_partial, is_lost=found.is_lost, among=found.among)
 
 
 def _is_link(text: str) -> bool:

@@ -48,7 +48,8 @@ class Hit(Value, frozen=True):
 
 
 class Hits(Value, frozen=True):
-    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more.
+    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more, `is_lost`
+    that a list couldn't be read.
 
     `among` is 0, or among how many records these are the names like `text`, which nobody has. `is_from_read` says that only
     what the session has read was searched, `is_near` that the names differ by a letter.
@@ -59,6 +60,7 @@ class Hits(Value, frozen=True):
     hits: tuple[Hit, ...] = ()
     says: str = ""
     is_partial: bool = False
+    is_lost: bool = False
     among: int = 0
     is_from_read: bool = False
     is_near: bool = False
@@ -67,6 +69,15 @@ class Hits(Value, frozen=True):
     @property
     def count(self) -> Count:
         return Count(len(self.hits), not self.is_partial)
+
+    @property
+    def others(self) -> str:
+        """That there may be more than these, and why; "" if there aren't, or `says` and `among` tell it."""
+        if not self.is_partial or self.among or self.is_from_read:
+            return ""
+        if self.is_lost:
+            return _("There may be more: not everything could be looked through.")
+        return _("There may be more: type more letters.")
 
     @property
     def is_ambiguous(self) -> bool:

@@ -277,6 +277,21 @@ def test_find_knows_the_number_that_was_read_last(
     assert found(third), "what couldn't be kept is kept at the next page"
 
 
+@pytest.mark.parametrize("people", [True, False])
+def test_find_says_that_a_list_could_not_be_looked_through(
+    nora: Visitor, fake_api: FakeApi, people: bool
+) -> None:
+    for row in (LIST_CONSENTS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
+        fake_api.gives(row, [])
+    if people:
+        fake_api.gives(LIST_CONSENTS, [SENT])
+    fake_api.refuses(LIST_CONVERSATIONS, 503)
+    page = nora.fragment("/find", "found", data={"q": "Quelqu" if not people else SENT.patient_name}, at="/")
+    words = page.select("#found")[0].get_text(" ")
+    assert "ot everything could be looked through" in words, words
+    assert "Nobody found" not in words and "more letters" not in words
+
+
 def out_of_order(*_: object, **__: object) -> None:
     raise StoreDown("for a moment")
 

@@ -138,7 +138,7 @@ def test_a_time_taken_meanwhile_is_refused_with_fresh_times(
     other = link()
     portal.visitor().get(week(other, weeks=3)).form(other).submit(window=chosen)
     page = slow.submit(window=chosen, status=409)
-    assert "Someone else has just taken that time" in page.words
+    assert "That time isn’t free any more" in page.words
     assert chosen not in windows(page)
     nearest = [starts(value) for value in windows(page)[:3]]
     assert page.select("fieldset legend")[0].get_text() == "Nearest free times"

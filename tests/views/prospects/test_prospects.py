@@ -116,7 +116,7 @@ def test_a_window_taken_meanwhile_is_refused_with_fresh_ones(colin: Visitor, nor
     chosen = windows(slow.page)[5]
     nora.get(week(NOOR, weeks=3)).form(f"/prospects/{NOOR}/book").submit(window=chosen)
     page = slow.submit(window=chosen, type="NurseConsultation", status=409)
-    assert "Someone else has just taken that time" in page.words
+    assert "That time isn’t free any more" in page.words
     assert chosen not in windows(page)
     assert len(windows(page)) > 10
     assert page.soup.select_one("option[value=NurseConsultation]").has_attr("selected")
