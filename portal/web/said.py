@@ -42,13 +42,13 @@ def said(text: str | None, spoken: str | None = None, html: Markup | None = None
 def foreign(text: str, spoken: str | None = None) -> str | None:
     """The language of a text if it isn't the page's, else None."""
     spoken = spoken or _language_of(text)
-    return None if spoken is None or _primary(spoken) == _primary(language()) else spoken
+    return None if spoken is None or primary_language(spoken) == primary_language(language()) else spoken
 
 
 def _writes_as_shown(written_by: Any, page: str) -> bool:
     """Whether what is written in Latin letters is in the page's language, or nobody knows."""
     return written_by is None or (
-        (own := _primary(written_by.languages[0])) != "ar" and own == _primary(page)
+        (own := primary_language(written_by.languages[0])) != "ar" and own == primary_language(page)
     )
 
 
@@ -56,12 +56,13 @@ def _language_of(text: str) -> str | None:
     first, written_by = _LETTER.search(text), clinic()
     if first is None or written_by is None:
         return None
-    own = _primary(written_by.languages[0])
+    own = primary_language(written_by.languages[0])
     if bool(_ARABIC.match(first[0])) == (own == "ar"):
         return own
     return "en" if own == "ar" else "ar"
 
 
 @cache
-def _primary(code: str) -> str:
+def primary_language(code: str) -> str:
+    """Return the primary language subtag of a tag, also of one with `_` (RFC 5646): `es` of `es-MX`."""
     return code.replace("_", "-").partition("-")[0].casefold()

@@ -52,7 +52,7 @@ from tests.pages.states import (
 from tests.pages.test_facts import ROLES
 from tests.support import conditions
 from tests.support.clock import Clock
-from tests.support.fake_api import NOW, ZONE, FakeApi
+from tests.support.fake_api import NOW, ZONE, FakeApi, shape_of
 from tests.support.in_process import InProcess
 from tests.support.whole import difference
 
@@ -214,7 +214,7 @@ class Search:
         answers = {endpoint_of(call.path): call.row for call in shown.calls if call.row.is_safe}
         for endpoint, row in answers.items():
             for place, value in self._places(
-                shown.told.get(endpoint), inspect.type_info(row.answer), (), CASE_OF[title].who
+                shown.told.get(endpoint), shape_of(row.answer), (), CASE_OF[title].who
             ):
                 written_value = value if value in (FIRST, MORE, LEFT_OUT) else json.dumps(value)
                 change = Change(endpoint, place, written_value)

@@ -58,7 +58,7 @@ from tests.pages.test_facts import (
     changed,
 )
 from tests.support.facts import Answers, calendar_lines, document_lines
-from tests.support.fake_api import ZONE, FakeApi, Sent
+from tests.support.fake_api import ZONE, FakeApi, Sent, shape_of
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor, fetch_metadata
 from tests.support.whole import whole
@@ -186,7 +186,7 @@ def _text_of(change: Change) -> str:
 
 def _is_declared(change: Change) -> bool:
     row = _READS.get(change.endpoint)
-    kinds = list(_kinds_at(inspect.type_info(row.answer), change.place)) if row else []
+    kinds = list(_kinds_at(shape_of(row.answer), change.place)) if row else []
     choices = {choice.value for one in kinds if isinstance(one, inspect.EnumType) for choice in one.cls}
     is_choice = choices and change.value.startswith('"')
     return bool(kinds) and (not is_choice or json.loads(change.value) in {*choices, STRANGE})

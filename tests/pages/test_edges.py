@@ -33,7 +33,7 @@ from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
 from portal.views.consents.people import About
 from portal.views.consents.withdrawal import Given, Withdrawal
-from portal.views.episodes.ending import ending_of, frozen_in
+from portal.views.episodes.ending import frozen_in, words_of_ending
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.protocols import told_doses
@@ -174,7 +174,7 @@ def test_a_relationship_ends_on_its_last_day(day: date, days: int, is_ended: boo
 @pytest.mark.parametrize(("days", "is_told"), [(0, True), (84, True), (85, False)])
 def test_for_how_long_a_pregnancy_is_spoken_of(day: date, days: int, is_told: bool) -> None:
     ended = episode(outcome=Outcome.PREGNANCY, end_date=day - timedelta(days=days))
-    assert ("pregnant" in ending_of(ended, today())[1]) is is_told
+    assert ("pregnant" in words_of_ending(ended, today())[1]) is is_told
 
 
 @pytest.mark.parametrize(

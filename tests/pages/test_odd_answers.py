@@ -26,7 +26,7 @@ from portal.services.endpoints import ALL
 from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, EMBRYO, ROLES, Case
 from tests.support.clock import Clock
-from tests.support.fake_api import NOW, FakeApi
+from tests.support.fake_api import NOW, FakeApi, shape_of
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
@@ -447,7 +447,7 @@ def kept(path: str, answer: Any, keeps: Keeps) -> Any:
     row = next(
         row for row in ALL if row.is_safe and re.fullmatch(re.sub(r"{\w+}", "[^/]+", row.template), path)
     )
-    return _kept(answer, inspect.type_info(row.answer), keeps)
+    return _kept(answer, shape_of(row.answer), keeps)
 
 
 def _kept(value: Any, shape: inspect.Type, keeps: Keeps) -> Any:

@@ -263,6 +263,10 @@ def _row_of(method: str, path: str) -> tuple[AnyEndpoint, tuple[str, ...]]:
     raise AssertionError(f"no endpoint is {method} {path}")
 
 
+shape_of = cache(inspect.type_info)
+"""What msgspec knows of a type, worked out once."""
+
+
 class _Samples:
     """Makes JSON of each type; a number runs through the values of each, and the texts of each name, from `first` on.
 
@@ -274,7 +278,7 @@ class _Samples:
 
     def of(self, kind: Any, path: str = "") -> dict[str, Any]:
         """A record with all members that an API may send."""
-        shape = inspect.type_info(kind)
+        shape = shape_of(kind)
         assert isinstance(shape, inspect.StructType), kind
         fields = [field for field in shape.fields if not field.encode_name.startswith("(")]
         return {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, get_args, get_origin
 
 import pypdf
@@ -18,6 +17,7 @@ from msgspec import inspect
 
 from portal.services.decoding import PagedResult, Record
 from portal.services.endpoints import ALL
+from tests.support.fake_api import shape_of
 
 
 def _records() -> Iterator[tuple[re.Pattern[str], type]]:
@@ -59,7 +59,6 @@ KEPT = {
 """Texts that are no words: zones, colours, media types, times of day, kinds that lead to an address."""
 UNKNOWN = "unknown member"
 _WORD, _NUMBER = re.compile(r"zq([0-9]{3})x"), re.compile(r"(?=790011([0-9]{3})7)")
-shape_of = cache(inspect.type_info)
 
 
 class Marks:
@@ -152,7 +151,7 @@ def is_id(member: str) -> bool:
 
 def unmarked() -> set[str]:
     """The members of all records that can't be marked, because they aren't texts: ids, choices and numbers apart."""
-    return {member for _pattern, record in RECORDS for member in _unmarked(inspect.type_info(record), "")}
+    return {member for _pattern, record in RECORDS for member in _unmarked(shape_of(record), "")}
 
 
 def _unmarked(shape: inspect.Type, where: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from flask import Blueprint, g
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.consents.forms import ConsentForm, ReadingMode
+from portal.web.said import primary_language
 
 
 def register(bp: Blueprint) -> None:
@@ -27,7 +28,7 @@ def language_of_text(form: ConsentForm) -> str:
 def foreign_language(form: ConsentForm) -> str | None:
     """The language of the form's text if it isn't that of the screen, else None."""
     text = language_of_text(form)
-    return None if _primary(text) == _primary(language()) else text
+    return None if primary_language(text) == primary_language(language()) else text
 
 
 def language_word(code: str | None) -> str:
@@ -77,7 +78,3 @@ def reading_words(signature: Reading) -> str:
             return _("%(language)s, explained aloud; the screen was in %(screen)s", **shown)
         case _:
             return _("%(language)s; the screen was in %(screen)s", **shown)
-
-
-def _primary(code: str) -> str:
-    return code.replace("_", "-").partition("-")[0].casefold()

@@ -16,7 +16,7 @@ _FAREWELL_DAYS = 84
 """For how long a pregnancy is spoken of: nobody tells the portal how it went on."""
 
 
-def ending_of(episode: Episode, today: date) -> tuple[str, str]:
+def words_of_ending(episode: Episode, today: date) -> tuple[str, str]:
     """Return a short line and a longer one about an episode that has ended, as they are right on that day."""
     if _is_mistake(episode):
         return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")

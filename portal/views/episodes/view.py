@@ -32,7 +32,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
-from portal.views.episodes.ending import ONLY_VERIFIED, ending_of, frozen_in
+from portal.views.episodes.ending import ONLY_VERIFIED, frozen_in, words_of_ending
 from portal.views.episodes.measurements import Measurements
 from portal.views.episodes.parting import NOT_READ, Parting, parting_of
 from portal.views.episodes.path import Step, step_of
@@ -323,7 +323,7 @@ class EpisodeView:
     @cached_property
     def ending(self) -> tuple[str, str] | None:
         """How it ended: a short line and a longer one; None while it is ongoing."""
-        return ending_of(self.episode, today()) if self.episode.is_ended else None
+        return words_of_ending(self.episode, today()) if self.episode.is_ended else None
 
     @cached_property
     def measurements(self) -> Measurements:

@@ -28,7 +28,7 @@ class NewDose(Value, frozen=True):
     label: str
 
 
-class DoseChange(Value, frozen=True):
+class DoseDifference(Value, frozen=True):
     """What is given of one medicine from a day on, before and after the change: amounts with their hours, or empty."""
 
     when: str
@@ -37,10 +37,10 @@ class DoseChange(Value, frozen=True):
     after: str
 
 
-def dose_changes(before: Plan, after: Plan) -> list[DoseChange]:
+def dose_differences(before: Plan, after: Plan) -> list[DoseDifference]:
     """Return the doses that differ, by the first day of each difference; a difference that goes on is told once."""
     old, new = ({row.drug for row in plan.medications} for plan in (before, after))
-    found: list[tuple[int, DoseChange]] = []
+    found: list[tuple[int, DoseDifference]] = []
     for drug in sorted(old | new):
         was, is_now = _by_day(before, drug), _by_day(after, drug)
         told = ("", "")
@@ -49,7 +49,7 @@ def dose_changes(before: Plan, after: Plan) -> list[DoseChange]:
             if pair[0] != pair[1] and pair != told:
                 on = days_after(after.begins, day - 1) if after.begins else None
                 when = write_day(on) if on else _("Day %(day)s", day=day)
-                found.append((day, DoseChange(when, drug, *pair)))
+                found.append((day, DoseDifference(when, drug, *pair)))
             told = pair if pair[0] != pair[1] else ("", "")
     return [change for _day, change in sorted(found, key=lambda entry: (entry[0], entry[1].drug))]
 

@@ -8,7 +8,7 @@ from flask import Response
 from portal.services.protocols import Protocol
 from portal.views.protocols.changes import Change, changes
 from portal.views.protocols.day_grid import DayGrid
-from portal.views.protocols.history import DoseChange, dose_changes
+from portal.views.protocols.history import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.stops import Stop, triggers_told
 from portal.views.protocols.told_doses import ToldDoses, read_told_doses
@@ -25,7 +25,7 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
     protocol: Protocol
     whose: Whose
     changes: list[Change]
-    doses: list[DoseChange]
+    doses: list[DoseDifference]
     triggers: list[str]
     stops: list[Stop]
     grid: DayGrid | None
@@ -54,7 +54,7 @@ def show_review(
         protocol=protocol,
         whose=whose,
         changes=changes(now, plan, physicians),
-        doses=dose_changes(now, plan),
+        doses=dose_differences(now, plan),
         triggers=triggers_told(plan, whose.collection),
         stops=asked,
         grid=DayGrid.of(plan, now),

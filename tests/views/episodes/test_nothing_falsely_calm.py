@@ -17,7 +17,7 @@ from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.episodes import Alert, ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
 from portal.services.notifications import Notification, Severity
 from portal.services.patients import Patient
-from portal.views.episodes.ending import ending_of
+from portal.views.episodes.ending import words_of_ending
 from portal.views.episodes.view import EpisodeView
 from portal.web.alerts import ClinicAlert
 from portal.web.filters import day, today
@@ -122,7 +122,7 @@ def test_a_pregnancy_is_spoken_of_for_twelve_weeks(portal: PortalThread, day: da
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
         ended = episode(status=CareStatus.FINISHED, outcome=Outcome.PREGNANCY, end_date=ENDED)
-        words = " ".join(ending_of(ended, day))
+        words = " ".join(words_of_ending(ended, day))
     assert ("pregnant" in words) is is_told
 
 
@@ -135,7 +135,7 @@ def test_an_outcome_is_told_once_its_test_is_verified(
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
         ended = episode(status=CareStatus.FINISHED, outcome=outcome, end_date=ENDED, timeline=(test,))
-        assert ("pregnan" in " ".join(ending_of(ended, ENDED))) is verified
+        assert ("pregnan" in " ".join(words_of_ending(ended, ENDED))) is verified
 
 
 def test_urgent_news_and_withdrawals_come_first() -> None:
