@@ -23,6 +23,7 @@ LANGUAGES = ("en", "es", "ar")
 _MARKS = ("open", "role", "hidden")
 _ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
 _FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
+_ASKS = ".//input[not(@type='hidden' or @type='submit' or @type='search')] | .//textarea | .//select"
 _TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
 # Signing out would end the walk, and a new language would change it.
 _NOT_SENT = ("/sign-out", "/language", "/me/devices")
@@ -56,9 +57,9 @@ class Album:
     _known: set[tuple[str, ...]] = field(default_factory=set)
 
     def add(self, person: str, language: str, page: Page) -> None:
-        body = page.soup.body
-        if not page.is_html or "<html" not in page.text[:300].lower() or body is None:
+        if not page.is_html or "<html" not in page.text[:300].lower():
             return
+        body = page.tree.body
         side = str(body.get("data-side") or "identity")
         kind = kind_of(page.url)
         key = (kind, str(page.status), side, _looks(page))
@@ -114,8 +115,8 @@ class Collector(Visitor):
         return found
 
     def _links(self, page: Page) -> Iterator[str]:
-        for link in page.select("a[href]:not([download]), iframe[src]"):
-            url = urljoin(page.url, str(link.get("href") or link.get("src"))).partition("#")[0]
+        for link in page.tree.xpath("//a[not(@download)]/@href | //iframe/@src"):
+            url = urljoin(page.url, str(link)).partition("#")[0]
             if url.startswith(self.origin + "/") and not url.startswith(self.origin + "/static/"):
                 yield url
 
@@ -123,13 +124,16 @@ class Collector(Visitor):
         """Send every form on these pages that asks for something, with nothing in it."""
         sent: set[str] = set()
         for page in pages:
-            for form in page.select('main form[method="post"]'):
+            for number, form in enumerate(page.tree.xpath("//main//form[@method='post']")):
                 action = str(form.get("action") or page.url)
-                asks = form.select_one(_FILLABLE)
-                if not asks or action.startswith(_NOT_SENT) or kind_of(urljoin(page.url, action)) in sent:
+                if (
+                    not form.xpath(_ASKS)
+                    or action.startswith(_NOT_SENT)
+                    or kind_of(urljoin(page.url, action)) in sent
+                ):
                     continue
                 sent.add(kind_of(urljoin(page.url, action)))
-                blank(page.form(form))
+                blank(page.form(page.select('main form[method="post"]')[number]))
 
 
 def blank(form: Form) -> Page:
@@ -145,14 +149,13 @@ def blank(form: Form) -> Page:
 
 def _looks(page: Page) -> str:
     """What tells two pages at one address apart: their notices, failed regions and first form."""
-    main = page.soup.select_one("main")
-    pieces = [
-        name
-        for name in (".notice", ".region-state", ".error-summary", ".stamp")
-        if page.select(f"main {name}")
-    ]
-    form = main.select_one("form[action]") if main else None
-    return " ".join((*pieces, kind_of(str(form["action"])) if form else ""))
+    main = page.tree.find(".//main")
+    if main is None:
+        return ""
+    classes = {name for element in main.iter(lxml.etree.Element) for name in element.get("class", "").split()}
+    pieces = [name for name in ("notice", "region-state", "error-summary", "stamp") if name in classes]
+    form = main.find(".//form[@action]")
+    return " ".join((*pieces, kind_of(form.get("action")) if form is not None else ""))
 
 
 def constructs(page: str) -> set[tuple[str, ...]]:

@@ -15,6 +15,7 @@ from playwright.sync_api import (
     Error,
     Page,
     Route,
+    expect,
     sync_playwright,
 )
 
@@ -29,6 +30,10 @@ _HARMLESS = (
     *("ViewTransition opt-in disabled", "Transition was skipped", "Transition was aborted"),
     "htmx:error: timeout {elt: span#bell",  # on a busy machine; the bell is refreshed later
 )
+
+_PATIENCE = 30_000
+"""Milliseconds after which what doesn't come counts as missing: a busy machine takes ten seconds for a PDF."""
+expect.set_options(timeout=_PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +86,7 @@ def visit(chrome: Browser, stack: PortalThread | PortalProcess) -> Iterator[Sign
             locale="en-GB",
             timezone_id="Europe/London",
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(_PATIENCE)
         opened.append(context)
         page = context.new_page()
         _listen(page, complaints)
@@ -121,7 +126,7 @@ def signed_in(chrome: Browser, origin: str, name: str, **options: Any) -> Genera
             **options,
         }
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(_PATIENCE)
     page = context.new_page()
     _listen(page, complaints)
     sign_in(page, origin, name)

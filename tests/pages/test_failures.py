@@ -33,7 +33,7 @@ from tests.support.clock import Clock
 from tests.support.fake_api import NOW, FakeApi
 from tests.support.faults import ELSEWHERE, RETRY_AFTER, SECRET_WORDS
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import Visitor, texts
 
 FULL = bool(os.environ.get("CARE_TEST_FULL"))
 SAID = "//*[@data-state='failed' or @data-state='not-offered' or @data-state='stale' or @data-state='gone']"
@@ -162,7 +162,7 @@ def test_a_region_says_what_failed(portal: InProcess, line: Line, who: str, path
         page = _page(answer)
         if (path, fault) == ("/", "501") and region != "treatment":
             assert answer.status_code == 200
-            assert page is None or not _texts(page), "home leaves out what the API doesn't offer"
+            assert not "".join(texts(page)).strip(), "home leaves out what the API doesn't offer"
         elif answer.status_code == 200:
             assert page is not None and page.xpath(SAID), (
                 f"{fault}: shown as if nothing had failed: {answer.text[:400]}"
@@ -268,7 +268,7 @@ def _said(answer: requests.Response, usual: requests.Response) -> str:
     where = failed if answer.status_code >= 400 else f"{SAID}[not(ancestor::*[@data-state])]"
     said: list[HtmlElement] = [] if page is None else page.xpath(where)
     words = " / ".join(
-        _words(" ".join([*_texts(one), *(f"({link})" for link in one.xpath(".//a/@href"))])) for one in said
+        _words(" ".join([*texts(one), *(f"({link})" for link in one.xpath(".//a/@href"))])) for one in said
     )
     if answer.status_code == 200 and not words:
         is_same = _words(told(answer.text)) == _words(told(usual.text))
@@ -282,18 +282,12 @@ def _lines(answer: requests.Response) -> list[str]:
     """What the page says, part by part."""
     page = _page(answer)
     main = None if page is None else page.find(".//main")
-    return [] if main is None else [_words(text) for text in _texts(main)]
+    return [_words(text) for text in texts(main) if text.strip()]
 
 
 def _page(answer: requests.Response) -> HtmlElement | None:
     is_html = "text/html" in answer.headers.get("Content-Type", "")
     return document_fromstring(answer.text) if is_html and answer.text.strip() else None
-
-
-def _texts(element: HtmlElement) -> list[str]:
-    """The texts that a person reads of it."""
-    found = element.xpath(".//text()[not(ancestor::script or ancestor::style or ancestor::template)]")
-    return [text.strip() for text in found if text.strip()]
 
 
 _REQUEST = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9A-Za-z_-]{20,}\b")

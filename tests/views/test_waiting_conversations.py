@@ -138,7 +138,7 @@ def test_the_waiting_list_states_what_it_covers(nora: Visitor, monkeypatch: pyte
     given(monkeypatch, talk(IN), total=900)
     assert "Looked through: the newest 1." in nora.get("/conversations").words
     given(monkeypatch, talk(IN, OUT), total=900)
-    assert "The newest 1 conversations have been answered." in nora.get("/conversations").words
+    assert "The newest conversation has been answered." in nora.get("/conversations").words
     given(monkeypatch)
     assert "Every conversation has been answered." in nora.get("/conversations").words
 
