@@ -139,8 +139,12 @@ def test_the_waiting_list_states_what_it_covers(nora: Visitor, monkeypatch: pyte
     assert "Looked through: the newest 1." in nora.get("/conversations").words
     given(monkeypatch, talk(IN, OUT), total=900)
     assert "The newest conversation has been answered." in nora.get("/conversations").words
+    assert "Waiting for us (" not in nora.get("/conversations").words, "at least 0 says nothing"
+    mine = "none of yours waits for an answer"
+    assert f"Among the newest conversations {mine}" in nora.get("/conversations?mine=1").words
     given(monkeypatch)
     assert "Every conversation has been answered." in nora.get("/conversations").words
+    assert "None of your conversations waits" in nora.get("/conversations?mine=1").words
 
 
 def test_the_count_matches_the_list_and_all_conversations_are_one_click_away(nora: Visitor) -> None:
