@@ -24,6 +24,7 @@ _MARKS = ("open", "role", "hidden")
 _ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
 _FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
 _ASKS = ".//input[not(@type='hidden' or @type='submit' or @type='search')] | .//textarea | .//select"
+"""The same for lxml."""
 _TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
 # Signing out would end the walk, and a new language would change it.
 _NOT_SENT = ("/sign-out", "/language", "/me/devices")

@@ -12,7 +12,6 @@ from flask import Response, request, url_for
 from werkzeug.exceptions import TooManyRequests
 
 from portal.context import context
-from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.rules.free_windows import Window
@@ -113,7 +112,7 @@ def book(signed: str) -> Response:
             return redirect_to(url_for(".show", signed=signed))
         if not asked:
             return _choose(care, signed, status=422, is_missing=True)
-        return _choose(care, signed, status=409, note=_("That time isn’t free any more."))
+        return _choose(care, signed, status=409, note=refusal_message("SlotTaken"))
     operation = context().operations.begin(
         OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at.timestamp()
     )

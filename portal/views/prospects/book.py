@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import Response, request, url_for
 
-from portal.i18n.gettext import _
 from portal.parse import line
 from portal.services.errors import Conflict, Refused
 from portal.services.rules.free_windows import Window
@@ -108,7 +107,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
         if week is None or window:  # an earlier submission was refused
             return redirect_to(url_for(".show", prospect_id=prospect_id))
         if asked:
-            note = _("That time isn’t free any more.")
+            note = refusal_message("SlotTaken")
             return _choose(care, prospect_id, operation, status=409, note=note, week=week)
         return _choose(care, prospect_id, operation, status=422, is_missing=True, week=week)
     return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))

@@ -73,7 +73,7 @@ def test_staff_are_warned_and_offered_other_times_after_a_refusal(
     taken = windows(page)[4]
     colin.get(f"/prospects/{NOOR}/book?{week}").form(f"/prospects/{NOOR}/book").submit(window=taken)
     refused = page.form(path).submit(window=taken, status=409)
-    assert "Someone else has just taken that time" in refused.words
+    assert "That time isn’t free any more" in refused.words
     assert taken not in windows(refused)
     assert legends(refused)[0] == "Nearest free times"
 
