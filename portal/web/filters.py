@@ -34,7 +34,7 @@ from portal.web.labels import FILTERS
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LONG_FROM = 25
 _LONG_WORD = re.compile(rf"([^\s]{{{_LONG_FROM},}}|[^\s@]+@[^\s]+)")
-_HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
+_HYPHENATED = re.compile(r"(?<![\w-])([A-Z]{1,6}-[A-Z0-9]{1,6})(?![\w-])")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
 _SEAM = re.compile(r"(?=@)|(?<=[./_-])")
 _LONGEST_PIECE = 16
@@ -202,7 +202,12 @@ def _pieces(word: str) -> Iterable[str]:
 
 
 def unbroken(text: str) -> Markup:
-    """Return the text so that hyphenated abbreviations such as `PGT-A` aren't broken, and no line starts with ` ·`."""
+    """Return the text so that short codes and abbreviations such as `ZW-1` and `PGT-A` aren't broken, and no line starts with ` ·`.
+
+    What is HTML already stays as it is.
+    """
+    if isinstance(text, Markup):
+        return text
     words = _HYPHENATED.split(text.replace(" ·", "\N{NO-BREAK SPACE}·"))
     return Markup("").join(
         Markup('<span class="nowrap">{}</span>').format(word) if number % 2 else escape(word)

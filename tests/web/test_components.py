@@ -16,7 +16,7 @@ from portal.views.style_guide import SampleForm
 from portal.web import templates
 from portal.web.alerts import ClinicAlert
 from portal.web.edit_form import Comparison, Difference
-from portal.web.filters import breakable
+from portal.web.filters import breakable, unbroken
 from portal.web.patient_banner import PatientBanner
 from portal.web.templates import PortalEnvironment
 
@@ -85,7 +85,7 @@ def app() -> Iterator[Flask]:
     )
     for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "said"):
         app.jinja_env.filters[name] = str
-    app.jinja_env.filters["breakable"] = breakable
+    app.jinja_env.filters.update(breakable=breakable, unbroken=unbroken)
     with app.test_request_context():
         g.language = "en"
         yield app

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from babel.dates import format_timedelta
 from flask import Flask, g
+from markupsafe import Markup
 
 from portal.web import filters
 from portal.web.filters import ago, breakable, clock_time, day, unbroken
@@ -35,6 +36,11 @@ def test_an_abbreviation_with_a_hyphen_stays_in_one_piece() -> None:
     assert unbroken("Wiśniewska-Grzegorzewska, R-4") == (
         'Wiśniewska-Grzegorzewska, <span class="nowrap">R-4</span>'
     )
+    assert (
+        unbroken("ABCDEF-123456 ABCDEFG-1 A-1-2")
+        == '<span class="nowrap">ABCDEF-123456</span> ABCDEFG-1 A-1-2'
+    )
+    assert unbroken(Markup("<b>R-4</b>")) == "<b>R-4</b>"
 
 
 @pytest.mark.parametrize("language", ["en", "es", "ar"])

@@ -26,7 +26,18 @@ def app() -> Iterator[Flask]:
     app.jinja_env.globals.update(
         static=lambda name: f"/static/1/{name}", hx=lambda **given: Markup("hx-nonce")
     )
-    for name in ("moment", "day", "date", "time", "ago", "consent_status", "telephone", "e164", "said"):
+    for name in (
+        "moment",
+        "day",
+        "date",
+        "time",
+        "ago",
+        "consent_status",
+        "telephone",
+        "e164",
+        "said",
+        "unbroken",
+    ):
         app.jinja_env.filters[name] = str
     with app.test_request_context():
         yield app
