@@ -95,7 +95,7 @@ CASES = [
         {"notes": f"{SECRET}\nin two lines", "title": "T"},
     ),
     Case(
-        "an embryo of the inventory",
+        "the laboratory's record of an embryo",
         "elif",
         at(f"/storage/{sample_id('embryo', 'GO-2')}?episode={GRACES}"),
         "/storage/",

@@ -8,16 +8,16 @@ from portal.config.modules import Module
 from portal.services.found_episodes import read_episodes
 from portal.services.listed import Count
 from portal.views.episodes.lookup import reachable
-from portal.views.storage import cryo_room, decide, inventory, second_person
+from portal.views.storage import cryo_room, decide, laboratory_record, second_person
 from portal.views.storage.cryo_room import show_room
 from portal.views.storage.decisions import Decision, decisions_about
-from portal.views.storage.inventory import show_inventory
+from portal.views.storage.laboratory_record import show_laboratory_record
 from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
 
 bp = whole(Module.STORAGE, Blueprint("storage", __name__, url_prefix="/storage"))
-for part in (cryo_room.bp, decide.bp, inventory.bp, second_person.bp):
+for part in (cryo_room.bp, decide.bp, laboratory_record.bp, second_person.bp):
     bp.register_blueprint(part)
 
 
@@ -67,9 +67,9 @@ def index(care: Care, person: Person) -> Response:
 @bp.get("/<record:embryo_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, embryo_id: str) -> Response:
-    """Show one embryo: for patients with their options, for staff as an inventory record."""
+    """Show one embryo: for patients with their options, for staff as the laboratory's record."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
     if person.is_staff:
-        return show_inventory(care, person, view)
+        return show_laboratory_record(care, person, view)
     return render(EmbryoPage(view=view, decisions=decisions_about(view.embryo)))

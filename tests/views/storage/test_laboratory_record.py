@@ -1,4 +1,4 @@
-"""The laboratory's inventory: which moves are offered, what each needs, and what is saved."""
+"""The laboratory's record of an embryo: which moves are offered, what each needs, and what is saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.views.storage.embryos import (
 )
 
 
-def test_the_inventory_offers_only_moves_with_all_requirements(
+def test_the_record_offers_only_moves_with_all_requirements(
     elif_: Visitor,
 ) -> None:
     page = elif_.get(f"/episodes/{EPISODE}/embryos").follow("GO-2")

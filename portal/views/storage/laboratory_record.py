@@ -22,13 +22,13 @@ from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, re
 from portal.web.permissions import EDIT_EMBRYO, may
 from portal.web.unsent import typed_text
 
-bp = Blueprint("inventory", __name__)
+bp = Blueprint("laboratory_record", __name__)
 
 _BOTH_NAMES = 500
 """How much of the notes is left for who made a move of two people."""
 
 
-class InventoryPage(Page, template="storage/inventory.html", about="view"):
+class LaboratoryRecordPage(Page, template="storage/laboratory_record.html", about="view"):
     """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered.
 
     `step` is a move that waits for a second person, `move` what it is in words. `is_edited` says that the form has been filled
@@ -43,10 +43,10 @@ class InventoryPage(Page, template="storage/inventory.html", about="view"):
     is_edited: bool = False
 
 
-def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
+def show_laboratory_record(care: Care, person: Person, view: EmbryoView) -> Response:
     """Show the record, as a form if this person may edit it."""
     if view.embryo.is_terminal or not may(person, "embryo.edit"):
-        return render(InventoryPage(view=view, edit=None, withheld=[]))
+        return render(LaboratoryRecordPage(view=view, edit=None, withheld=[]))
     moves = read_moves(care, person, view)
     return _answer(person, view, moves, open_form(_editing(care, person, view.embryo.id, moves), view.embryo))
 
@@ -66,7 +66,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
             return _wait(step, person)
         typed = OnStraw.posted()
         if typed.faults(view):
-            action = url_for("storage.inventory.save", embryo_id=embryo_id, episode=view.episode.id)
+            action = url_for("storage.laboratory_record.save", embryo_id=embryo_id, episode=view.episode.id)
             page = final_page(view, moves, wanted, typed, action=action, carried=_carried(form))
             return render(page, status=200 if typed.code is None else 422)
         confirmed = _editing(care, person, embryo_id, moves, confirmed=wanted)
@@ -103,7 +103,7 @@ def _wait(step: FirstStep, person: Person) -> Response:
 def _answer(person: Person, view: EmbryoView, moves: Moves, edit: Edit) -> Response:
     embryo = view.embryo
     step = first_step(embryo)
-    page = InventoryPage(
+    page = LaboratoryRecordPage(
         view=view,
         edit=edit,
         withheld=moves.withheld(embryo),
