@@ -1,5 +1,5 @@
 """What was made for a session, kept for some minutes: documents, so that viewing, saving and printing a PDF renders it once,
-and what was read of the embryos in storage (`portal/views/storage/room.py`).
+and what was read of the embryos in storage (`portal/views/storage/inventory.py`).
 
 With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`), the moves of
 embryos that wait for a second person (`portal/views/storage/first_steps.py`) and whom a session has read about
@@ -20,7 +20,7 @@ from portal.store.vault import Vault
 
 _SECONDS = 5 * 60
 _SLOTS = 4
-ROOM = "embryos in storage"
+INVENTORY = "embryos in storage"
 """What its own slot holds."""
 _ROOM_SLOT = _SLOTS
 _LARGEST = 2 * 1024 * 1024
@@ -66,7 +66,7 @@ def names_of(session: str) -> list[str]:
 
 
 def _slot(about: str) -> int:
-    if about == ROOM:
+    if about == INVENTORY:
         return _ROOM_SLOT
     return hashlib.sha256(about.encode()).digest()[0] % _SLOTS
 

@@ -16,7 +16,7 @@ from portal.services.patients import Patient
 from portal.services.storage import UPDATE_EMBRYO_STORAGE, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.state.copies import Copies
 from portal.store import StoreFull
-from portal.views.storage.read_room import STEP
+from portal.views.storage.read_inventory import STEP
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Page, Visitor
 

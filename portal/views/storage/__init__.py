@@ -9,7 +9,7 @@ from portal.services.found_episodes import read_episodes
 from portal.services.listed import Count
 from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, laboratory_record, second_person
-from portal.views.storage.cryo_room import show_room
+from portal.views.storage.cryo_room import show_cryo_room
 from portal.views.storage.decisions import Decision, decisions_about
 from portal.views.storage.laboratory_record import show_laboratory_record
 from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
@@ -46,7 +46,7 @@ class EmbryoPage(Page, template="storage/show.html", about="view"):
 def index(care: Care, person: Person) -> Response:
     """List the person's embryos, near dates first; for staff, the clinic's by place."""
     if person.is_staff:
-        return show_room(care)
+        return show_cryo_room(care)
     found = read_episodes(care, reachable(care, person))
     views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
     views.sort(key=EmbryoView.order)

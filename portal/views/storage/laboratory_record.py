@@ -13,7 +13,7 @@ from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
-from portal.views.storage.read_room import changing_room
+from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
 from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit
@@ -74,7 +74,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
             editing = confirmed
         elif isinstance(change := check_edit(confirmed, embryo), Change) and change.record.status == wanted:
             return _begin(care, person, view, change.form.values)
-    with changing_room():
+    with forgetting_inventory():
         result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
         return _answer(person, view, moves, result)

@@ -1,4 +1,4 @@
-"""The inventory by place and by what presses: counted lists, tank › canister › cane, and text such as `T4 C2`."""
+"""The inventory as the page shows it: lists with their counts, and by place, from tank to canister to cane (`T4 C2`)."""
 
 from __future__ import annotations
 

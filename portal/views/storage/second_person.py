@@ -14,7 +14,7 @@ from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
 from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
-from portal.views.storage.read_room import changing_room
+from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import EditForm, changed, values_of
@@ -101,7 +101,7 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
         return now if now.status == step.wanted else None
 
     try:
-        with changing_room():
+        with forgetting_inventory():
             act_once(
                 Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
                 put,

@@ -74,7 +74,7 @@ class KeptEmbryo(msgspec.Struct, frozen=True, array_like=True):
         return EmbryoView(embryo, Episode(id=self.episode_id, status=CareStatus.FINISHED, patient=patient))
 
 
-class Room(msgspec.Struct, frozen=True, kw_only=True):
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     """What was read since `begun_at` (seconds since 1970).
 
     `named` are the ids of the episodes that forms name, of which the first `asked` were asked for; `failed` are those of them

@@ -17,10 +17,10 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound
 from portal.services.gather import gather_all
 from portal.services.paging import CAP
-from portal.state.copies import ROOM
+from portal.state.copies import INVENTORY
 from portal.store import StoreDown
 from portal.views.episodes.lookup import remembered
-from portal.views.storage.room import MOST, Room, kept_of, once
+from portal.views.storage.inventory import MOST, Inventory, kept_of, once
 
 STEP = 48
 """How many episodes one step reads."""
@@ -33,17 +33,17 @@ _AT_ONCE = 12
 _SECONDS = 15 * 60
 
 
-def read_room(care: Care) -> Room:
+def read_inventory(care: Care) -> Inventory:
     """Return what is kept, or read the first step; raises CareError if the forms can't be read."""
-    return kept_room() or read_on(care)
+    return kept_inventory() or read_on(care)
 
 
-def read_on(care: Care) -> Room:
+def read_on(care: Care) -> Inventory:
     """Read another step and return all that was read; when nothing is left, what failed is tried again.
 
     Raises CareError if the forms can't be read.
     """
-    known = kept_room() or Room(begun_at=context().clock(), named=tuple(remembered()))
+    known = kept_inventory() or Inventory(begun_at=context().clock(), named=tuple(remembered()))
     if known.is_full:
         return known
     if not known.is_last_form and len(known.named) - known.asked < STEP:
@@ -53,23 +53,23 @@ def read_on(care: Care) -> Room:
 
 
 @contextmanager
-def changing_room() -> Generator[None]:
-    """Around a change of an embryo: afterwards the room is read anew, also if nobody knows whether the change happened."""
+def forgetting_inventory() -> Generator[None]:
+    """Around a change of an embryo: afterwards the inventory is read anew, also if nobody knows whether the change happened."""
     try:
         yield
     finally:
-        forget_room()
+        forget_inventory()
 
 
-def forget_room() -> None:
+def forget_inventory() -> None:
     if name := session().name:
         try:
-            context().copies.drop(name, ROOM)
+            context().copies.drop(name, INVENTORY)
         except StoreDown:
             return
 
 
-def _with_forms(care: Care, known: Room) -> Room:
+def _with_forms(care: Care, known: Inventory) -> Inventory:
     """Look through the next page of forms, the oldest first, so that new ones don't move the others."""
     page = list_consents(care, skip=known.forms, limit=CAP, sorting="sentAt")
     about_embryos = [form for form in page.items if _is_about_embryos(form)]
@@ -93,7 +93,7 @@ def _leads_nowhere(form: ConsentForm) -> bool:
     return not form.episode_id and bool(form.embryo_storage_ids or form.signatures)
 
 
-def _with_episodes(care: Care, known: Room) -> Room:
+def _with_episodes(care: Care, known: Inventory) -> Inventory:
     """Read the next episodes; an API that answers none of some is asked for no more."""
     ids = known.named[known.asked :][:STEP]
     is_again = not ids and not known.may_go_on
@@ -115,27 +115,27 @@ def _with_episodes(care: Care, known: Room) -> Room:
     )
 
 
-def kept_room() -> Room | None:
+def kept_inventory() -> Inventory | None:
     """What this session keeps, unless it began too long ago."""
     name = session().name
     try:
-        held = context().copies.find(name, ROOM, b"") if name else None
+        held = context().copies.find(name, INVENTORY, b"") if name else None
     except StoreDown:
         return None
     try:
-        known = msgspec.msgpack.decode(held, type=Room) if held else None
+        known = msgspec.msgpack.decode(held, type=Inventory) if held else None
     except msgspec.DecodeError:  # of another version of the portal
         return None
     return known if known and 0 <= context().clock() - known.begun_at < _SECONDS else None
 
 
-def _keep(known: Room) -> bool:
+def _keep(known: Inventory) -> bool:
     """Keep it, and say whether the store took it; if not, each page reads the first step."""
     name = session().name
     if name is None:
         return False
     try:
-        context().copies.keep(name, ROOM, b"", msgspec.msgpack.encode(known), seconds=_SECONDS)
+        context().copies.keep(name, INVENTORY, b"", msgspec.msgpack.encode(known), seconds=_SECONDS)
     except StoreDown:
         return False
     return True
