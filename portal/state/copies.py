@@ -2,7 +2,7 @@
 and what was read of the embryos in storage (`portal/views/storage/inventory.py`).
 
 With the plans and results that people saw (`portal/web/seen_plans.py`, `portal/web/seen_results.py`), the moves of
-embryos that wait for a second person (`portal/views/storage/first_steps.py`) and whom a session has read about
+embryos that wait for a second person (`portal/views/storage/pending_moves.py`) and whom a session has read about
 (`portal/web/known_people.py`) these are the only clinical records in the
 store. Like everything in it they are sealed; only the session that they were made for can find them, and they are deleted when it ends.
 A session has a few slots for documents, in which newer ones replace older ones, and one for the embryos.

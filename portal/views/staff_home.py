@@ -19,7 +19,7 @@ from portal.views.first_page import Duty, duties_of, regions_of, storage_duty
 from portal.views.notification_words import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
 from portal.views.storage.cryo_room import count_ending, ending_as_kept
-from portal.views.storage.first_steps import FirstStep, first_steps
+from portal.views.storage.pending_moves import PendingMove, pending_moves
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import bell, section_counts
 from portal.web.filters import now
@@ -60,7 +60,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     opened: list[Opened] = field(default_factory=list[Opened])
     whose: Mapping[str, str] = field(default_factory=dict[str, str])
     waiting_rows: list[Row] = field(default_factory=list[Row])
-    first_steps: list[FirstStep] = field(default_factory=list[FirstStep])
+    pending_moves: list[PendingMove] = field(default_factory=list[PendingMove])
     regions: tuple[str, ...] = ("consents", "messages", "news")
     duties: tuple[Duty, ...] = ()
     ending: Duty | None = None
@@ -109,7 +109,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         news=noted if isinstance(noted, CareError) else noted.first(_MOST_AT_WORK),
         whose=_whose(noted, work),
         opened=show_recent(_MOST_OPENED),
-        first_steps=first_steps(person),
+        pending_moves=pending_moves(person),
     )
 
 

@@ -23,7 +23,7 @@ from portal.signin.errors import SignInFailed
 from portal.state.session_records import record_name
 from portal.state.sessions import COOKIE
 from portal.store.sqlite import SqliteStore
-from portal.views.storage.first_steps import first_step
+from portal.views.storage.pending_moves import pending_move
 from portal.web import pdf
 from portal.web.unsent import ONLY_KEEP
 from tests.pages.test_facts import IN_FORCE, ONE_EPISODE, RELEASED, TALK, UNDER_TREATMENT
@@ -98,7 +98,7 @@ def steps(portal: InProcess, who: str, clinic: str) -> None:
     portal.app.extensions["portal"].sessions.sign_outs.note(ISSUER, clinic, who)
     with portal.app.test_request_context():
         g.tenant = SimpleNamespace(key=clinic, second_person_for_embryos=True)
-        first_step(SimpleNamespace(id="s-1"))  # pyright: ignore[reportArgumentType]
+        pending_move(SimpleNamespace(id="s-1"))  # pyright: ignore[reportArgumentType]
         context().vault.tagged("first-steps-at", clinic)
     session_name = record_name(str(visitor.http.cookies.get(COOKIE)))
     portal.app.extensions["portal"].sessions.end(session_name)

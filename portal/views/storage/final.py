@@ -10,8 +10,8 @@ from portal.parse import line
 from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.rules.embryo_moves import second_signatures
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from portal.views.storage.first_steps import FirstStep
 from portal.views.storage.moves import Moves
+from portal.views.storage.pending_moves import PendingMove
 from portal.views.storage.view import EmbryoView
 from portal.web import labels
 from portal.web.pages import Page
@@ -23,7 +23,7 @@ class FinalStatusPage(Page, template="storage/final.html", about="view", is_pinn
     """Asks for what is on the embryo's straw before an irreversible move, and shows what allows the move.
 
     The page doesn't contain what is to be typed. `form` is the one that allows the move and `second` the signatures of a
-    second person on it; `step` is what somebody else sent, where this person is the second. `action` and `carried` are its
+    second person on it; `pending` is what somebody else sent, where this person is the second. `action` and `carried` are its
     form's address and hidden fields. `more` is what the second person sends besides: fields and their text.
     """
 
@@ -37,7 +37,7 @@ class FinalStatusPage(Page, template="storage/final.html", about="view", is_pinn
     carried: list[tuple[str, str]]
     typed: OnStraw
     faults: list[tuple[str, str]]
-    step: FirstStep | None
+    pending: PendingMove | None
     more: list[tuple[str, str]]
 
 
@@ -76,7 +76,7 @@ def final_page(
     *,
     action: str,
     carried: list[tuple[str, str]],
-    step: FirstStep | None = None,
+    pending: PendingMove | None = None,
     more: list[tuple[str, str]] | None = None,
 ) -> FinalStatusPage:
     """The page that asks who is signed in for what is on the straw, before the embryo becomes `wanted`."""
@@ -93,7 +93,7 @@ def final_page(
         carried=carried,
         typed=typed,
         faults=[] if typed.code is None else typed.faults(view),
-        step=step,
+        pending=pending,
         more=more or [],
     )
 

@@ -10,9 +10,9 @@ from flask import Blueprint, Response, g, request, url_for
 from portal.i18n.gettext import _
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
 from portal.views.storage.final import OnStraw, final_page
-from portal.views.storage.first_steps import FirstStep, first_step, keep_first_step
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
+from portal.views.storage.pending_moves import PendingMove, keep_pending_move, pending_move
 from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
@@ -31,14 +31,14 @@ _BOTH_NAMES = 500
 class LaboratoryRecordPage(Page, template="storage/laboratory_record.html", about="view"):
     """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered.
 
-    `step` is a move that waits for a second person, `move` what it is in words. `is_edited` says that the form has been filled
+    `pending` is a move that waits for a second person, `move` what it is in words. `is_edited` says that the form has been filled
     in.
     """
 
     view: EmbryoView
     edit: Edit | None
     withheld: list[Withheld]
-    step: FirstStep | None = None
+    pending: PendingMove | None = None
     move: str = ""
     is_edited: bool = False
 
@@ -62,8 +62,8 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
     editing = _editing(care, person, embryo_id, moves)
     if (asked := _irreversible_move(embryo, moves)) is not None:
         wanted, form = asked
-        if (step := first_step(embryo)) and not step.is_by(person):
-            return _wait(step, person)
+        if (pending := pending_move(embryo)) and not pending.is_by(person):
+            return _wait(pending, person)
         typed = OnStraw.posted()
         if typed.faults(view):
             action = url_for("storage.laboratory_record.save", embryo_id=embryo_id, episode=view.episode.id)
@@ -86,29 +86,30 @@ def _begin(care: Care, person: Person, view: EmbryoView, values: Values) -> Resp
     """Keep the move for a second person; the first one's sign-in has to be as recent as if it were sent."""
     care.need(MOVE)
     audit.assure()
-    step = keep_first_step(view, person, values)
-    if step.is_by(person):
+    pending = keep_pending_move(view, person, values)
+    if pending.is_by(person):
         audit.note("embryo.begin", "done", id_=view.embryo.id)
-    return _wait(step, person)
+    return _wait(pending, person)
 
 
-def _wait(step: FirstStep, person: Person) -> Response:
-    if not step.is_by(person):
+def _wait(pending: PendingMove, person: Person) -> Response:
+    if not pending.is_by(person):
         toast(
-            _("%(name)s has already sent a move of this embryo. Check that one.", name=step.name), tone="info"
+            _("%(name)s has already sent a move of this embryo. Check that one.", name=pending.name),
+            tone="info",
         )
-    return redirect_to(step.href)
+    return redirect_to(pending.href)
 
 
 def _answer(person: Person, view: EmbryoView, moves: Moves, edit: Edit) -> Response:
     embryo = view.embryo
-    step = first_step(embryo)
+    pending = pending_move(embryo)
     page = LaboratoryRecordPage(
         view=view,
         edit=edit,
         withheld=moves.withheld(embryo),
-        step=step,
-        move=move_name(embryo, step.wanted) if step else "",
+        pending=pending,
+        move=move_name(embryo, pending.wanted) if pending else "",
         is_edited=request.method == "POST",
     )
     return render(page, status=edit.status)

@@ -1,4 +1,4 @@
-"""The second person's part in an embryo's irreversible move, where the clinic asks for two (`first_steps`)."""
+"""The second person's part in an embryo's irreversible move, where the clinic asks for two (`pending_moves`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, St
 from portal.services.storage import MOVE, EmbryoStorage, update_embryo_storage
 from portal.store import StoreDown
 from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
-from portal.views.storage.first_steps import FirstStep, both_names, first_step, forget, release, take
 from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
+from portal.views.storage.pending_moves import PendingMove, both_names, forget, pending_move, release, take
 from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
@@ -27,7 +27,7 @@ bp = Blueprint("second_person", __name__)
 
 class WaitingPage(Page, template="storage/second_person.html", about="view", hides_mrn=True):
     view: EmbryoView
-    step: FirstStep
+    pending: PendingMove
     move: str
 
 
@@ -37,15 +37,15 @@ def show(care: Care, person: Person, embryo_id: str) -> Response:
     """Show the move that waits: to a second person what to check, to the first that somebody else is needed."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
-    step = first_step(view.embryo)
-    if step is None:
+    pending = pending_move(view.embryo)
+    if pending is None:
         return _nothing_waits(view)
-    if step.is_by(person):
-        return render(WaitingPage(view=view, step=step, move=move_name(view.embryo, step.wanted)))
+    if pending.is_by(person):
+        return render(WaitingPage(view=view, pending=pending, move=move_name(view.embryo, pending.wanted)))
     moves = read_moves(care, person, view)
-    if (refused := _refusal(view, moves, step)) is not None:
+    if (refused := _refusal(view, moves, pending)) is not None:
         return refused
-    return render(_straw_page(view, moves, step, OnStraw(None, None)))
+    return render(_straw_page(view, moves, pending, OnStraw(None, None)))
 
 
 @bp.post("/<record:embryo_id>/second-person")
@@ -53,19 +53,19 @@ def show(care: Care, person: Person, embryo_id: str) -> Response:
 def send(care: Care, person: Person, embryo_id: str) -> Response:
     """Send what the first person sent, once somebody else has checked the straw too."""
     view = find_embryo(care, person, embryo_id)
-    step = first_step(view.embryo)
-    if step is None:
+    pending = pending_move(view.embryo)
+    if pending is None:
         return _nothing_waits(view)
-    if step.is_by(person) or step.id != request.form.get("step"):
-        return redirect_to(step.href)
+    if pending.is_by(person) or pending.id != request.form.get("step"):
+        return redirect_to(pending.href)
     moves = read_moves(care, person, view)
-    if (refused := _refusal(view, moves, step)) is not None:
+    if (refused := _refusal(view, moves, pending)) is not None:
         return refused
     typed = OnStraw.posted()
     if typed.faults(view):
-        return render(_straw_page(view, moves, step, typed), status=422)
+        return render(_straw_page(view, moves, pending, typed), status=422)
     care.need(MOVE)
-    return _send(care, person, view, moves, step)
+    return _send(care, person, view, moves, pending)
 
 
 @bp.post("/<record:embryo_id>/second-person/stop")
@@ -73,55 +73,55 @@ def send(care: Care, person: Person, embryo_id: str) -> Response:
 def stop(care: Care, person: Person, embryo_id: str) -> Response:
     """Drop the move that waits, by either person; nothing has been sent."""
     view = find_embryo(care, person, embryo_id)
-    step = first_step(view.embryo)
-    if step is None or step.id != request.form.get("step"):
+    pending = pending_move(view.embryo)
+    if pending is None or pending.id != request.form.get("step"):
         return _nothing_waits(view)
     audit.assure()
-    if not take(step, person):
+    if not take(pending, person):
         toast(_("It is too late to stop this: it is being recorded."), tone="attention")
         return redirect_to(view.href)
-    forget(step.embryo_id)
-    audit.note("embryo.stop", "done", id_=step.embryo_id)
+    forget(pending.embryo_id)
+    audit.note("embryo.stop", "done", id_=pending.embryo_id)
     toast(_("Stopped: nothing was recorded for embryo %(code)s.", code=view.code), tone="info")
     return redirect_to(view.href)
 
 
-def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: FirstStep) -> Response:
+def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, pending: PendingMove) -> Response:
     embryo = view.embryo
-    values = {**step.values, "notes": both_names(step, person)}
+    values = {**pending.values, "notes": both_names(pending, person)}
     wanted = changed(embryo_fields(embryo, moves), embryo, values)
 
     def put(_key: str) -> EmbryoStorage | None:
-        if not take(step, person, again=True):
+        if not take(pending, person, again=True):
             raise Conflict  # stopped, or sent by somebody else, since it was read
         return update_embryo_storage(care, embryo.id, embryo=wanted)
 
     def look() -> EmbryoStorage | None:
         now = find_embryo(care, person, embryo.id).embryo
-        return now if now.status == step.wanted else None
+        return now if now.status == pending.wanted else None
 
     try:
         with forgetting_inventory():
             act_once(
-                Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", step.id)),
+                Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", pending.id)),
                 put,
                 look=look,
-                shows=lambda written: written is not None and written.status == step.wanted,
+                shows=lambda written: written is not None and written.status == pending.wanted,
                 event="embryo.update",
                 id_=embryo.id,
                 is_repeatable=True,
-                also={"first-person": audit.pseudonym_of(step.sub)},
+                also={"first-person": audit.pseudonym_of(pending.sub)},
             )
     except Conflict:
         return _nothing_waits(view)
     except Refused as error:
-        release(step)
+        release(pending)
         toast(refusal_message(error.code), tone="attention")
         return redirect_to(view.href)
     except (NotSignedIn, StepUpNeeded, Unconfirmed):
         raise
     except CareError:  # it surely wasn't recorded
-        release(step)
+        release(pending)
         raise
     with suppress(StoreDown):  # it was for the version before
         forget(embryo.id)
@@ -129,9 +129,9 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, step: Firs
     return redirect_to(view.href)
 
 
-def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None:
+def _refusal(view: EmbryoView, moves: Moves, pending: PendingMove) -> Response | None:
     """The way back, with reasons, unless the patient's forms as they are now allow this person to make the move."""
-    move = moves.to(view.embryo, step.wanted)
+    move = moves.to(view.embryo, pending.wanted)
     if move is not None and move.is_offered:
         return None
     missing = move.missing if move else ()
@@ -140,20 +140,20 @@ def _refusal(view: EmbryoView, moves: Moves, step: FirstStep) -> Response | None
     return redirect_to(view.href)
 
 
-def _straw_page(view: EmbryoView, moves: Moves, step: FirstStep, typed: OnStraw) -> FinalStatusPage:
+def _straw_page(view: EmbryoView, moves: Moves, pending: PendingMove, typed: OnStraw) -> FinalStatusPage:
     fields = embryo_fields(view.embryo, moves)
-    now, form = values_of(fields, view.embryo), EditForm(fields, step.values)
+    now, form = values_of(fields, view.embryo), EditForm(fields, pending.values)
     return final_page(
         view,
         moves,
-        step.wanted,
+        pending.wanted,
         typed,
         action=url_for("storage.second_person.send", embryo_id=view.embryo.id, episode=view.episode.id),
-        carried=[("step", step.id)],
-        step=step,
+        carried=[("step", pending.id)],
+        pending=pending,
         more=[
             (form.label(name), form.words(name, value))
-            for name, value in step.values.items()
+            for name, value in pending.values.items()
             if name != "status" and value != now[name]
         ],
     )

@@ -18,7 +18,7 @@ from portal.http import transport
 from portal.http.transfer import TransportError
 from portal.state.session_records import Person
 from portal.store import StoreDown
-from portal.views.storage import first_steps, second_person
+from portal.views.storage import pending_moves, second_person
 from tests.support.stack import CareService, PortalThread
 from tests.support.two_people import second_person_asked, signed_by
 from tests.support.visitor import Page, Visitor
@@ -45,7 +45,7 @@ def form(portal: PortalThread, service: CareService) -> Iterator[str]:
     change(service, "consent_forms", "status = 'Revoked'", id_)
     with portal.app.test_request_context(base_url=portal.origin()):
         portal.app.preprocess_request()
-        first_steps.forget(embryo("GO-3"))
+        pending_moves.forget(embryo("GO-3"))
 
 
 def begin(visitor: Visitor, **fields: str) -> Page:
@@ -137,7 +137,7 @@ def test_nobody_is_their_own_second_person(
 
 
 def test_the_same_account_at_another_server_is_the_same_person() -> None:
-    step = first_steps.FirstStep(
+    step = pending_moves.PendingMove(
         id="1", sub="elif", name="", at=0, embryo_id="", episode_id="", patient="", mark="", values={}
     )
     person = Person(
@@ -223,8 +223,8 @@ def test_a_first_step_ends_by_itself(
     service: CareService,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert first_steps._SECONDS == 15 * 60
-    monkeypatch.setattr(first_steps, "_SECONDS", 60)
+    assert pending_moves._SECONDS == 15 * 60
+    monkeypatch.setattr(pending_moves, "_SECONDS", 60)
     begin(elif_)
     page = victor.get(SECOND)
     portal.clock.advance(61)
@@ -417,7 +417,7 @@ def test_a_clinic_does_not_know_what_waits_at_another(elif_: Visitor, portal: Po
     for clinic in ("riverside", "harbour"):
         with portal.app.test_request_context(base_url=portal.origin(clinic)):
             portal.app.preprocess_request()
-            names.add(first_steps._name(embryo("GO-3")))
+            names.add(pending_moves._name(embryo("GO-3")))
     assert len(names) == 2
 
 

@@ -4,7 +4,7 @@ Where the clinic asks for it (`second_person_for_embryos`), nothing is sent to t
 account of their own, has sent the same within 15 minutes and over the same version of the record. What was kept is what is
 sent then; the second person can change nothing of it.
 
-A first step stays what it is when its person's session ends: the second may sign in on the same device. It isn't asked
+A move goes on waiting when its first person's session ends: the second may sign in on the same device. It isn't asked
 again whether the first may still do it; that is the case for 15 minutes at most, no longer than a token lives.
 """
 
@@ -33,7 +33,7 @@ from portal.web.permissions import may
 _SECONDS = 15 * 60
 
 
-class FirstStep(msgspec.Struct, frozen=True, kw_only=True):
+class PendingMove(msgspec.Struct, frozen=True, kw_only=True):
     """A move as the first person (`sub`, `name`) sent it; `at` in seconds since 1970.
 
     `values` is what to make of the version of the record that `mark` stands for. `taken_by` is who sends or drops it now.
@@ -72,16 +72,16 @@ class FirstStep(msgspec.Struct, frozen=True, kw_only=True):
         return self.sub == person.sub
 
 
-def first_step(embryo: EmbryoStorage) -> FirstStep | None:
+def pending_move(embryo: EmbryoStorage) -> PendingMove | None:
     """Return what waits for a second person at this version of the record, if the clinic asks for one."""
-    held = context().vault.get(_name(embryo.id), FirstStep) if g.tenant.second_person_for_embryos else None
+    held = context().vault.get(_name(embryo.id), PendingMove) if g.tenant.second_person_for_embryos else None
     return held.value if held and held.value.mark == _mark(embryo) else None
 
 
-def keep_first_step(view: EmbryoView, person: Person, values: Values) -> FirstStep:
+def keep_pending_move(view: EmbryoView, person: Person, values: Values) -> PendingMove:
     """Keep what this person sent and return it; or, of two at the same time, what came first."""
     embryo, vault, now = view.embryo, context().vault, context().clock()
-    step = FirstStep(
+    pending = PendingMove(
         id=secrets.token_urlsafe(12),
         sub=person.sub,
         name=person.name,
@@ -92,60 +92,62 @@ def keep_first_step(view: EmbryoView, person: Person, values: Values) -> FirstSt
         mark=_mark(embryo),
         values=values,
     )
-    before = first_step(embryo)
+    before = pending_move(embryo)
     if before and (not before.is_by(person) or before.values == values):
         return before
     forget(embryo.id)  # it was for an earlier version, or its own person sent it anew
-    is_kept = vault.insert(_name(embryo.id), step, expires_at=now + _SECONDS, tags=[vault.tag(*_tag())])
-    return step if is_kept else first_step(embryo) or step
+    is_kept = vault.insert(_name(embryo.id), pending, expires_at=now + _SECONDS, tags=[vault.tag(*_tag())])
+    return pending if is_kept else pending_move(embryo) or pending
 
 
-def take(step: FirstStep, person: Person, *, again: bool = False) -> bool:
-    """Claim the step, to send or to drop it; False if somebody else has done so. `again`: this person may have."""
+def take(pending: PendingMove, person: Person, *, again: bool = False) -> bool:
+    """Claim the move, to send or to drop it; False if somebody else has done so. `again`: this person may have."""
 
-    def taken(held: FirstStep) -> FirstStep | None:
+    def taken(held: PendingMove) -> PendingMove | None:
         is_free = not held.taken_by or (again and held.taken_by == person.sub)
-        return msgspec.structs.replace(held, taken_by=person.sub) if held.id == step.id and is_free else None
+        return (
+            msgspec.structs.replace(held, taken_by=person.sub) if held.id == pending.id and is_free else None
+        )
 
-    return context().vault.update(_name(step.embryo_id), FirstStep, taken) is not None
+    return context().vault.update(_name(pending.embryo_id), PendingMove, taken) is not None
 
 
-def release(step: FirstStep) -> None:
+def release(pending: PendingMove) -> None:
     """Let it be claimed again: it was not sent, or refused."""
 
-    def released(held: FirstStep) -> FirstStep | None:
-        return msgspec.structs.replace(held, taken_by="") if held.id == step.id else None
+    def released(held: PendingMove) -> PendingMove | None:
+        return msgspec.structs.replace(held, taken_by="") if held.id == pending.id else None
 
-    context().vault.update(_name(step.embryo_id), FirstStep, released)
+    context().vault.update(_name(pending.embryo_id), PendingMove, released)
 
 
 def forget(embryo_id: str) -> None:
     context().vault.delete(_name(embryo_id))
 
 
-def first_steps(person: Person) -> list[FirstStep]:
+def pending_moves(person: Person) -> list[PendingMove]:
     """Return what waits for a second person at the clinic, oldest first, for those who may make such moves."""
     if not (g.tenant.second_person_for_embryos and has_module("storage") and may(person, "embryo.edit")):
         return []
     vault = context().vault
-    held = (vault.get(name, FirstStep) for name in vault.tagged(*_tag()))
-    steps = sorted((record.value for record in held if record), key=lambda step: step.at)
-    for step in steps:
-        audit.note_kept_read("embryo.list", "embryo", step.embryo_id)
-    return steps
+    held = (vault.get(name, PendingMove) for name in vault.tagged(*_tag()))
+    moves = sorted((record.value for record in held if record), key=lambda pending: pending.at)
+    for pending in moves:
+        audit.note_kept_read("embryo.list", "embryo", pending.embryo_id)
+    return moves
 
 
-def both_names(step: FirstStep, second: Person) -> str:
+def both_names(pending: PendingMove, second: Person) -> str:
     """The record's notes with a line, in the clinic's first language, that says who made the move and when."""
-    at = f"{local(step.sent_at):%Y-%m-%d %H:%M}"
+    at = f"{local(pending.sent_at):%Y-%m-%d %H:%M}"
     with speaking(language_of(None)):
         line = _(
             "%(first)s (%(at)s) and %(second)s checked the straw and sent this.",
-            first=step.name,
+            first=pending.name,
             at=at,
             second=second.name,
         )
-    return f"{step.values['notes']}\n{line}".lstrip("\n")
+    return f"{pending.values['notes']}\n{line}".lstrip("\n")
 
 
 def _mark(embryo: EmbryoStorage) -> str:
