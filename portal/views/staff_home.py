@@ -15,9 +15,9 @@ from portal.services.listed import Listed
 from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
-from portal.views.first_page import Duty, duties_of, regions_of, storage_duty
 from portal.views.notification_words import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
+from portal.views.staff_duties import Duty, duties_of, regions_of, storage_duty
 from portal.views.storage.cryo_room import count_ending, ending_as_kept
 from portal.views.storage.pending_moves import PendingMove, pending_moves
 from portal.views.waiting_conversations import Waiting, read_waiting

@@ -1,4 +1,4 @@
-"""What a clinic owes its patients on pages and can't keep, because a member is missing or in doubt."""
+"""What pages fail to tell patients and staff while a member is missing or in doubt: the duties that a clinic then can't keep."""
 
 from __future__ import annotations
 

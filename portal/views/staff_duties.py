@@ -1,4 +1,4 @@
-"""What staff's first page begins with: what is theirs by their role, counted, each a link to exactly that."""
+"""What staff find to do on their home page: the duties of their role, counted, each a link to exactly that list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Duty(Value, frozen=True):
 
 
 def regions_of(person: Person, waiting: Waiting | CareError) -> tuple[str, ...]:
-    """Return the regions of a person's first page in order: what their role does comes first, a danger before all."""
+    """Return the regions of a person's home page in order: what their role does comes first, a danger before all."""
     is_danger = not isinstance(waiting, CareError) and any(
         conversation.danger for conversation in waiting.conversations
     )
