@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast, overload
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar, cast, overload
 
 from portal.http.transport import side_by_side
 from portal.services.decoding import PagedResult
@@ -73,6 +73,18 @@ def needed(value: T | CareError) -> T:
 def items_of(page: PagedResult[T] | Listed[T] | CareError) -> tuple[T, ...]:
     """Return the records of a list, none if the call failed."""
     return () if isinstance(page, CareError) else page.items
+
+
+class Identified(Protocol):
+    """A record with an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+def ids_of(records: Iterable[Identified] | CareError | None) -> list[str]:
+    """Return the ids of the records; none if they couldn't be read or weren't requested."""
+    return [] if records is None or isinstance(records, CareError) else [record.id for record in records]
 
 
 def _value_or_error(outcome: object) -> object:

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from flask import request
 
 from portal.parse import record_id
 from portal.services.consents import name_on_form
 from portal.services.decoding import PagedResult
-from portal.services.gather import attempt, known
+from portal.services.gather import Identified, attempt, known
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
 from portal.values import Value
 from portal.web.handlers import Care, Person, audit
 from portal.web.known_people import KnownPerson, known_people
 from portal.web.listing import ListQuery, StatusT, Table
-
-
-class Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
 
 T = TypeVar("T", bound=Identified)
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.errors import CareError
+from portal.services.gather import Identified
 from portal.state.operations import Operation, State
 from portal.values import Value
 from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
@@ -32,13 +33,8 @@ class Content(Protocol):
     def draft(self) -> msgspec.Struct: ...
 
 
-class Made(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
 C = TypeVar("C", bound=Content)
-M = TypeVar("M", bound=Made)
+M = TypeVar("M", bound=Identified)
 
 
 class Draft(Value, Generic[C], frozen=True):
@@ -242,7 +238,7 @@ def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None]:
     )
 
 
-def _id_of(made: Made | None) -> str:
+def _id_of(made: Identified | None) -> str:
     return made.id if made else ""
 
 

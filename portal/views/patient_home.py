@@ -12,7 +12,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.errors import CareError
 from portal.services.found_episodes import Found, mentioned, read_episodes
-from portal.services.gather import attempt, gather
+from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
 from portal.values import Value
@@ -22,7 +22,6 @@ from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.news_since import Since, note_and_compare
-from portal.views.staff_home import ids_of
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
 from portal.web.filters import today

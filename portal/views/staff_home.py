@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import timedelta
 
 from portal.services.consents import list_open_consents, list_withdrawn
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.conversations import Conversation
 from portal.services.errors import CareError
-from portal.services.gather import attempt, gather
+from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
 from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
@@ -35,13 +34,6 @@ _MOST_OPENED = 5
 
 _MOST_AT_WORK, _MOST_FORMS = 6, 12
 """How many messages and notifications staff's home shows, and how many forms that wait."""
-
-
-def ids_of(
-    records: Iterable[ConsentForm | Row | Conversation | Notification] | CareError | None,
-) -> list[str]:
-    """The ids of a region's records; none if it couldn't be read or wasn't requested."""
-    return [] if records is None or isinstance(records, CareError) else [record.id for record in records]
 
 
 class WorklistPage(Page, template="home/worklist.html"):

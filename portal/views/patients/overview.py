@@ -6,6 +6,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.parse import record_id
 from portal.services.errors import CareError, NotFound
+from portal.services.gather import ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
 from portal.services.patient_overview import Hint, PatientOverview, read_patient_overview
@@ -16,7 +17,6 @@ from portal.views.episodes.parting import NOT_READ
 from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened
-from portal.views.staff_home import ids_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
 from portal.web.permissions import may
