@@ -13,7 +13,7 @@ import msgspec
 from msgspec import structs
 
 from portal.services.protocols import Protocol
-from portal.services.rules.plan_changes import PlanSeen, seen
+from portal.services.rules.plan_changes import PlanSnapshot, snapshot_of
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 
@@ -28,7 +28,7 @@ class SeenPlan(msgspec.Struct, frozen=True, kw_only=True):
     events.
     """
 
-    plan: PlanSeen
+    plan: PlanSnapshot
     episode_id: str | None = None
     changed_at: datetime | None = None
     downloaded: str | None = None
@@ -74,7 +74,7 @@ def mark_seen(person: Person, plan: Protocol, shown: str) -> bool:
     def with_seen(saved: SeenPlans) -> SeenPlans:
         before = saved.plans.get(plan.id) or _first_seen(plan)
         changed_at = plan.last_modification_time or before.changed_at
-        return _with(saved, plan.id, structs.replace(before, plan=seen(plan), changed_at=changed_at))
+        return _with(saved, plan.id, structs.replace(before, plan=snapshot_of(plan), changed_at=changed_at))
 
     _SEEN.update(person, with_seen)
     return True
@@ -102,13 +102,13 @@ def last_change(person: Person, episode_id: str | None) -> datetime | None:
 
 def digest(plan: Protocol) -> str:
     """Return a digest of the plan's status, days and doses: equal digests, equal plans."""
-    return hashlib.sha256(msgspec.json.encode(seen(plan))).hexdigest()[:32]
+    return hashlib.sha256(msgspec.json.encode(snapshot_of(plan))).hexdigest()[:32]
 
 
 def _first_seen(plan: Protocol) -> SeenPlan:
     was_changed = plan.creation_time is not None and plan.last_modification_time != plan.creation_time
     return SeenPlan(
-        plan=seen(plan),
+        plan=snapshot_of(plan),
         episode_id=plan.episode_id,
         changed_at=plan.last_modification_time if was_changed else None,
     )

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
-from portal.services.rules.plan_changes import Kind, PlanSeen, changed, seen
+from portal.services.rules.plan_changes import Kind, PlanSnapshot, changed, snapshot_of
 
 BEGINS = date(2026, 11, 16)
 DAY_8 = BEGINS + timedelta(days=7)
@@ -34,7 +34,7 @@ def test_a_new_dose_is_the_same_change_whether_its_row_was_rewritten_or_split(sh
         if shape == "one row"
         else (altered(FSH, end_day=7), altered(FSH, id="g", start_day=8, dose=250))
     )
-    change = changed(seen(plan(FSH)), plan(*rows), DAY_8)
+    change = changed(snapshot_of(plan(FSH)), plan(*rows), DAY_8)
     assert change
     (one,) = change.doses
     assert (one.kind, one.drug, one.on) == (Kind.DOSE, "rFSH", DAY_8)
@@ -46,10 +46,10 @@ def test_a_new_dose_is_the_same_change_whether_its_row_was_rewritten_or_split(sh
 
 def test_what_is_over_is_no_change() -> None:
     earlier = altered(FSH, id="e", drug="hMG", start_day=1, end_day=7)
-    assert changed(seen(plan(FSH, earlier)), plan(FSH), DAY_8) is None
-    assert changed(seen(plan(FSH)), plan(FSH), DAY_8) is None
+    assert changed(snapshot_of(plan(FSH, earlier)), plan(FSH), DAY_8) is None
+    assert changed(snapshot_of(plan(FSH)), plan(FSH), DAY_8) is None
     moved_rows = plan(TRIGGER, altered(FSH, id="another"))
-    assert changed(seen(plan(FSH, TRIGGER)), moved_rows, DAY_8) is None
+    assert changed(snapshot_of(plan(FSH, TRIGGER)), moved_rows, DAY_8) is None
 
 
 @pytest.mark.parametrize(
@@ -68,21 +68,21 @@ def test_what_is_over_is_no_change() -> None:
 def test_each_kind_of_change_is_told_from_its_first_day(
     before: tuple[Medication, ...], after: tuple[Medication, ...], kind: Kind, on: date
 ) -> None:
-    change = changed(seen(plan(*before)), plan(*after), DAY_8)
+    change = changed(snapshot_of(plan(*before)), plan(*after), DAY_8)
     assert change
     assert (change.doses[0].kind, change.doses[0].on) == (kind, on)
 
 
 @pytest.mark.parametrize("status", [s for s in ProtocolStatus if s is not ProtocolStatus.ACTIVE])
 def test_a_plan_that_is_no_longer_followed_is_a_change_of_its_status_alone(status: ProtocolStatus) -> None:
-    change = changed(seen(plan(FSH)), plan(FSH, status=status), DAY_8)
+    change = changed(snapshot_of(plan(FSH)), plan(FSH, status=status), DAY_8)
     assert change
     assert (change.status, change.doses) == (status, ())
 
 
 def test_what_is_kept_of_a_plan_names_nobody_and_survives_the_store() -> None:
     told = altered(FSH, instructions="Ask Nora", route="Subcutaneous")
-    kept = seen(plan(told, TRIGGER))
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=PlanSeen) == kept
+    kept = snapshot_of(plan(told, TRIGGER))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=PlanSnapshot) == kept
     assert b"Nora" not in msgspec.msgpack.encode(kept)
     assert changed(kept, plan(told, TRIGGER), DAY_8) is None

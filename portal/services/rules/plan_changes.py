@@ -1,4 +1,4 @@
-"""What changed in a plan between two looks at it, told by its doses: rows may be split, merged or made anew meanwhile.
+"""What changed in a plan since a snapshot of it, told by its doses: rows may be split, merged or made anew meanwhile.
 
 Two plans are compared day by day with the calendar of doses that every page uses (`portal.services.rules.doses`).
 """
@@ -20,7 +20,7 @@ _MOST_DAYS = 180
 """How far ahead two plans are compared."""
 
 
-class PlanSeen(msgspec.Struct, frozen=True, kw_only=True):
+class PlanSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A plan as somebody saw it: its status, its first day, and of each row what says when to take how much."""
 
     status: ProtocolStatus
@@ -70,9 +70,9 @@ class PlanChange(Value, frozen=True):
     status: ProtocolStatus | None
 
 
-def seen(plan: Protocol) -> PlanSeen:
-    """Return what is kept of a plan to tell later what changed: no names, routes or instructions."""
-    return PlanSeen(
+def snapshot_of(plan: Protocol) -> PlanSnapshot:
+    """Return what is kept of a plan, to tell later what changed: no names, routes or instructions."""
+    return PlanSnapshot(
         status=plan.status,
         start_date=plan.start_date,
         medications=tuple(
@@ -81,10 +81,10 @@ def seen(plan: Protocol) -> PlanSeen:
     )
 
 
-def changed(before: PlanSeen, plan: Protocol, on: date) -> PlanChange | None:
+def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None:
     """Return what changed since `before` for the date `on` and later; None if nothing that is still to come did."""
     status = plan.status if plan.status != before.status else None
-    after = seen(plan)
+    after = snapshot_of(plan)
     if after == before:
         return None
     names = {row.drug.casefold(): row.drug for row in (*before.medications, *after.medications)}
@@ -120,7 +120,7 @@ def _is_same(one: Portion | None, other: Portion | None) -> bool:
 class _Calendar:
     """The doses of a plan as it was seen, from a date on."""
 
-    def __init__(self, plan: PlanSeen, on: date) -> None:
+    def __init__(self, plan: PlanSnapshot, on: date) -> None:
         self._start = plan.start_date if plan.status == ProtocolStatus.ACTIVE else None
         self._courses = courses(plan.medications)
         self._on = on
