@@ -107,7 +107,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         *("consents.sign.read", "consents.sign.check", "consents.sign.confirm"),
         *("consents.bundle.choose", "consents.bundle.send"),
         *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
-        "protocols.seen.mark",
+        "protocols.change_notice.mark",
         "protocols.edit.days",  # a drawing of what the form holds, which is kept under its own address
         "page_speed.report",  # what a browser measured
         *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),

@@ -14,7 +14,7 @@ from portal.i18n.gettext import _
 from portal.services.errors import Conflict
 from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
-from portal.views.protocols import create, edit, labels, schedule, seen
+from portal.views.protocols import change_notice, create, edit, labels, schedule
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
@@ -29,7 +29,7 @@ from portal.web.permissions import EDIT_PROTOCOL
 
 bp = whole(Module.MEDICINES, Blueprint("protocols", __name__, url_prefix="/protocols"))
 labels.register(bp)
-for part in (create.bp, edit.bp, schedule.bp, seen.bp):
+for part in (create.bp, edit.bp, schedule.bp, change_notice.bp):
     bp.register_blueprint(part)
 
 _LISTING = Listing(

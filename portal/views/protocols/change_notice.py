@@ -9,7 +9,7 @@ from portal.web import seen_plans
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 from portal.web.plan_changes import PlanNotice, notice_of
 
-bp = Blueprint("seen", __name__)
+bp = Blueprint("change_notice", __name__)
 
 
 class ChangePage(Page, template="protocols/change.html"):
