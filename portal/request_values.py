@@ -19,6 +19,11 @@ def clinic() -> Any:
         return None
 
 
+def is_seen_by_staff() -> bool:
+    """Whether staff see a patient's page here as the patient does (`portal.web.as_patient`), where nothing can be done."""
+    return "as_seen" in here()
+
+
 def reader_is_staff() -> bool:
     """Whether the reader is staff, who have no clinic to ask or call; not while they see a patient's pages as the patient does."""
     person = getattr(here(), "person", None) or getattr(here(), "signed_in", None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 
 from portal.parse import line
+from portal.request_values import is_seen_by_staff
 from portal.web.glossary import Word, glossary
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 
@@ -55,4 +56,4 @@ def hide_welcome(care: Care, person: Person) -> Response:
 
 def is_new() -> bool:
     """Whether the welcome hasn't been dismissed in this browser."""
-    return _WELCOMED not in request.cookies and "seen" not in g
+    return _WELCOMED not in request.cookies and not is_seen_by_staff()

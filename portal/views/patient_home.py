@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import g
-
+from portal.request_values import is_seen_by_staff
 from portal.services import decoding
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
@@ -118,7 +117,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         messages=messages,
         treatment=treatment,
         news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment).first(_MOST_NEWS),
-        is_done="seen" not in g
+        is_done=not is_seen_by_staff()
         and not isinstance(consents, CareError)
         and consents.is_none
         and not isinstance(messages, CareError)

@@ -23,6 +23,7 @@ from flask import Flask, Response, abort, g, request
 from portal.config.tenants import Side
 from portal.context import session
 from portal.parse import record_id
+from portal.request_values import is_seen_by_staff
 from portal.services.api import AnyEndpoint
 from portal.services.as_patient import AsPatient
 from portal.services.client import Care
@@ -36,7 +37,7 @@ from portal.state.session_records import Person
 from portal.web import audit, headers
 from portal.web.filters import today
 from portal.web.known_people import known_people
-from portal.web.pages import Seen
+from portal.web.pages import AsSeen
 from portal.web.routing import PREFIX, endpoint_at
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     seen_episodes = [episode.id for episode in episodes if view.may_see(episode)]
     episode = f"?episode={quote(ids[0], safe='')}" if ids else ""
     g.staff, g.person = staff, stand_in
-    g.seen = Seen(name, f"/patients/{quote(seen_id, safe='')}{episode}")
+    g.as_seen = AsSeen(name, f"/patients/{quote(seen_id, safe='')}{episode}")
     session().only_show(seen_episodes)
     audit.note("patient.as-seen", "done", person=staff, id_=seen_id)
     return replace(care, viewer=view, by_patient=True), stand_in
@@ -163,7 +164,7 @@ def _read(care: Care, ids: Sequence[str]) -> list[Episode]:
 
 
 def _without_acts(response: Response) -> Response:
-    if "seen" not in g or response.mimetype != "text/html":
+    if not is_seen_by_staff() or response.mimetype != "text/html":
         return response
     response.set_data(_inert(response.get_data(as_text=True)))
     response.headers["Content-Security-Policy"] = headers.policy(form_action="'none'")

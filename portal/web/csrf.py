@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from portal.context import context, session
 from portal.parse import address_parts
-from portal.request_values import here
+from portal.request_values import here, is_seen_by_staff
 from portal.state.sessions import COOKIE
 from portal.store.sealer import mac
 
@@ -68,7 +68,7 @@ class Csrf(cast("type[Any]", CSRFProtect)):
 
 def field() -> Markup:
     """Return the hidden input with this response's token; none where nothing may be sent (portal.web.as_patient)."""
-    if "seen" in here():
+    if is_seen_by_staff():
         return Markup("")
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token())
 

@@ -19,7 +19,7 @@ from werkzeug.urls import iri_to_uri
 from portal.context import session
 from portal.i18n.gettext import _, ngettext
 from portal.parse import address_parts, is_local
-from portal.request_values import here
+from portal.request_values import is_seen_by_staff
 from portal.web import patient_banner, templates, unsent
 from portal.web.headers import nonce
 from portal.web.pages import Page
@@ -39,7 +39,7 @@ class Toast(msgspec.Struct, frozen=True):
 
 def is_htmx() -> bool:
     return (
-        "seen" not in here()
+        not is_seen_by_staff()
         and request.headers.get("HX-Request") == "true"
         and request.headers.get("HX-Boosted") != "true"
         and request.headers.get("HX-History-Restore-Request") != "true"

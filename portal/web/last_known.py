@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from portal.context import context, session
-from portal.request_values import here
+from portal.request_values import here, is_seen_by_staff
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
 from portal.store.vault import Vault
@@ -36,7 +36,7 @@ class LastKnown(Generic[T]):
 
     def get(self, person: Person) -> T:
         """Return the cached value, or `default`; throughout one request the same, but for its own changes."""
-        if "seen" in here():  # staff see what the person sees, but not what is kept of them
+        if is_seen_by_staff():  # staff see what the person sees, but not what is kept of them
             return self.default
         name, values = self.record_name(person), self._values(person)
         held = values.get(name)
@@ -50,7 +50,7 @@ class LastKnown(Generic[T]):
 
         `change` returns None to leave the value as it is (see `Vault.update`).
         """
-        if "seen" in here() or change(self.get(person)) is None:
+        if is_seen_by_staff() or change(self.get(person)) is None:
             return None
         name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:

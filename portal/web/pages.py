@@ -24,7 +24,7 @@ from portal.values import Value
 from portal.web.patient_banner import PatientBanner
 
 
-class Seen(Value, frozen=True):
+class AsSeen(Value, frozen=True):
     """Whose pages staff see as they do (portal.web.as_patient): the name, and the address that leads back."""
 
     name: str
@@ -37,7 +37,7 @@ class Frame:
 
     `current_address` is where to return after a language change; `unread_count` None if unknown; `unreadable` the number
     of records left out of the page's lists because they couldn't be decoded; `lacks_details` says that values were left out
-    of those that are shown. `banner` says to staff whom the page is about, and stays in sight if it is pinned. `seen` is
+    of those that are shown. `banner` says to staff whom the page is about, and stays in sight if it is pinned. `as_seen` is
     whose pages staff see as that patient does.
     """
 
@@ -56,7 +56,7 @@ class Frame:
     lacks_details: bool
     banner: PatientBanner | None
     is_banner_pinned: bool
-    seen: Seen | None
+    as_seen: AsSeen | None
 
 
 FRAME = frozenset(field.name for field in dataclasses.fields(Frame))

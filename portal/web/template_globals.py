@@ -9,7 +9,7 @@ from flask import Flask, g, request
 
 from portal.context import session
 from portal.i18n.locale import direction, language
-from portal.request_values import reader_is_staff
+from portal.request_values import is_seen_by_staff, reader_is_staff
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
 from portal.web import (
@@ -82,7 +82,7 @@ def _is_not_offered(value: object) -> bool:
 def _context() -> dict[str, object]:
     tenant = g.get("tenant")
     current = session()
-    person = g.get("person") if "seen" in g else current.person if tenant else None
+    person = g.get("person") if is_seen_by_staff() else current.person if tenant else None
     known = bell.KNOWN.get(person) if person and not htmx.is_htmx() else bell.KNOWN.default
     frame = Frame(
         tenant=tenant,
@@ -103,6 +103,6 @@ def _context() -> dict[str, object]:
         lacks_details=g.get("lacks_details", False),
         banner=None,
         is_banner_pinned=False,
-        seen=g.get("seen"),
+        as_seen=g.get("as_seen"),
     )
     return dict(vars(frame))

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from portal.context import context, session
 from portal.i18n.locale import language
+from portal.request_values import is_seen_by_staff
 from portal.services.consents.forms import ConsentForm, PasskeyProof, ReadingMode, SignerRole, Statement
 from portal.services.consents.requests import NewSignature
 from portal.services.demand import Demand
@@ -261,7 +262,7 @@ def resume(form: ConsentForm, person: Person, role: SignerRole, demand: Demand, 
 
 def is_begun(form: ConsentForm, person: Person, role: SignerRole) -> bool:
     """Whether the person has read the form in this role, and stopped before signing it; read once for a page."""
-    if "seen" in g:  # staff see what the person sees, but not what is kept of them
+    if is_seen_by_staff():  # staff see what the person sees, but not what is kept of them
         return False
     if "signings_begun" not in g:
         g.signings_begun = {

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from portal.config.medicines import Medicine
 from portal.i18n.gettext import _
+from portal.request_values import is_seen_by_staff
 from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import standing
@@ -154,7 +155,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
         return None
     around = doses_around(plan, episode, at)
     is_own = episode.patient.is_me(person.sub)
-    knows_ticks = is_own and "seen" not in g
+    knows_ticks = is_own and not is_seen_by_staff()
     ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
 
     def is_done(due: DueDose) -> bool:
