@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from portal.services.api import Group
-from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record
+from portal.services.stamped_record import StampedRecord
 from portal.services.uses import NOT_SENT, STAFF
 
 
@@ -53,7 +53,7 @@ CARE_MOVES: Mapping[CareStatus, tuple[CareStatus, ...]] = {
 }
 
 
-class Case(Audited, frozen=True, kw_only=True):
+class Case(StampedRecord, frozen=True, kw_only=True):
     """A course of care with one or more episodes."""
 
     shown_on: ClassVar = ("cases", "episodes")

@@ -6,10 +6,10 @@ from datetime import date
 from typing import Annotated, ClassVar
 
 from portal.services.api import Group
-from portal.services.audited import AUDIT_MEMBERS, Audited
 from portal.services.client import Care
 from portal.services.conversations import Channel
 from portal.services.decoding import Id, Record
+from portal.services.stamped_record import SET_BY_API, StampedRecord
 from portal.services.uses import NOT_SENT
 
 
@@ -36,7 +36,7 @@ class EmergencyContact(Record, frozen=True, kw_only=True):
     relation: Annotated[str, "contact's relation to the patient"] = ""
 
 
-class Patient(Audited, frozen=True, kw_only=True):
+class Patient(StampedRecord, frozen=True, kw_only=True):
     """A patient's record.
 
     `email_verified` and `phone_number_verified`: whether messages from there count as the patient's; None if the API
@@ -95,7 +95,7 @@ UPDATE_PATIENT = Group("Patient").put(
     "/api/care/patients/{id}",
     Patient,
     Patient,
-    without=AUDIT_MEMBERS,
+    without=SET_BY_API,
     if_known=frozenset({"emailVerified", "phoneNumberVerified"}),  # an API without them may refuse to be told
 )
 

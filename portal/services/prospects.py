@@ -14,10 +14,10 @@ from msgspec import UNSET, UnsetType
 from portal.config.modules import Module
 from portal.config.strong import Act
 from portal.services.api import Group
-from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed
 from portal.services.demand import FRESH, Demand
+from portal.services.stamped_record import StampedRecord
 
 
 class ProspectStatus(Choice):
@@ -32,7 +32,7 @@ class ProspectStatus(Choice):
     MERGED = "Merged"
 
 
-class Prospect(Audited, frozen=True, kw_only=True):
+class Prospect(StampedRecord, frozen=True, kw_only=True):
     """A person who enquired about treatment."""
 
     shown_on: ClassVar = ("prospects",)

@@ -10,12 +10,12 @@ from typing import Annotated, ClassVar
 from portal.config.modules import Module
 from portal.dates import days_after
 from portal.services.api import Group, SearchQuery
-from portal.services.audited import AUDIT_MEMBERS
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, PagedResult, Record, Timed
 from portal.services.paging import read_page
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
+from portal.services.stamped_record import SET_BY_API
 from portal.services.uses import STAFF
 
 
@@ -206,7 +206,7 @@ LIST_PROTOCOLS = _protocols.get(
 CREATE_PROTOCOL = _protocols.post(_PROTOCOLS, Protocol, ProtocolDraft)
 READ_PROTOCOL = _protocols.get(f"{_PROTOCOLS}/{{id}}", Protocol, shows="protocol")
 UPDATE_PROTOCOL = _protocols.put(
-    f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=AUDIT_MEMBERS | {"patientName"}
+    f"{_PROTOCOLS}/{{id}}", Protocol, Protocol, without=SET_BY_API | {"patientName"}
 )
 
 

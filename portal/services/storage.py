@@ -12,10 +12,10 @@ from msgspec import UNSET, UnsetType
 from portal.config.modules import Module
 from portal.config.strong import Act
 from portal.services.api import Group
-from portal.services.audited import Audited
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
 from portal.services.demand import FRESH, Demand
+from portal.services.stamped_record import StampedRecord
 from portal.services.uses import NOT_SENT, STAFF
 
 
@@ -86,7 +86,7 @@ class StorageLocation(Record, frozen=True, kw_only=True):
     position: Annotated[str, "position", STAFF] = ""
 
 
-class EmbryoStorage(Audited, frozen=True, kw_only=True):
+class EmbryoStorage(StampedRecord, frozen=True, kw_only=True):
     """A stored embryo; consent, payment (`storage_expires_at`) and the statutory limit have separate end dates."""
 
     shown_on: ClassVar = ("storage", "episodes")

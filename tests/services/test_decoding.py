@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from portal.services.audited import AUDIT_MEMBERS
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
 from portal.services.decoding import Choice, PagedResult, decode, encode, fields_of
@@ -16,6 +15,7 @@ from portal.services.patients import Patient
 from portal.services.pgt_results import PgtStatus
 from portal.services.prospects import Booking
 from portal.services.protocols import ProtocolDraft, ProtocolStatus
+from portal.services.stamped_record import SET_BY_API
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, form, listed
 
@@ -196,7 +196,7 @@ def test_instants_are_written_in_utc():
 
 def test_an_update_omits_the_members_that_only_the_api_sets():
     patient = decode(b'{"id":"1","firstName":"Amelia","concurrencyStamp":"s","creatorId":"9"}', Patient)
-    members = fields_of(patient, without=AUDIT_MEMBERS)
+    members = fields_of(patient, without=SET_BY_API)
     assert members["concurrencyStamp"] == "s"
     assert members["firstName"] == "Amelia"
     assert not {"id", "creatorId", "creationTime"} & set(members)

@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
-from portal.services.audited import Audited
 from portal.services.decoding import Choice, Id, Record, Timed, Whole, noticed
 from portal.services.patient_ref import PatientRef
 from portal.services.salvage import Lost
+from portal.services.stamped_record import StampedRecord
 from portal.services.storage import Disposition
 from portal.services.uses import NOT_SENT, SOMETIMES
 
@@ -236,7 +236,7 @@ class Signature(Timed, frozen=True, kw_only=True):
         return self.role in CLINIC_ROLES
 
 
-class ConsentForm(Audited, frozen=True, kw_only=True):
+class ConsentForm(StampedRecord, frozen=True, kw_only=True):
     """A consent form. `content_hash` and `seal` are computed by the API; the first is sent back unchanged.
 
     `body` and `statements` are None if they weren't sent: lists omit the body. `embryo_storage_ids` are the embryos that

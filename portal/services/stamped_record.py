@@ -1,4 +1,4 @@
-"""Members of every editable record."""
+"""What every record has that is changed: who created and changed it, and its stamp."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import datetime
 from portal.services.decoding import Id, Timed
 
 
-class Audited(Timed, frozen=True, kw_only=True):
-    """Who created and changed a record, and the stamp that an update must send back."""
+class StampedRecord(Timed, frozen=True, kw_only=True):
+    """A record with who created and changed it, and the stamp that a change sends back."""
 
     creation_time: datetime | None = None
     creator_id: Id | None = None
@@ -17,5 +17,5 @@ class Audited(Timed, frozen=True, kw_only=True):
     concurrency_stamp: str | None = None
 
 
-AUDIT_MEMBERS = frozenset({"id", "creationTime", "creatorId", "lastModificationTime", "lastModifierId"})
+SET_BY_API = frozenset({"id", "creationTime", "creatorId", "lastModificationTime", "lastModifierId"})
 """Members that only the API sets; omitted when the record is sent back."""
