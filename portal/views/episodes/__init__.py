@@ -13,7 +13,7 @@ from portal.services.gather import gather, needed
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
-from portal.views.episodes.parting import NOT_READ, read_forms
+from portal.views.episodes.separation import NOT_READ, read_forms
 from portal.views.episodes.show import (
     AppointmentsPage,
     ConsentsPage,

@@ -34,8 +34,8 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, frozen_in, words_of_ending
 from portal.views.episodes.measurements import Measurements
-from portal.views.episodes.parting import NOT_READ, Parting, parting_of
 from portal.views.episodes.path import Step, step_of
+from portal.views.episodes.separation import NOT_READ, Separation, separation_of
 from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
@@ -101,9 +101,9 @@ class EpisodeView:
         return episode.unsigned_before_transfer
 
     @cached_property
-    def parting(self) -> Parting | None:
+    def separation(self) -> Separation | None:
         """For staff, what rests on a partner with whom sharing has ended."""
-        return parting_of(self.episode, self.forms) if self.person.is_staff else None
+        return separation_of(self.episode, self.forms) if self.person.is_staff else None
 
     @cached_property
     def is_own(self) -> bool:

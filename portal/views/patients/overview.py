@@ -13,7 +13,7 @@ from portal.services.patient_overview import Hint, PatientOverview, read_patient
 from portal.views.consents.list import Groups, group
 from portal.views.conversations.view import Row, row_of
 from portal.views.episodes.lookup import remember_opened
-from portal.views.episodes.parting import NOT_READ
+from portal.views.episodes.separation import NOT_READ
 from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened

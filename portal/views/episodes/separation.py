@@ -1,4 +1,4 @@
-"""What rests on a partner with whom nothing is shared any more, in a treatment under way."""
+"""What a separation leaves open in a treatment under way: embryos, and forms of a partner with whom nothing is shared any more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_READ: Listed[ConsentForm] = Listed((), is_whole=False)
 _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 
 
-class Parting(Value, frozen=True):
+class Separation(Value, frozen=True):
     """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
 
     `waiting` are the forms that wait for their signature, as far as they were read; `review` are all others that stand.
@@ -49,7 +49,7 @@ def ended_sharing(episode: Episode, day: date) -> Relationship | None:
     return max(ended, key=lambda relationship: relationship.end_date or date.min, default=None)
 
 
-def parting_of(episode: Episode, forms: Listed[ConsentForm]) -> Parting | None:
+def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | None:
     """Return what rests on a partner with whom sharing has ended; None while nothing does."""
     ended = ended_sharing(episode, today())
     if ended is None or ended.end_date is None:
@@ -60,7 +60,7 @@ def parting_of(episode: Episode, forms: Listed[ConsentForm]) -> Parting | None:
         lambda form: any(signer.person_id in ids for signer in form.missing_signers) and form.is_open
     )
     told = {form.id for form in waiting}
-    return Parting(
+    return Separation(
         name=ended.related_name or (partner.full_name if partner else ""),
         since=ended.end_date,
         embryos=sum(not embryo.is_terminal for embryo in episode.embryos),

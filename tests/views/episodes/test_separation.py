@@ -19,7 +19,7 @@ from portal.services.episodes import Episode
 from portal.services.notifications import Notification, is_pressing
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
-from portal.views.episodes import parting
+from portal.views.episodes import separation
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.signing import consent
 from tests.support.stack import CareService, PortalThread
@@ -63,7 +63,7 @@ def test_forms_are_read_for_it_alone(portal: PortalThread, monkeypatch: pytest.M
     def unwanted(*_given: Any, **_more: Any) -> None:
         raise AssertionError("the forms are asked for")
 
-    monkeypatch.setattr(parting, "list_consents", unwanted)
+    monkeypatch.setattr(separation, "list_consents", unwanted)
     assert ENDED not in portal.sign_in("nora").get(EPISODE).words
 
 
@@ -83,13 +83,13 @@ def test_an_end_counts_from_its_day_and_for_partners(members: dict[str, Any], is
     def episode(*found: Relationship, status: CareStatus = CareStatus.ACTIVE) -> Episode:
         return Episode(id="e", status=status, patient=Patient(id="p"), relationships=found)
 
-    assert (parting.ended_sharing(episode(one), TODAY) == one) is is_told
-    assert parting.ended_sharing(episode(one, status=CareStatus.FINISHED), TODAY) is None
-    assert parting.ended_sharing(episode(one, again), TODAY) is None
+    assert (separation.ended_sharing(episode(one), TODAY) == one) is is_told
+    assert separation.ended_sharing(episode(one, status=CareStatus.FINISHED), TODAY) is None
+    assert separation.ended_sharing(episode(one, again), TODAY) is None
 
 
 def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: None) -> None:
-    read = parting.list_consents
+    read = separation.list_consents
 
     def without_one(*given: Any, **more: Any) -> PagedResult[ConsentForm]:
         found = read(*given, **more)
@@ -97,7 +97,7 @@ def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: N
         return replace(found, items=kept, unreadable=("$.kind",))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parting, "list_consents", without_one)
+        patch.setattr(separation, "list_consents", without_one)
         notice = next(
             one.get_text(" ")
             for one in portal.sign_in("nora").get(EPISODE).select(".notice")
