@@ -15,15 +15,15 @@ from portal.services.notifications import Notification, new_enquiries
 from portal.services.rules.work_lists import WorkList
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.consents.narrowing import Narrowing, WaitsFor
+from portal.views.consents.form_filter import FormFilter, WaitsFor
 from portal.views.consents.worklist import Work, list_address
 from portal.views.waiting_conversations import Waiting
 from portal.web.modules import has_module
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
-_OUTSIDE = Narrowing(WaitsFor.THEM)
-_NO_ACCOUNT = Narrowing(WaitsFor.NO_ACCOUNT)
+_OUTSIDE = FormFilter(WaitsFor.THEM)
+_NO_ACCOUNT = FormFilter(WaitsFor.NO_ACCOUNT)
 
 
 class Duty(Value, frozen=True):
@@ -86,11 +86,13 @@ def _is_offered(duty: Duty) -> bool:
     return endpoint_at(duty.href.partition("?")[0]) is not None
 
 
-def _forms(work: Work | CareError, words: str, which: WorkList, narrowing: Narrowing | None = None) -> Duty:
-    href = list_address(which, narrowing) if narrowing else list_address(which)
+def _forms(
+    work: Work | CareError, words: str, which: WorkList, form_filter: FormFilter | None = None
+) -> Duty:
+    href = list_address(which, form_filter) if form_filter else list_address(which)
     if isinstance(work, CareError):
         return Duty(words, href)
-    count = replace(work, narrowing=narrowing or work.narrowing).forms_of(which).count
+    count = replace(work, form_filter=form_filter or work.form_filter).forms_of(which).count
     return Duty(words, href, _told(count))
 
 

@@ -28,10 +28,10 @@ from portal.views.consents import (
     verification,
 )
 from portal.views.consents.eligibility import Eligibility, eligibility_of
+from portal.views.consents.form_filter import FormFilter
 from portal.views.consents.form_sources import check_question
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
-from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.queue import Place, place_in_list, with_queue
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
@@ -101,7 +101,7 @@ def list_(care: Care, person: Person) -> Response:
     chosen = chosen_patient(care, person)
     asked = request.args
     if asked.get("list") != "all" and ("list" in asked or not {"q", "status", "sort"} & asked.keys()):
-        return show_work(care, read_work(care, person, Narrowing.read(request.args)), chosen)
+        return show_work(care, read_work(care, person, FormFilter.read(request.args)), chosen)
     query = LISTING.read(request.args)
     table = read_table(
         "consent",

@@ -10,7 +10,7 @@ from portal.services.gather import attempt, known
 from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList, by_need
 from portal.values import Value
-from portal.views.consents.narrowing import Narrowing
+from portal.views.consents.form_filter import FormFilter
 from portal.views.consents.worklist import PAGE, Work, list_word, listed_rows, queue_query, read_work
 from portal.web.filters import today
 from portal.web.handlers import Care, Person, redirect_to
@@ -28,7 +28,7 @@ def with_queue(address: str) -> str:
     which = asked_list()
     if which is None:
         return address
-    query = queue_query(which, _done(), Narrowing.read(request.args))
+    query = queue_query(which, _done(), FormFilter.read(request.args))
     return f"{address}&{query[1:]}" if "?" in address else address + query
 
 
@@ -43,7 +43,7 @@ def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None
     which = asked_list() if person.is_staff else None
     if which is None:
         return None
-    work = known(attempt(lambda: read_work(care, person, Narrowing.read(request.args))))
+    work = known(attempt(lambda: read_work(care, person, FormFilter.read(request.args))))
     return None if work is None else place_of(work, which, form, _done())
 
 
@@ -75,7 +75,7 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
     """
     forms = work.forms_of(which)
-    own_query = queue_query(which, done, work.narrowing)
+    own_query = queue_query(which, done, work.form_filter)
     ids = [listed.id for listed in forms]
     if form.id in ids:
         index = ids.index(form.id)
@@ -84,7 +84,7 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
         day = today()
         index = after = sum(by_need(day, listed) < by_need(day, form) for listed in forms)
         done += 1
-    query = queue_query(which, done, work.narrowing)
+    query = queue_query(which, done, work.form_filter)
     rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)
     before = next((row for row in rows if index and row.form.id == ids[index - 1]), None)
     following = next((row for row in rows if after < len(ids) and row.form.id == ids[after]), None)
@@ -92,7 +92,8 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
     return Place(
         words=list_word(which),
         query=own_query,
-        home=work.narrowing.address(list=which, **({"page": page} if page > 1 else {})) + f"#form-{form.id}",
+        home=work.form_filter.address(list=which, **({"page": page} if page > 1 else {}))
+        + f"#form-{form.id}",
         number=index + done + (form.id in ids),
         of=work.count_of(which) + Count(done),
         back=before.href + query if before else "",

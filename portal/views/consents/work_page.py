@@ -10,7 +10,7 @@ from portal.services.listed import Listed
 from portal.services.rules.work_lists import WorkList
 from portal.views.chosen_patient import ChosenPatient
 from portal.views.consents.contacts import NO_CONTACTS, read_contacts
-from portal.views.consents.narrowing import kind_choices, waits_choices
+from portal.views.consents.form_filter import kind_choices, waits_choices
 from portal.views.consents.queue import asked_list
 from portal.views.consents.worklist import PAGE, Work, WorkRow
 from portal.web.handlers import Care, Page, audit, render
@@ -37,7 +37,7 @@ def show_work(care: Care, work: Work, chosen: ChosenPatient | None) -> Response:
     pages = max(1, -(-len(forms.items) // PAGE))
     number = min(page_number(request.args.get("page")), pages)
     first, end = (number - 1) * PAGE, number * PAGE
-    reach = read_contacts(care, forms.items[first:end]) if work.narrowing.is_about_people else NO_CONTACTS
+    reach = read_contacts(care, forms.items[first:end]) if work.form_filter.is_about_people else NO_CONTACTS
     page = WorkPage(
         chosen=chosen,
         work=work,
@@ -47,7 +47,7 @@ def show_work(care: Care, work: Work, chosen: ChosenPatient | None) -> Response:
         number=number,
         pages=pages,
         waits_choices=waits_choices(),
-        kind_choices=kind_choices(work.forms, work.narrowing.kind),
+        kind_choices=kind_choices(work.forms, work.form_filter.kind),
     )
     audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
     return render(page, fragment="results")

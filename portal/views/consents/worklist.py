@@ -36,9 +36,9 @@ from portal.services.rules.work_lists import (
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
+from portal.views.consents.form_filter import EVERYTHING, FormFilter
 from portal.views.consents.labels import short_name
 from portal.views.consents.list import Due, due, with_text_in_doubt
-from portal.views.consents.narrowing import EVERYTHING, Narrowing
 from portal.web import section_counts
 from portal.web.filters import today
 from portal.web.listing import Chip
@@ -66,7 +66,7 @@ class WorkRow(Value, frozen=True):
 class Work(Value, frozen=True):
     """The waiting forms that were read, by list, soonest needed first and the old ones last.
 
-    `whole` are the lists of which nothing is missing, `total` is how many forms wait. `narrowing` leaves some out of every
+    `whole` are the lists of which nothing is missing, `total` is how many forms wait. `form_filter` leaves some out of every
     list.
     """
 
@@ -74,7 +74,7 @@ class Work(Value, frozen=True):
     whole: frozenset[WorkList]
     total: Count
     person: Person
-    narrowing: Narrowing = EVERYTHING
+    form_filter: FormFilter = EVERYTHING
 
     @property
     def forms(self) -> Sequence[ConsentForm]:
@@ -82,24 +82,24 @@ class Work(Value, frozen=True):
 
     def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
         found = tuple(self.lists[which])
-        if self.narrowing:
-            found = tuple(form for form in found if self.narrowing.fits(form, self.person))
+        if self.form_filter:
+            found = tuple(form for form in found if self.form_filter.fits(form, self.person))
         return Listed(found, which in self.whole and self.is_told(which))
 
     def is_told(self, which: WorkList) -> bool:
         """Whether the API says of each form of one list whether it is one of these."""
-        return self.narrowing.is_told(self.lists[which], self.person)
+        return self.form_filter.is_told(self.lists[which], self.person)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""
-        is_total = which is WorkList.OPEN and not self.narrowing
+        is_total = which is WorkList.OPEN and not self.form_filter
         return self.total if is_total else self.forms_of(which).count
 
     def rows_of(
         self, which: WorkList, first: int, end: int, contacts: Contacts = NO_CONTACTS
     ) -> tuple[WorkRow, ...]:
         """The rows of a part of one list, whose links name it."""
-        query = queue_query(which, narrowing=self.narrowing)
+        query = queue_query(which, form_filter=self.form_filter)
         return listed_rows(self.forms_of(which).items[first:end], self.person, contacts, query)
 
     def usual(self) -> WorkList:
@@ -111,7 +111,7 @@ class Work(Value, frozen=True):
         lists = (which for which in WorkList if which is not WorkList.OLDER)
         return [
             (
-                Chip(list_word(which), list_address(which, self.narrowing), which == current),
+                Chip(list_word(which), list_address(which, self.form_filter), which == current),
                 self.count_of(which),
             )
             for which in lists
@@ -120,21 +120,21 @@ class Work(Value, frozen=True):
     @property
     def older(self) -> tuple[Count, str]:
         """How many are long overdue, and the address of their list."""
-        return self.count_of(WorkList.OLDER), list_address(WorkList.OLDER, self.narrowing)
+        return self.count_of(WorkList.OLDER), list_address(WorkList.OLDER, self.form_filter)
 
     def shows_older(self, which: WorkList) -> bool:
         """Whether the list shown is that of the long overdue ones."""
         return which is WorkList.OLDER
 
 
-def read_work(care: Care, person: Person, narrowing: Narrowing = EVERYTHING) -> Work:
+def read_work(care: Care, person: Person, form_filter: FormFilter = EVERYTHING) -> Work:
     """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
     heads: dict[ConsentStatus, PagedResult[ConsentForm]] = {}
-    of = narrowing.patient_id
+    of = form_filter.patient_id
     read = gather_all([partial(list_open_consents, care, status, of) for status in OPEN_STATUSES])
     for status, head in zip(OPEN_STATUSES, read, strict=True):
         heads[status] = needed(head)
-    return replace(work_of(care, heads, person, is_everybodys=of is None), narrowing=narrowing)
+    return replace(work_of(care, heads, person, is_everybodys=of is None), form_filter=form_filter)
 
 
 def work_of(
@@ -261,10 +261,10 @@ def list_word(which: WorkList) -> str:
     return words[which]
 
 
-def list_address(which: WorkList, narrowing: Narrowing = EVERYTHING) -> str:
-    return narrowing.address(list=which)
+def list_address(which: WorkList, form_filter: FormFilter = EVERYTHING) -> str:
+    return form_filter.address(list=which)
 
 
-def queue_query(which: WorkList, done: int = 0, narrowing: Narrowing = EVERYTHING) -> str:
+def queue_query(which: WorkList, done: int = 0, form_filter: FormFilter = EVERYTHING) -> str:
     """The query parameters that identify the list that a form was opened from."""
-    return "?" + urlencode({"list": str(which), **narrowing.query, **({"done": done} if done else {})})
+    return "?" + urlencode({"list": str(which), **form_filter.query, **({"done": done} if done else {})})

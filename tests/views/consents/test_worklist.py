@@ -32,8 +32,8 @@ from portal.services.listed import Count
 from portal.services.rules.work_lists import WorkList
 from portal.views import consents as consents_views
 from portal.views.consents import contacts, worklist
+from portal.views.consents.form_filter import FormFilter
 from portal.views.consents.labels import short_name
-from portal.views.consents.narrowing import Narrowing
 from portal.views.consents.queue import place_of
 from portal.views.consents.worklist import work_of
 from portal.web.known_people import KnownPerson
@@ -345,7 +345,7 @@ def test_until_friday_is_until_the_next_one_and_with_what_is_late(
         assert {form.id for form in work.forms_of(WorkList.FRIDAY)} == {"f1", "f2"}
 
 
-# ── narrowing ───────────────────────────────────────────────────────────────────────────────────────────
+# ── the filter of a list ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -377,9 +377,9 @@ def test_a_list_is_narrowed_by_whom_it_waits_for_and_by_kind(
             kind=ConsentKind.STORAGE,
         ),
     )
-    narrowing = Narrowing.read(query)
+    form_filter = FormFilter.read(query)
     reader = person("someone", Side.STAFF)
-    assert {form.id for form in forms if narrowing.fits(form, reader)} == fitting
+    assert {form.id for form in forms if form_filter.fits(form, reader)} == fitting
 
 
 def test_people_to_call_come_with_number_neutral_mail_and_missing_account(

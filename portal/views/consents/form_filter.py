@@ -1,4 +1,4 @@
-"""Narrowing staff's work lists: by whom a form waits for and by its kind, in the address."""
+"""The filter of staff's work lists, in the address: by whom a form waits for, by its kind, and by its patient."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WaitsFor(StrEnum):
     NO_ACCOUNT = "no-account"
 
 
-class Narrowing(Value, frozen=True):
+class FormFilter(Value, frozen=True):
     """Which forms of a list are shown: all, or only those that wait for somebody, of a kind, or of a patient."""
 
     waits_for: WaitsFor | None = None
@@ -37,10 +37,10 @@ class Narrowing(Value, frozen=True):
     patient_id: str | None = None
 
     @staticmethod
-    def read(args: Mapping[str, str]) -> Narrowing:
+    def read(args: Mapping[str, str]) -> FormFilter:
         """Parse the parameters `waits`, `kind` and `patient`; what isn't known is left out."""
         waits, kind = args.get("waits", ""), ConsentKind(args.get("kind") or "none")
-        return Narrowing(
+        return FormFilter(
             WaitsFor(waits) if waits in set(WaitsFor) else None,
             kind if kind.known else None,
             record_id(args.get("patient")),
@@ -52,7 +52,7 @@ class Narrowing(Value, frozen=True):
         return {name: str(value) for name, value in named.items() if value is not None}
 
     @property
-    def of_everybody(self) -> Narrowing:
+    def of_everybody(self) -> FormFilter:
         return replace(self, patient_id=None)
 
     def address(self, **parameters: str | int) -> str:
@@ -80,7 +80,7 @@ class Narrowing(Value, frozen=True):
         return self.waits_for is None or _WAITS[self.waits_for](form, person)
 
 
-EVERYTHING = Narrowing()
+EVERYTHING = FormFilter()
 
 
 def waits_choices() -> list[tuple[str, str]]:
