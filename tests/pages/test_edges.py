@@ -28,9 +28,9 @@ from portal.services.relationships import Relationship
 from portal.services.rules import free_windows
 from portal.services.rules.ending import Ending
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from portal.views.consents.draft import NewForm
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
+from portal.views.consents.new_form import NewForm
 from portal.views.consents.people import About
 from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import frozen_in, words_of_ending

@@ -21,7 +21,7 @@ from portal.services.consents.forms import (
 from portal.services.episodes import Episode
 from portal.services.rules.ending import is_carried_out
 from portal.state.session_records import Person
-from portal.views.consents.draft import Earlier, Embryo, NewForm
+from portal.views.consents.new_form import Earlier, Embryo, NewForm
 from portal.views.consents.people import (
     About,
     about_form,

@@ -22,11 +22,11 @@ from portal.state.operations import State
 from portal.values import Value
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
-from portal.views.consents.draft import NewForm
+from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in
 from portal.views.consents.form_sources import show_sources, subject_at, templates_in_use
 from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
-from portal.views.consents.new_form import alike_of, drafts, faults_of, search_in, send_in
+from portal.views.consents.new_form import NewForm
 from portal.views.creation import Draft, create_once
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
@@ -183,7 +183,7 @@ def _bundled(draft: Draft[NewForm], forms: Listed[ConsentForm], failure: str) ->
     if operation.state is not State.OPEN:
         words = _("The clinic’s system didn’t confirm it. Look whether it is there before you send it again.")
         return BundledForm(draft, "", words)
-    if faults := faults_of(draft.content):
+    if faults := all_faults_of(draft.content):
         return BundledForm(draft, "", faults[0][1])
     offers = draft.content.embryos if draft.content.kind in NOTHING_WITHOUT_EMBRYOS else ()
     if offers and not draft.content.embryo_ids:

@@ -18,7 +18,7 @@ from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_form, from_template
-from portal.views.consents.draft import Earlier, NewForm
+from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.fill_page import explain_refusal, show_filled, warn_of
 from portal.views.consents.form_sources import (
@@ -31,7 +31,7 @@ from portal.views.consents.form_sources import (
 )
 from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
-from portal.views.consents.new_form import alike_of, drafts, faults_of, search_in, send_in
+from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.people import about_episode, about_patient
 from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Making
@@ -127,7 +127,7 @@ def change(care: Care, draft: Draft[NewForm]) -> Response:
 def fill(care: Care, draft: Draft[NewForm]) -> Response:
     """Save the draft and show the preview; warn of a similar form."""
     draft = draft.keep(draft.content.posted(request.form))
-    if faults := faults_of(draft.content):
+    if faults := all_faults_of(draft.content):
         return show_filled(draft, faults, status=422)
     forms = attempt(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
     if alike := alike_of(known(forms) or Listed(), draft.content):
@@ -139,7 +139,7 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
 @signed_in(Side.STAFF, roles=PREPARE_CONSENT)
 @drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
-    if faults := faults_of(draft.content):
+    if faults := all_faults_of(draft.content):
         return show_filled(draft, faults, status=422)
     form = draft.content.preview()
     return render(
@@ -162,7 +162,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 @drafts.open_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
-    if faults := faults_of(draft.content):
+    if faults := all_faults_of(draft.content):
         return show_filled(draft, faults, status=422)
     return drafts.create(draft, _making(care))
 

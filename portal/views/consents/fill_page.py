@@ -10,11 +10,11 @@ from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.state.operations import Operation
 from portal.views.consents import lawful
-from portal.views.consents.draft import NewForm
 from portal.views.consents.draft_faults import faults_named_by
+from portal.views.consents.drafts import alike_of
 from portal.views.consents.form_sources import templates_in_use
 from portal.views.consents.missing import account_words
-from portal.views.consents.new_form import alike_of
+from portal.views.consents.new_form import NewForm
 from portal.views.creation import Draft
 from portal.web import unsent
 from portal.web.handlers import Care, Page, render

@@ -9,8 +9,8 @@ from portal.config.consent_templates.law import Matter, Rule
 from portal.i18n.gettext import _
 from portal.services.consents.forms import CLINIC_ROLES, ONE_PERSON_KINDS, ConsentKind, SignerRole
 from portal.views.consents.begin_draft import filled_in
-from portal.views.consents.draft import NewForm
 from portal.views.consents.labels import listed
+from portal.views.consents.new_form import NewForm
 from portal.web.choice_names import choice_name
 
 

@@ -1,46 +1,214 @@
-"""A consent form that isn't sent yet: its draft, what is wrong with it, and how it is sent and found again."""
+"""A new consent form as filled in so far: its text, its signers, and the form that it replaces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime, time
 
-from flask import url_for
+import msgspec
+from flask import g
+from werkzeug.datastructures import MultiDict
 
-from portal.services.client import Care
-from portal.services.consents import all_consents, create_consent, find_alike, find_created
-from portal.services.consents.forms import ConsentForm
-from portal.views.consents import draft_faults, lawful
-from portal.views.consents.draft import NewForm
-from portal.views.consents.form_sources import templates_in_use
-from portal.views.creation import Drafts, Search
-
-drafts = Drafts(
-    "consent",
-    NewForm,
-    pages="consents.create",
-    first="choose",
-    address=lambda id_: url_for("consents.show", consent_id=id_),
+from portal.parse import calendar_date, line
+from portal.services.consents.forms import (
+    CLINIC_ROLES,
+    Clause,
+    ConsentDraft,
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signer,
+    SigningOrder,
+    Statement,
 )
+from portal.services.patient_ref import PatientRef
+from portal.services.storage import Disposition
+from portal.views.consents.people import About, Candidate, Row
+
+_DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
+    ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),
+    ConsentKind.DONATION: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
+}
+_LONGEST_TYPED = 10_000
+"""The limit on a field's input: more than it may hold, so that text that is too long can be shown again."""
 
 
-def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
-    """Return the errors of a draft as (field id, sentence) pairs, by the law of the country and by its own rules."""
-    return [*lawful.faults(new_form, templates_in_use()), *draft_faults.faults_of(new_form)]
+class Embryo(msgspec.Struct, frozen=True):
+    id: str
+    code: str
 
 
-def send_in(care: Care) -> Callable[[NewForm, str], ConsentForm | None]:
-    return lambda new_form, key: create_consent(care, new_form.draft(), operation=key)
+class Earlier(msgspec.Struct, frozen=True):
+    """A form that the new one can replace."""
+
+    id: str
+    title: str
+    status: ConsentStatus
+    signers: tuple[Signer, ...] = ()
+    embryo_ids: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, form: ConsentForm) -> Earlier:
+        return cls(form.id, form.title, form.status, form.required_signers, form.embryo_storage_ids or ())
+
+    @property
+    def is_signed(self) -> bool:
+        return self.status == ConsentStatus.SIGNED
+
+    def signers_without(self, signing: Iterable[Signer]) -> list[Signer]:
+        """Its signers who aren't among `signing`; for the clinic, anybody may sign in the same role."""
+        signing = tuple(signing)
+        people, roles = {signer.person_id for signer in signing}, {signer.role for signer in signing}
+        return [
+            signer
+            for signer in self.signers
+            if (signer.role not in roles if signer.role in CLINIC_ROLES else signer.person_id not in people)
+        ]
 
 
-def search_in(care: Care) -> Search[NewForm, ConsentForm]:
-    """Return how a form that was sent is found again."""
-    return Search(
-        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id).items,
-        recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
-    )
+class NewForm(msgspec.Struct, frozen=True, kw_only=True):
+    """A new form as filled in so far; dates as typed (YYYY-MM-DD, or invalid)."""
 
+    title: str
+    kind: str
+    version: str
+    order: str
+    body: tuple[Clause, ...]
+    statements: tuple[Statement, ...]
+    rows: tuple[Row, ...]
+    candidates: tuple[Candidate, ...]
+    about: About
+    procedure_date: str = ""
+    expires_on: str = ""
+    embryos: tuple[Embryo, ...] = ()
+    embryo_ids: tuple[str, ...] = ()
+    disposition: str = ""
+    earlier: Earlier | None = None
+    replaces: bool = False
+    known_ids: tuple[str, ...] = ()
+    language: str | None = None
+    is_donated: bool = False
 
-def alike_of(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
-    """The existing forms that this would duplicate, except the one that it replaces."""
-    draft = new_form.draft()
-    return [form for form in find_alike(forms, draft) if form.id != draft.supersedes_id]
+    @property
+    def patient_ref(self) -> PatientRef:
+        return self.about.patient_ref
+
+    @property
+    def typed_for(self) -> str:
+        """What tells it from a form for another patient or treatment, or with another text."""
+        fixed = msgspec.json.encode((self.about.patient_id, self.about.episode_id, self.kind, self.body))
+        return hashlib.sha256(fixed).hexdigest()
+
+    def posted(self, fields: MultiDict[str, str]) -> NewForm:
+        """A copy with the submitted values; fixed values can't be changed."""
+        rows = tuple(
+            row
+            if row.is_fixed
+            else msgspec.structs.replace(row, person_id=fields.get(f"signer-{index}") or None)
+            for index, row in enumerate(self.rows)
+        )
+        chosen = fields.getlist("embryo")
+        return msgspec.structs.replace(
+            self,
+            title=line(fields.get("title"), longest=_LONGEST_TYPED),
+            version=line(fields.get("version"), longest=_LONGEST_TYPED),
+            procedure_date=line(fields.get("procedure_date"), longest=_LONGEST_TYPED),
+            expires_on=line(fields.get("expires_on"), longest=_LONGEST_TYPED),
+            embryo_ids=tuple(embryo.id for embryo in self.embryos if embryo.id in chosen),
+            disposition=fields.get("disposition", "") if self.decisions else "",
+            replaces=self.earlier is not None and fields.get("replaces") == self.earlier.id,
+            is_donated="donated" in fields,
+            rows=rows,
+        )
+
+    def beside(self, other: ConsentForm) -> NewForm:
+        """A copy that replaces `other`."""
+        return msgspec.structs.replace(self, earlier=Earlier.of(other), replaces=False)
+
+    @property
+    def is_sequential(self) -> bool:
+        return self.order == SigningOrder.SEQUENTIAL
+
+    @property
+    def decisions(self) -> tuple[Disposition, ...]:
+        return _DECISIONS.get(ConsentKind(self.kind), ())
+
+    def candidates_for(self, row: Row) -> list[Candidate]:
+        """The candidates for a signature: staff for the clinic's roles, otherwise people not fixed in another row."""
+        taken = {fixed.person_id for fixed in self.rows if fixed.is_fixed and fixed != row}
+        is_clinics = row.role in CLINIC_ROLES
+        return [c for c in self.candidates if c.is_staff == is_clinics and c.person_id not in taken]
+
+    def name_of(self, row: Row) -> str:
+        """The name of the person chosen for a signature; empty if nobody is chosen."""
+        return next((c.name for c in self.candidates if c.person_id == row.person_id), "")
+
+    def without_account(self) -> tuple[Signer, ...]:
+        waiting = {c.person_id for c in self.candidates if not c.has_account}
+        return tuple(signer for signer in self.signers() if signer.person_id in waiting)
+
+    def draft(self) -> ConsentDraft:
+        """The form as sent to the care API; call only if there are no errors."""
+        last = calendar_date(self.expires_on)
+        end = datetime.combine(last, time(23, 59, 59), g.tenant.time_zone) if last else None
+        return ConsentDraft(
+            patient_id=self.about.patient_id,
+            partner_id=self.about.partner_id,
+            case_id=self.about.case_id,
+            episode_id=self.about.episode_id,
+            title=self.title,
+            kind=ConsentKind(self.kind),
+            version=self.version,
+            language=self.language or msgspec.UNSET,
+            body=self.body,
+            statements=self.statements,
+            required_signers=self.signers(),
+            signing_order=SigningOrder(self.order),
+            procedure_date=calendar_date(self.procedure_date),
+            embryo_storage_ids=self.embryo_ids or msgspec.UNSET,
+            disposition=Disposition(self.disposition) if self.disposition else msgspec.UNSET,
+            supersedes_id=self.earlier.id if self.earlier and self.replaces else None,
+            expires_at=end,
+        )
+
+    def left_out(self) -> list[str]:
+        """The codes of the embryos that only the replaced form names, which go on hold."""
+        earlier = self.earlier.embryo_ids if self.earlier and self.replaces else ()
+        return [
+            embryo.code
+            for embryo in self.embryos
+            if embryo.id in earlier and embryo.id not in self.embryo_ids
+        ]
+
+    def preview(self) -> ConsentForm:
+        draft = self.draft()
+        return ConsentForm(
+            id="preview",
+            status=ConsentStatus.PENDING,
+            title=draft.title,
+            kind=draft.kind,
+            version=draft.version,
+            language=self.language,
+            patient_id=draft.patient_id,
+            partner_id=draft.partner_id,
+            episode_id=draft.episode_id,
+            patient_name=self.about.patient_name,
+            embryo_storage_ids=self.embryo_ids or None,
+            disposition=draft.disposition or None,
+            body=draft.body,
+            statements=draft.statements,
+            required_signers=draft.required_signers,
+            signing_order=draft.signing_order,
+            procedure_date=draft.procedure_date,
+            expires_at=draft.expires_at,
+        )
+
+    def signers(self) -> tuple[Signer, ...]:
+        """Whoever was chosen to sign, in the order of the rows."""
+        names = {candidate.person_id: candidate.name for candidate in self.candidates}
+        return tuple(
+            Signer(role=row.role, person_id=row.person_id, name=names[row.person_id], order=row.order)
+            for row in self.rows
+            if row.person_id in names
+        )
