@@ -19,7 +19,7 @@ from portal.services.rules.doses_around import DueDose, Timing, doses_around, ev
 from portal.services.rules.medicine_names import speaks_of
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.protocols.stops import collection_of
+from portal.views.episodes.egg_collection import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
 from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words

@@ -15,9 +15,9 @@ from portal.services.patient_ref import PatientRef
 from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
 from portal.values import Value
 from portal.views.creation import Drafts, Search
+from portal.views.episodes.egg_collection import collection_of
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.stops import collection_of
 from portal.web import audit
 
 _SAME_NAME = 100

@@ -4,7 +4,6 @@ trigger that doesn't fit the egg collection. Each is answered by typing the stor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 
@@ -15,7 +14,7 @@ from portal.config.dose_ranges import DoseRange, range_of
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import dose
-from portal.services.episodes import Appointment, Episode
+from portal.services.episodes import Appointment
 from portal.services.protocols import Medication
 from portal.services.rules.doses import Course, courses, horizon, minutes
 from portal.values import Value
@@ -27,7 +26,6 @@ from portal.web.visit_times import visit_time
 
 EARLIEST, LATEST = 34, 37
 """Hours from trigger to egg collection that need no answer."""
-_COLLECTIONS = ("eggcollection", "eggretrieval", "oocyteretrieval")
 
 
 class Stop(Value, frozen=True):
@@ -74,24 +72,9 @@ def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
     return checked if any(stop.fault for stop in checked) else []
 
 
-def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
-    """The appointment at which the eggs of this treatment are to be collected, if there is one; the first after a moment."""
-    visits = (
-        [appointment for appointment in episode.appointments if _is_collection(appointment)]
-        if episode
-        else []
-    )
-    later = (visit for visit in visits if after is None or visit.start > after)
-    return min(later, key=lambda visit: visit.start, default=None)
-
-
 def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
     """Return for each trigger with an hour: `35 h before egg collection, Fri 27 Nov, 08:00`."""
     return [told for _row, _hours, told in _gaps(plan, collection)]
-
-
-def _is_collection(visit: Appointment) -> bool:
-    return not visit.is_cancelled and re.sub(r"[\W_]", "", visit.kind).casefold() in _COLLECTIONS
 
 
 def _gaps(plan: Plan, collection: Appointment | None) -> list[tuple[MedicationRow, float, str]]:

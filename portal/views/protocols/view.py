@@ -19,8 +19,8 @@ from portal.services.protocols import Check, Medication, Protocol, ProtocolStatu
 from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
 from portal.values import Value
+from portal.views.episodes.egg_collection import collection_of
 from portal.views.protocols.labels import ENDS
-from portal.views.protocols.stops import collection_of
 from portal.web.doses import PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today

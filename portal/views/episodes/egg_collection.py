@@ -1,0 +1,25 @@
+"""The egg collection among a treatment's appointments."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from portal.services.episodes import Appointment, Episode
+
+_KINDS = ("eggcollection", "eggretrieval", "oocyteretrieval")
+
+
+def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
+    """The appointment at which the eggs of this treatment are to be collected, if there is one; the first after a moment."""
+    visits = (
+        [appointment for appointment in episode.appointments if _is_collection(appointment)]
+        if episode
+        else []
+    )
+    later = (visit for visit in visits if after is None or visit.start > after)
+    return min(later, key=lambda visit: visit.start, default=None)
+
+
+def _is_collection(visit: Appointment) -> bool:
+    return not visit.is_cancelled and re.sub(r"[\W_]", "", visit.kind).casefold() in _KINDS
