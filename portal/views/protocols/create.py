@@ -14,10 +14,10 @@ from portal.views.creation import Draft, Making
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
+from portal.views.protocols.hard_stops import HardStop, hard_stops, triggers_told, unanswered
 from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.new_protocol import NewProtocol, Treatment, drafts, search_in, treatment_of
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
@@ -39,7 +39,7 @@ class PreviewPage(Page, template="protocols/preview.html", about="new_protocol",
     grid: DayGrid | None
     operation: Operation
     triggers: list[str]
-    stops: list[Stop]
+    hard_stops: list[HardStop]
 
 
 class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
@@ -102,10 +102,10 @@ def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
-    return _preview(care, draft, stops(None, plan, draft.content.collection))
+    return _preview(care, draft, hard_stops(None, plan, draft.content.collection))
 
 
-def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status: int = 200) -> Response:
+def _preview(care: Care, draft: Draft[NewProtocol], asked: list[HardStop], *, status: int = 200) -> Response:
     plan = draft.content.plan
     physicians = dict(physician_choices(care, plan.physician_id).pairs)
     return render(
@@ -118,7 +118,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status
             grid=DayGrid.of(plan),
             operation=draft.operation,
             triggers=triggers_told(plan, draft.content.collection),
-            stops=asked,
+            hard_stops=asked,
         ),
         status=status,
     )
@@ -132,7 +132,7 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
-    if asked := unanswered(stops(None, plan, draft.content.collection), request.form):
+    if asked := unanswered(hard_stops(None, plan, draft.content.collection), request.form):
         return _preview(care, draft, asked, status=422)
     return drafts.create(draft, _making(care))
 

@@ -12,10 +12,10 @@ from portal.services import errors
 from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
+from portal.views.protocols.hard_stops import hard_stops, unanswered
 from portal.views.protocols.history import history_faults, with_new_dose
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
-from portal.views.protocols.stops import stops, unanswered
 from portal.views.protocols.view import Whose, read_whose
 from portal.web import unsent
 from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
@@ -134,7 +134,7 @@ def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     plan = Plan.from_values(form.values)
     form.faults = plan.faults() or history_faults(protocol, plan)
     if not form.faults:
-        asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form)
+        asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection), request.form)
         form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
 
 
@@ -149,7 +149,7 @@ def _not_saved(
             pass
         case error:
             raise error
-    asked = unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
+    asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
     if asked and faults.keys() <= {stop.name for stop in asked}:
         return show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
@@ -175,7 +175,7 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
-    return show_review(care, protocol, plan, whose, physicians, stops(now, plan, whose.collection))
+    return show_review(care, protocol, plan, whose, physicians, hard_stops(now, plan, whose.collection))
 
 
 def _ended(protocol: Protocol) -> Response:

@@ -8,9 +8,9 @@ from flask import Response
 from portal.services.protocols import Protocol
 from portal.views.protocols.changes import Change, changes
 from portal.views.protocols.day_grid import DayGrid
+from portal.views.protocols.hard_stops import HardStop, triggers_told
 from portal.views.protocols.history import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.stops import Stop, triggers_told
 from portal.views.protocols.told_doses import ToldDoses, read_told_doses
 from portal.views.protocols.view import Whose
 from portal.web.edit_form import Comparison
@@ -19,7 +19,7 @@ from portal.web.handlers import Care, Page, render
 
 class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
     """The changes to review; `doses` are those of single days, `told` what messages say of them,
-    `stops` the questions to answer, `carried` hidden fields.
+    `hard_stops` the questions to answer, `carried` hidden fields.
     """
 
     protocol: Protocol
@@ -27,7 +27,7 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
     changes: list[Change]
     doses: list[DoseDifference]
     triggers: list[str]
-    stops: list[Stop]
+    hard_stops: list[HardStop]
     grid: DayGrid | None
     told: ToldDoses | None
     carried: list[tuple[str, str]]
@@ -44,7 +44,7 @@ def show_review(
     plan: Plan,
     whose: Whose,
     physicians: list[tuple[str, str]],
-    asked: list[Stop],
+    asked: list[HardStop],
     *,
     status: int = 200,
 ) -> Response:
@@ -56,7 +56,7 @@ def show_review(
         changes=changes(now, plan, physicians),
         doses=dose_differences(now, plan),
         triggers=triggers_told(plan, whose.collection),
-        stops=asked,
+        hard_stops=asked,
         grid=DayGrid.of(plan, now),
         told=read_told_doses(care, protocol.patient_id, _name(protocol, whose), before=now, after=plan),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],

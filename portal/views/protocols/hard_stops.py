@@ -1,5 +1,5 @@
-"""What has to be answered on the review before a plan is sent: doses outside their range, doubled, or changed a lot, and a
-trigger that doesn't fit the egg collection. Each is answered by typing the stored value again.
+"""The hard stops on a plan's review: doses outside their range, doubled, or changed a lot, and a trigger that doesn't fit the
+egg collection. Each has to be answered before the plan is sent, by typing the stored value again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EARLIEST, LATEST = 34, 37
 """Hours from trigger to egg collection that need no answer."""
 
 
-class Stop(Value, frozen=True):
+class HardStop(Value, frozen=True):
     """A question on the review: `text` says what is unusual; `wanted` is what has to be typed again at the field `name`."""
 
     name: str
@@ -43,10 +43,10 @@ class Stop(Value, frozen=True):
         return given == wanted if wanted is not None else typed.strip() == self.wanted
 
 
-def stops(before: Plan | None, after: Plan, collection: Appointment | None) -> list[Stop]:
+def hard_stops(before: Plan | None, after: Plan, collection: Appointment | None) -> list[HardStop]:
     """Return the questions about what is new or changed since `before`; `collection` is when eggs are collected."""
     known = set(before.medications) if before else set[MedicationRow]()
-    found: list[Stop] = []
+    found: list[HardStop] = []
     for index, row in enumerate(after.medications):
         if row in known:
             continue
@@ -57,11 +57,11 @@ def stops(before: Plan | None, after: Plan, collection: Appointment | None) -> l
         ]
         if reasons:
             label = _("Type the dose of %(drug)s again: %(amount)s", drug=row.drug, amount=row.amount)
-            found.append(Stop(f"again-{index}", " ".join(reasons), label, row.dose))
-    return found + _trigger_stops(after, collection)
+            found.append(HardStop(f"again-{index}", " ".join(reasons), label, row.dose))
+    return found + _trigger_hard_stops(after, collection)
 
 
-def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
+def unanswered(found: Sequence[HardStop], form: Mapping[str, str]) -> list[HardStop]:
     """Return all questions, with a fault at those not answered; empty if all are."""
     checked = [
         stop
@@ -96,9 +96,9 @@ def _gaps(plan: Plan, collection: Appointment | None) -> list[tuple[MedicationRo
     return found
 
 
-def _trigger_stops(plan: Plan, collection: Appointment | None) -> list[Stop]:
+def _trigger_hard_stops(plan: Plan, collection: Appointment | None) -> list[HardStop]:
     return [
-        Stop(
+        HardStop(
             "again-trigger",
             _(
                 "The trigger is %(told)s. Usual are %(least)s to %(most)s hours.",
