@@ -36,7 +36,7 @@ from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import frozen_in, words_of_ending
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
-from portal.views.protocols import told_doses
+from portal.views.protocols import dose_mentions
 from portal.views.protocols.plan import MedicationRow, Plan
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
@@ -278,8 +278,8 @@ def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they
         Conversation(id="another's", patient_id="p-2", messages=mine),
     )
     page = PagedResult(items=talks, total_count=2)
-    monkeypatch.setattr(told_doses, "list_conversations", lambda *_, **__: page)
-    told = told_doses.read_told_doses(
+    monkeypatch.setattr(dose_mentions, "list_conversations", lambda *_, **__: page)
+    told = dose_mentions.read_dose_mentions(
         cast("Any", None), "p-1", "Amelia", before=plan("150"), after=plan("225")
     )
     assert told and (told.read, told.is_whole) == (3, True)
@@ -288,7 +288,7 @@ def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they
         ("hers", True, "Take 175 IU tonight.", "225 IU"),
     ]
     assert (
-        told_doses.read_told_doses(cast("Any", None), "p-1", "", before=plan("150"), after=plan("150"))
+        dose_mentions.read_dose_mentions(cast("Any", None), "p-1", "", before=plan("150"), after=plan("150"))
         is None
     )
 

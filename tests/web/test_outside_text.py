@@ -30,7 +30,7 @@ from portal.views.consents import labels as consent_labels
 from portal.views.consents import snapshot
 from portal.views.conversations import view
 from portal.views.episodes import lookup
-from portal.views.protocols import told_doses
+from portal.views.protocols import dose_mentions
 from portal.views.storage import places, selection
 from portal.web import (
     calendar_file,
@@ -96,8 +96,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "spaced": choice_names.spaced,
     "visit_name": labels.visit_name,
     "grade_in_words": labels.grade_in_words,
-    "sentences of a message": told_doses._SENTENCE.split,
-    "amounts in a message": told_doses._AMOUNT.findall,
+    "sentences of a message": dose_mentions._SENTENCE.split,
+    "amounts in a message": dose_mentions._AMOUNT.findall,
     "kind of a notification": notification_words.kind_words,
     "without sex (words)": pgt_results._is_of_known_words,
     "without sex (chromosome)": pgt_results._CHROMOSOME.fullmatch,
@@ -151,7 +151,7 @@ MODULES = (
         failures,
         pgt_results,
         flow,
-        told_doses,
+        dose_mentions,
     ),
 )
 """Of the functions in `PARSERS`."""

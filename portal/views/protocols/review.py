@@ -8,17 +8,17 @@ from flask import Response
 from portal.services.protocols import Protocol
 from portal.views.protocols.changes import Change, changes
 from portal.views.protocols.day_grid import DayGrid
+from portal.views.protocols.dose_mentions import DoseMentions, read_dose_mentions
 from portal.views.protocols.hard_stops import HardStop, triggers_told
 from portal.views.protocols.history import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.told_doses import ToldDoses, read_told_doses
 from portal.views.protocols.view import Whose
 from portal.web.edit_form import Comparison
 from portal.web.handlers import Care, Page, render
 
 
 class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pinned=True):
-    """The changes to review; `doses` are those of single days, `told` what messages say of them,
+    """The changes to review; `doses` are those of single days, `mentions` what messages say of them,
     `hard_stops` the questions to answer, `carried` hidden fields.
     """
 
@@ -29,7 +29,7 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
     triggers: list[str]
     hard_stops: list[HardStop]
     grid: DayGrid | None
-    told: ToldDoses | None
+    mentions: DoseMentions | None
     carried: list[tuple[str, str]]
 
 
@@ -58,7 +58,9 @@ def show_review(
         triggers=triggers_told(plan, whose.collection),
         hard_stops=asked,
         grid=DayGrid.of(plan, now),
-        told=read_told_doses(care, protocol.patient_id, _name(protocol, whose), before=now, after=plan),
+        mentions=read_dose_mentions(
+            care, protocol.patient_id, _name(protocol, whose), before=now, after=plan
+        ),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
     )
     return render(page, status=status)

@@ -1,4 +1,4 @@
-"""Doses that messages with the patient tell and that a changed plan no longer gives: somebody may still go by them."""
+"""Doses that messages with the patient mention and that a changed plan no longer gives: somebody may still go by them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AMOUNT = re.compile(r"(?<![\d.,:/])(\d{1,6}(?:[.,]\d{1,3})?)(?![\d:/])\s*([^\W\
 _SENTENCE = re.compile(r"(?<=[.!?؟])\s+|\n+")
 
 
-class ToldDose(Value, frozen=True):
+class DoseMention(Value, frozen=True):
     """A sentence of a message that tells another dose of a changed medicine than the plan will give."""
 
     talk_id: str
@@ -38,10 +38,10 @@ class ToldDose(Value, frozen=True):
     """`250 IU`; empty if no more is given."""
 
 
-class ToldDoses(Value, frozen=True):
+class DoseMentions(Value, frozen=True):
     """What was found, in how many messages; None read if they couldn't be, `is_whole` if none of those days was left out."""
 
-    found: list[ToldDose]
+    found: list[DoseMention]
     read: int | None
     is_whole: bool
 
@@ -61,9 +61,9 @@ class _Changed(Value, frozen=True):
         return f"{doses} {self.unit}".strip() if doses else ""
 
 
-def read_told_doses(
+def read_dose_mentions(
     care: Care, patient_id: str | None, name: str, *, before: Plan, after: Plan
-) -> ToldDoses | None:
+) -> DoseMentions | None:
     """Read the patient's conversations in one call, if doses change; None if none do, or the plan is nobody's."""
     changed = _changes(before, after)
     if not changed or not patient_id:
@@ -74,7 +74,7 @@ def read_told_doses(
         )
     )
     if page is None:
-        return ToldDoses([], None, is_whole=False)
+        return DoseMentions([], None, is_whole=False)
     drugs = {(row.drug, row.unit) for row in (*before.medications, *after.medications)}
     mine = [item for item in page.items if item.patient_id == patient_id]
     since = now() - timedelta(days=DAYS)
@@ -85,12 +85,12 @@ def read_told_doses(
         if message.sent_at and message.sent_at >= since
     ]
     found = [
-        ToldDose(talk.id, side is not MessageSide.INBOUND, at, sentence, change.drug, change.planned_words)
+        DoseMention(talk.id, side is not MessageSide.INBOUND, at, sentence, change.drug, change.planned_words)
         for talk, side, at, body in sorted(recent, key=lambda each: each[2], reverse=True)
         for sentence, change in _contradictions(plain_text(body), changed, drugs)
     ]
     is_whole = page.received >= page.total and page.is_counted and not page.unreadable
-    return ToldDoses(
+    return DoseMentions(
         found, len(recent), is_whole=is_whole and all(_is_complete(talk, since) for talk in mine)
     )
 
