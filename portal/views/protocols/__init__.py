@@ -15,7 +15,7 @@ from portal.services.errors import Conflict
 from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, list_protocols, update_protocol
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.protocols import change_notice, create, edit, labels, schedule
-from portal.views.protocols.history import trigger_faults
+from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import ProtocolView, read_view

@@ -12,10 +12,10 @@ from portal.services.protocols import Protocol, ProtocolDraft, ProtocolStatus, c
 from portal.state.operations import Operation
 from portal.views.creation import Draft, Making
 from portal.views.protocols.day_grid import DayGrid
+from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.hard_stops import HardStop, hard_stops, triggers_told, unanswered
-from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.new_protocol import NewProtocol, Treatment, drafts, search_in, treatment_of
 from portal.views.protocols.plan import Plan
 from portal.web import unsent

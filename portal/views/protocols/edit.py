@@ -10,10 +10,10 @@ from flask import Blueprint, Response, request, url_for
 from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.protocols import Protocol, get_protocol, update_protocol
+from portal.views.protocols.dose_changes import dose_change_faults, with_new_dose
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.hard_stops import hard_stops, unanswered
-from portal.views.protocols.history import history_faults, with_new_dose
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
 from portal.views.protocols.view import Whose, read_whose
@@ -69,7 +69,7 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
     opened = opened_in(request.form)
     if act != "review":
         return form_page(care, _after(act, protocol, plan), protocol, opened=opened, act=act)
-    if faults := plan.faults() or history_faults(protocol, plan):
+    if faults := plan.faults() or dose_change_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
     return _review(care, protocol, Sent(plan.values(), opened, seen="", keep={}))
 
@@ -132,7 +132,7 @@ def _editing(
 def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     """Add the errors of the plan; of one without any, the questions that aren't answered."""
     plan = Plan.from_values(form.values)
-    form.faults = plan.faults() or history_faults(protocol, plan)
+    form.faults = plan.faults() or dose_change_faults(protocol, plan)
     if not form.faults:
         asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection), request.form)
         form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
@@ -172,7 +172,7 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
         audit.note("protocol.update", "conflict", id_=protocol.id)
         return show_comparison(protocol, settled)
     now, plan = Plan.of(protocol), Plan.from_values(settled)
-    if faults := plan.faults() or history_faults(protocol, plan):
+    if faults := plan.faults() or dose_change_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
     return show_review(care, protocol, plan, whose, physicians, hard_stops(now, plan, whose.collection))

@@ -20,7 +20,7 @@ from portal.services.protocols import Protocol, ProtocolType
 from portal.values import Value
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.day_grid import DayGrid
-from portal.views.protocols.history import NewDose, new_doses
+from portal.views.protocols.dose_changes import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
 from portal.views.protocols.view import Whose, read_whose

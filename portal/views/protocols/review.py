@@ -8,9 +8,9 @@ from flask import Response
 from portal.services.protocols import Protocol
 from portal.views.protocols.changes import Change, changes
 from portal.views.protocols.day_grid import DayGrid
+from portal.views.protocols.dose_changes import DoseDifference, dose_differences
 from portal.views.protocols.dose_mentions import DoseMentions, read_dose_mentions
 from portal.views.protocols.hard_stops import HardStop, triggers_told
-from portal.views.protocols.history import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import Whose
 from portal.web.edit_form import Comparison

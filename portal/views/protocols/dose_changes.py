@@ -1,4 +1,4 @@
-"""A changed dose takes effect from a day: the old row ends, a new one begins, and days gone by stay as they were."""
+"""Changing a dose from a day on: the old row ends, a new one begins, and days gone by stay as they were."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def trigger_faults(plan: Plan) -> dict[str, str]:
     }
 
 
-def history_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
+def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     """The errors, by field id, of changes to what an active plan already gave on earlier days, and of its trigger's hour."""
     day = _day_of(protocol)
     if protocol.is_active and (faults := trigger_faults(plan)):
