@@ -17,7 +17,7 @@ from portal.views.booking.visit import (
 )
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, read_asked_week
 from portal.views.prospects.booked import bp, purpose_of, read_enquiry
-from portal.views.prospects.known import Known
+from portal.views.prospects.enquiry import Enquiry
 from portal.views.prospects.link import LinkCard
 from portal.web import unsent
 from portal.web.act_once import (
@@ -42,7 +42,7 @@ class BookPage(Page, template="prospects/book.html"):
     """
 
     prospect_id: str
-    enquiry: Known
+    enquiry: Enquiry
     operation: Operation
     address: str
     week: Week
@@ -127,7 +127,7 @@ def _choose(
     address = url_for(".show", prospect_id=prospect_id)
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
-    enquiry = Known(prospect_id) if wants("week") else read_enquiry(care, prospect_id)
+    enquiry = Enquiry(prospect_id) if wants("week") else read_enquiry(care, prospect_id)
     week = week or read_asked_week(care, anybody=False)
     if note:
         week = week.without(form.get("window", ""))

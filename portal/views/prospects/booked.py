@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request, url_for
 from portal.i18n.locale import speaking
 from portal.views.booking.visit import Visit, booked_visit, visit_calendar
 from portal.views.booking.windows import appointment_types
-from portal.views.prospects.known import Known, read_known
+from portal.views.prospects.enquiry import Enquiry, find_enquiries
 from portal.views.prospects.visit_message import VisitMessage, message_about
 from portal.views.recent import name_opened
 from portal.web.act_once import sent_operation
@@ -22,7 +22,7 @@ class BookedPage(Page, template="prospects/booked.html"):
     """The receipt; `types` has the words of the kinds of appointment."""
 
     prospect_id: str
-    enquiry: Known
+    enquiry: Enquiry
     visit: Visit
     message: VisitMessage
     types: dict[str, str]
@@ -68,8 +68,8 @@ def _booked(person: Person, prospect_id: str) -> tuple[str, Visit | None]:
     return operation.id if operation else "", visit
 
 
-def read_enquiry(care: Care, prospect_id: str) -> Known:
-    ((enquiry,), _is_complete) = read_known(care, prospect_id)
+def read_enquiry(care: Care, prospect_id: str) -> Enquiry:
+    ((enquiry,), _is_complete) = find_enquiries(care, prospect_id)
     name_opened(enquiry.name)
     return enquiry
 

@@ -13,7 +13,7 @@ from portal.parse import LONGEST_ID, line
 from portal.services.gather import attempt, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation
-from portal.views.prospects.known import FIELDS, Known, named_in, read_known
+from portal.views.prospects.enquiry import FIELDS, Enquiry, find_enquiries, named_in
 from portal.views.recent import name_opened
 from portal.web import unsent
 from portal.web.handlers import Care, Page, Person, audit, render
@@ -27,7 +27,7 @@ class OtherPage(Page, template="prospects/merge_with.html"):
     name: str
     given: str
     error: str
-    suggested: list[Known]
+    suggested: list[Enquiry]
 
 
 class ComparePage(Page, template="prospects/merge.html"):
@@ -36,8 +36,8 @@ class ComparePage(Page, template="prospects/merge.html"):
     prospect_id: str
     merge_id: str
     operation: Operation
-    kept: Known
-    merged: Known
+    kept: Enquiry
+    merged: Enquiry
     fields: list[tuple[str, str]]
     """The fields with a known value, with their labels; one more choice covers all others."""
     rest: str
@@ -83,7 +83,7 @@ def ask_for_other(care: Care, prospect_id: str) -> Response:
 def compare_page(
     care: Care, person: Person, prospect_id: str, merge_id: str, operation: Operation
 ) -> Response:
-    (kept, merged), is_complete = read_known(care, prospect_id, merge_id)
+    (kept, merged), is_complete = find_enquiries(care, prospect_id, merge_id)
     audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
     name_opened(kept.name)
     said = {

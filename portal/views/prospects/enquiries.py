@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 from portal.services.listed import Listed
 from portal.services.notifications import Notification
 from portal.values import Value
-from portal.views.prospects.known import Known, named_in, read_enquiries
+from portal.views.prospects.enquiry import Enquiry, named_in, read_enquiries
 from portal.views.waiting_conversations import waiting_since
 from portal.web import section_counts
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
@@ -26,10 +26,10 @@ class EnquiryRow(Value, frozen=True):
     `waits_since` is when the first message without an answer came, None if there is none.
     """
 
-    enquiry: Known
+    enquiry: Enquiry
     at: datetime | None
     news: Notification | None
-    alike: Known | None
+    alike: Enquiry | None
     waits_since: datetime | None
 
 
@@ -64,7 +64,7 @@ def _in_order(rows: list[EnquiryRow]) -> list[EnquiryRow]:
     return sorted(rows, key=lambda row: (row.waits_since is not None, row.at or _NEVER), reverse=True)
 
 
-def _row(enquiry: Known) -> EnquiryRow:
+def _row(enquiry: Enquiry) -> EnquiryRow:
     own = [news for news in enquiry.notifications if news.is_about("Prospect", enquiry.id)]
     others = [merge_id for news in enquiry.notifications if (merge_id := news.datum("mergeId"))]
     other = next((id_ for id_ in others if id_ != enquiry.id), None)

@@ -11,7 +11,7 @@ from portal.services.errors import NotFound, Refused
 from portal.services.prospects import merge_prospects
 from portal.state.operations import Operation, State
 from portal.views.prospects.comparison import ask_for_other, choices_of, chosen_in, compare_page, merge_fields
-from portal.views.prospects.known import FIELDS
+from portal.views.prospects.enquiry import FIELDS
 from portal.views.prospects.merged import (
     ConfirmPage,
     Merged,

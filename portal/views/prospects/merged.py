@@ -10,7 +10,7 @@ from portal.services.errors import NotFound, Refused
 from portal.services.prospects import Prospect
 from portal.state.operations import Operation
 from portal.views.prospects.comparison import choices_of
-from portal.views.prospects.known import FIELDS
+from portal.views.prospects.enquiry import FIELDS
 from portal.web.act_once import is_unconfirmed
 from portal.web.htmx import render
 from portal.web.pages import Page

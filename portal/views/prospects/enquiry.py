@@ -27,7 +27,7 @@ _MOST_NEWS = 1000
 _MOST_SHOWN = 3
 
 
-class Known(Value, frozen=True):
+class Enquiry(Value, frozen=True):
     """The known facts of an enquiry: values by field, and where it is mentioned."""
 
     id: str
@@ -47,7 +47,7 @@ class Known(Value, frozen=True):
         return " ".join(part for part in told if part) or self.wrote_as
 
 
-def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
+def find_enquiries(care: Care, *prospect_ids: str) -> tuple[list[Enquiry], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
     news, talks = gather(lambda: _newest_notifications(care), lambda: _newest_talks(care))
     before = (
@@ -57,7 +57,7 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
     )
     heard = (*items_of(news), *(told for page in before for told in items_of(page)))
     spoken = items_of(talks)
-    found = [_known(id_, heard, spoken) for id_ in prospect_ids]
+    found = [_enquiry(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
     )
@@ -76,7 +76,7 @@ class Enquiries(Value, frozen=True):
     `new` is how many the unread notifications are about, None if those couldn't be read; `is_lost` says that a list couldn't.
     """
 
-    found: Listed[Known]
+    found: Listed[Enquiry]
     new: Count | None
     is_lost: bool
 
@@ -102,7 +102,7 @@ def read_enquiries(care: Care) -> Enquiries:
     ids = dict.fromkeys(id_ for id_ in (*named, *wrote) if id_)
     is_whole = not lost and all(page.listed.is_whole for page in map(known, (news, talks)) if page)
     return Enquiries(
-        Listed(tuple(_known(id_, heard, spoken) for id_ in ids), is_whole),
+        Listed(tuple(_enquiry(id_, heard, spoken) for id_ in ids), is_whole),
         None if isinstance(unread, CareError) else new_enquiries(unread.listed),
         bool(lost),
     )
@@ -127,11 +127,11 @@ def _newest_talks(care: Care) -> PagedResult[Conversation]:
     return list_conversations(care, limit=_TALKS, include_archived=True)
 
 
-def named_in(news: Sequence[Notification], prospect_id: str) -> Known:
-    return _known(prospect_id, tuple(news), ())
+def named_in(news: Sequence[Notification], prospect_id: str) -> Enquiry:
+    return _enquiry(prospect_id, tuple(news), ())
 
 
-def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conversation, ...]) -> Known:
+def _enquiry(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conversation, ...]) -> Enquiry:
     about = [(n, "") for n in news if n.is_about("Prospect", prospect_id)]
     about += [(n, "merge") for n in news if n.datum("mergeId") == prospect_id]
     values = {
@@ -142,7 +142,7 @@ def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conver
     }
     unread_first = [n for n, _ in sorted(about, key=lambda told: (told[1], told[0].is_read))]
     spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
-    return Known(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], spoken[:_MOST_SHOWN])
+    return Enquiry(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], spoken[:_MOST_SHOWN])
 
 
 def _prefixed(prefix: str, name: str) -> str:
