@@ -44,7 +44,7 @@ _libc = ctypes.CDLL(None)
 
 
 @dataclass(slots=True)
-class Known:
+class KnownWorker:
     """A worker as the master knows it, in place of gunicorn's own object of it.
 
     `slot` is the lowest number that was free when it started; `age` counts all workers started.
@@ -105,7 +105,7 @@ class Handover:
 class Server(Protocol):
     """The part of gunicorn's master (`Arbiter`) that is used here."""
 
-    WORKERS: dict[int, Known]
+    WORKERS: dict[int, KnownWorker]
     worker_age: int
     num_workers: int
     pid: int
@@ -216,7 +216,7 @@ def spawn_worker(server: Server) -> int:
             server.generation.end()
         server.generation = None
         return 0
-    server.WORKERS[pid] = Known(pid, server.worker_age, slot, heartbeat)
+    server.WORKERS[pid] = KnownWorker(pid, server.worker_age, slot, heartbeat)
     return pid
 
 
@@ -266,7 +266,7 @@ def tidied(record: Callable[[int, int], None]) -> Callable[[int, int], None]:
     return check
 
 
-def forget_worker(worker: Known) -> None:
+def forget_worker(worker: KnownWorker) -> None:
     """Remove the metrics that only apply to a live worker, such as open circuit breakers."""
     for file in Path(os.environ[_METRICS]).glob(f"gauge_live*_{worker.slot}.db"):
         file.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.people import NO_MATCH, FoundPerson, find_people, rank_of
 from portal.views.hits import Hit, Hits, action_hit, hit_of, known_hit, recent_hit
-from portal.views.known_search import Known, KnownFound, is_date, is_place, search_known
+from portal.views.known_search import KnownFound, KnownMatch, is_date, is_place, search_known
 from portal.views.open_by_id import NothingFound, look_up, page_of_link
 from portal.views.quick_actions import matching_actions, usual_actions
 from portal.views.recent import recently_opened, show_recent
@@ -173,7 +173,7 @@ def _record(care: Care, text: str) -> Hits:
     return Hits(text, (Hit(opened.title if opened else _("Open this record"), found),))
 
 
-def _note(people: tuple[FoundPerson, ...], known: Iterable[Known]) -> None:
+def _note(people: tuple[FoundPerson, ...], known: Iterable[KnownMatch]) -> None:
     """Record in the audit trail whose records were shown: the hits, and the episodes read for them or before."""
     known = tuple(known)
     audit.shown("consent.search", "consent", [form.id for person in people for form in person.forms])

@@ -17,7 +17,7 @@ from portal.services.people import NO_MATCH, FoundPerson, happened_at, rank_of
 from portal.services.protocols import Protocol
 from portal.values import Value
 from portal.views.consents.labels import short_name
-from portal.views.known_search import Known
+from portal.views.known_search import KnownMatch
 from portal.views.quick_actions import Action
 from portal.views.recent import Opened
 from portal.web.filters import day, in_a_row, long_date
@@ -105,7 +105,7 @@ def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     )
 
 
-def known_hit(found: Known) -> Hit:
+def known_hit(found: KnownMatch) -> Hit:
     """A person or an embryo that the session has read about."""
     person, embryo = found.person, found.embryo
     if embryo is None:

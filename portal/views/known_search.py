@@ -22,7 +22,7 @@ _SHORTEST = 6
 _MOST = 8
 
 
-class Known(Value, frozen=True):
+class KnownMatch(Value, frozen=True):
     person: KnownPerson
     embryo: KnownEmbryo | None = None
 
@@ -30,12 +30,12 @@ class Known(Value, frozen=True):
 class KnownFound(Value, frozen=True):
     """What was found: `exact` by a fact that nobody else has, `named` by name, `near` by a name that differs by one letter."""
 
-    exact: tuple[Known, ...] = ()
-    named: tuple[Known, ...] = ()
-    near: tuple[Known, ...] = ()
+    exact: tuple[KnownMatch, ...] = ()
+    named: tuple[KnownMatch, ...] = ()
+    near: tuple[KnownMatch, ...] = ()
 
     @property
-    def first(self) -> tuple[Known, ...]:
+    def first(self) -> tuple[KnownMatch, ...]:
         return self.exact or self.named or self.near
 
 
@@ -43,11 +43,14 @@ def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
     """Search the people; one of several treatments is found once, by the one under way or else read last."""
     once = _once(people)
     embryos = [
-        Known(person, embryo) for person in people for embryo in person.embryos if _is_embryo(embryo, text)
+        KnownMatch(person, embryo)
+        for person in people
+        for embryo in person.embryos
+        if _is_embryo(embryo, text)
     ]
-    facts = [Known(person) for person in once if _has_fact(person, text)]
-    named = [Known(person) for person in once if _rank(person, text) < NO_MATCH]
-    near = [Known(person) for person in once if is_near(person.name, text)]
+    facts = [KnownMatch(person) for person in once if _has_fact(person, text)]
+    named = [KnownMatch(person) for person in once if _rank(person, text) < NO_MATCH]
+    near = [KnownMatch(person) for person in once if is_near(person.name, text)]
     return KnownFound(tuple((embryos + facts)[:_MOST]), tuple(named[:_MOST]), tuple(near[:_MOST]))
 
 
