@@ -32,7 +32,7 @@ from portal.config.medicines import Medicine, folded
 from portal.config.modules import Module
 from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
-from portal.config.strong import Strong, strong_table
+from portal.config.strong_sign_in import StrongSignIn, strong_sign_in
 from portal.config.table import Source, flag, https_address, setting, table, tables, text, texts
 from portal.config.time_zones import time_zones
 from portal.config.visits import Place, VisitAdvice
@@ -328,12 +328,12 @@ class Tenant:
     accent: str = setting(_accent, "#0b6e4f", "its contrast is checked at start", "#0b6e4f")
     logo: str | None = setting(_logo, "riverside.svg", "in static/brand", None)
     roles: Roles = table(Roles, "roles", "which values of the claim mean patient, which staff", {})
-    strong: Strong | None = setting(
-        strong_table,
+    strong: StrongSignIn | None = setting(
+        strong_sign_in,
         {},
         "optional: who must sign in with more than a password, and for what (docs/identity-servers.md)",
         None,
-        of=Strong,
+        of=StrongSignIn,
     )
     service_client: Client | None = table(
         Client,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.config.strong import Act, Strength
+from portal.config.strong_sign_in import Act, Strength
 from portal.values import Value
 
 FRESH = 300

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.demand import FRESH, Demand

@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from portal import parse
-from portal.config.strong import Strength
+from portal.config.strong_sign_in import Strength
 from portal.services.adapter import PLAIN, Adapter
 from portal.services.api import AnyEndpoint
 from portal.services.demand import Demand

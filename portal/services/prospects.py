@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record

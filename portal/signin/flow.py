@@ -17,7 +17,7 @@ from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock, age
-from portal.config.strong import Strength
+from portal.config.strong_sign_in import Strength
 from portal.config.tenants import Tenant
 from portal.config.variables import Timeouts
 from portal.parse import is_local

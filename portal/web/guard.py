@@ -17,7 +17,7 @@ import msgspec
 from flask import Flask, Response, abort, current_app, g, make_response, request
 
 from portal.clock import age
-from portal.config.strong import Strength, Strong
+from portal.config.strong_sign_in import Strength, StrongSignIn
 from portal.config.tenants import Side, Tenant
 from portal.context import context, session
 from portal.i18n.locale import language
@@ -264,7 +264,7 @@ def strength_of(demand: Demand) -> Strength | None:
     """Return how strong the sign-in has to be at this clinic, if it demands that."""
     if demand.strength is not None or demand.act is None:
         return demand.strength
-    strong: Strong | None = g.tenant.strong
+    strong: StrongSignIn | None = g.tenant.strong
     return strong.to_do(demand.act, demand.kind) if strong else None
 
 

@@ -13,7 +13,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from portal.config.profile import Profile, applied
-from portal.config.strong import Act, Strong
+from portal.config.strong_sign_in import Act, StrongSignIn
 from portal.config.variables import Timeouts
 from portal.operate.findings import Finding
 from portal.operate.identity_check import check_identity
@@ -38,7 +38,7 @@ def server(running: Server) -> Server:
     return running
 
 
-def found(server: Server, tenant: str = "", strong: Strong | None = None) -> list[Finding]:
+def found(server: Server, tenant: str = "", strong: StrongSignIn | None = None) -> list[Finding]:
     timeouts = Timeouts(connect=1, read=1, page=2)
     provider = Provider(server.origin, (), timeouts, time.time, 0)
     clinic = replace(configured(server.plan, tenant), strong=strong)
@@ -196,7 +196,7 @@ def test_a_server_that_takes_requests_by_the_browser_too_is_a_note(server: Serve
     assert not finding.is_fault and "demands pushed requests" in finding.found
 
 
-STRONG = Strong(
+STRONG = StrongSignIn(
     acr=("urn:phr",), acts=frozenset({Act.EMBRYOS}), kinds=frozenset({"LegalParentood", "storage"})
 )
 

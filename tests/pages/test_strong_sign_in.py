@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from portal.config.strong import Act, Strong
+from portal.config.strong_sign_in import Act, StrongSignIn
 from portal.services.consents import READ_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import (
     Clause,
@@ -30,7 +30,7 @@ from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
-STRONG = Strong(
+STRONG = StrongSignIn(
     acr=("urn:phr",),
     amr=("hwk",),
     acts=frozenset({Act.ADMINISTRATION}),

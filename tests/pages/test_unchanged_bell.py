@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from msgspec import structs
 
-from portal.config.strong import Strong
+from portal.config.strong_sign_in import StrongSignIn
 from portal.config.tenants import Side
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.state.session_records import Tokens
@@ -212,7 +212,7 @@ def test_whoever_may_not_or_whose_count_is_old_gets_the_views_answer(
 def test_who_has_to_sign_in_more_strongly_gets_the_views_answer(
     amelia: Visitor, seen: Seen, in_process: InProcess
 ) -> None:
-    with in_process.clinic(strong=Strong(("strong",), (), frozenset({"patient"}))):
+    with in_process.clinic(strong=StrongSignIn(("strong",), (), frozenset({"patient"}))):
         ask(amelia)
     assert seen.by_flask
 

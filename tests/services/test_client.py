@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from joserfc import jws
 
-from portal.config.strong import Strength
+from portal.config.strong_sign_in import Strength
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import DialectError, parse_dialect
 from portal.http import transport

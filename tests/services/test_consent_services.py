@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services import consents
 from portal.services.consents import READ_CONSENT, REVOKE_CONSENT, SIGN_CONSENT
 from portal.services.consents.forms import ConsentStatus, SignerRole

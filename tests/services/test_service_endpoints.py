@@ -8,7 +8,7 @@ from portal.careservice.app import create_app
 from portal.careservice.openapi.document import document
 from portal.careservice.openapi.operations import OPERATIONS
 from portal.careservice.settings import Settings
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS
 from portal.services.endpoints import ALL, WEBHOOKS

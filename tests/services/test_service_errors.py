@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.config.strong import Strength
+from portal.config.strong_sign_in import Strength
 from portal.services import errors, failures
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
 from portal.services.conversations import ARCHIVE_MESSAGE

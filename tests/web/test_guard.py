@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from flask import Flask, Response, appcontext_pushed, g
 
-from portal.config.strong import Act, Strength, Strong
+from portal.config.strong_sign_in import Act, Strength, StrongSignIn
 from portal.config.tenants import Side
 from portal.services.demand import FRESH, Demand
 from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
@@ -143,7 +143,7 @@ def test_sides_and_roles_are_admitted_as_marked(
             assert g.person is who and here.uses == 1
 
 
-STRONG = Strong(
+STRONG = StrongSignIn(
     acr=("phr",),
     amr=("mfa", "hwk"),
     roles=frozenset({"nurse"}),

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 import msgspec
 from msgspec import UNSET
 
-from portal.config.strong import Act
+from portal.config.strong_sign_in import Act
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.consents.accounts import by_number, number_of, with_account, with_accounts

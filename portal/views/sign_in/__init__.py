@@ -8,7 +8,7 @@ import msgspec
 from flask import Response, abort, g, jsonify, make_response, request, url_for
 
 from portal import metrics
-from portal.config.strong import Strength
+from portal.config.strong_sign_in import Strength
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.errors import Unavailable

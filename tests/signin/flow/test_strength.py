@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from portal.config.strong import Strength, Strong
+from portal.config.strong_sign_in import Strength, StrongSignIn
 from portal.services.errors import Unavailable
 from portal.signin.errors import NotStrong, SignInFailed
 from portal.signin.flow import PasswordNeeded, SignIn, StrengthNeeded
@@ -16,7 +16,7 @@ from tests.signin.flow.clinic import ISSUER, METADATA, Identity, finish, query_o
 
 PHR = Strength(acr=("phr",))
 EITHER = Strength(acr=("mfa", "phr"), amr=("hwk",))
-STRONG = Strong(acr=("mfa", "phr"), amr=("hwk",), roles=frozenset({"patient"}))
+STRONG = StrongSignIn(acr=("mfa", "phr"), amr=("hwk",), roles=frozenset({"patient"}))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_roles_that_need_it_are_asked_in_a_second_round_and_refused_after_that(
 
 
 def test_a_role_that_needs_none_comes_in_with_a_password(sign_in: SignIn) -> None:
-    clinic = tenant(strong=Strong(acr=("phr",), roles=frozenset({"nurse"})))
+    clinic = tenant(strong=StrongSignIn(acr=("phr",), roles=frozenset({"nurse"})))
     assert finish(sign_in, start(sign_in, of=clinic), of=clinic).person.acr == ""
 
 

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from portal.config.strong import Act, Strong
+from portal.config.strong_sign_in import Act, StrongSignIn
 from tests.signin.hostile_identity.sign_ins import person_of, sign_in, signed_in
 from tests.support.hostile import HostileServer
 from tests.support.stack import PortalThread
 
-Set = Callable[[Strong | None], None]
+Set = Callable[[StrongSignIn | None], None]
 
-TO_COME_IN = Strong(acr=("urn:phr",), roles=frozenset({"patient"}))
-TO_SIGN = Strong(acr=("urn:phr",), amr=("hwk",), acts=frozenset({Act.SIGNING}))
+TO_COME_IN = StrongSignIn(acr=("urn:phr",), roles=frozenset({"patient"}))
+TO_SIGN = StrongSignIn(acr=("urn:phr",), amr=("hwk",), acts=frozenset({Act.SIGNING}))
 
 
 @pytest.fixture
 def asks(portal: PortalThread, monkeypatch: pytest.MonkeyPatch) -> Set:
     """Has the clinic ask for this from now on."""
 
-    def asks(strong: Strong | None) -> None:
+    def asks(strong: StrongSignIn | None) -> None:
         tenants = portal.context.settings.tenants
         clinic = replace(tenants.by_key["riverside"], strong=strong)
         monkeypatch.setitem(tenants.by_key, "riverside", clinic)

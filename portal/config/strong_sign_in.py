@@ -60,7 +60,7 @@ def _acts(value: Any, source: Source) -> frozenset[Act]:
 
 
 @dataclass(frozen=True, slots=True)
-class Strong:
+class StrongSignIn:
     """What a strong sign-in is at this clinic, and who needs it for what."""
 
     acr: tuple[str, ...] = setting(
@@ -92,9 +92,9 @@ class Strong:
         return self.strength if of_kind or act in self.acts else None
 
 
-def strong_table(value: Any, source: Source) -> Strong:
+def strong_sign_in(value: Any, source: Source) -> StrongSignIn:
     """The table, in which something has to count as strong and something to need it."""
-    read = read_table(Strong, value, source, "strong sign-in")
+    read = read_table(StrongSignIn, value, source, "strong sign-in")
     if not (read.acr or read.amr):
         raise ValueError("acr or amr must say what counts as strong")
     if not (read.roles or read.acts or read.kinds):

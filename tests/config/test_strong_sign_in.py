@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.config.strong import Act, Strength
+from portal.config.strong_sign_in import Act, Strength
 from portal.config.tenants import TenantsError
 from portal.config.tenants_file import load_tenants
 
