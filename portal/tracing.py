@@ -153,7 +153,7 @@ def call(method: str, template: str) -> AbstractContextManager[None]:
     return _on.span(f"{method} {template}", "CLIENT", told) if _on else _NOTHING
 
 
-def came(status: int) -> None:
+def call_answered(status: int) -> None:
     """Say what status the current call brought."""
     if _on:
         _on.describe(None, {"http.response.status_code": status})

@@ -79,7 +79,7 @@ class CurlAdapter(BaseAdapter):
         try:
             with tracing.call(call.method, "identity"):
                 answer = transport.send(call, alone=True)
-                tracing.came(answer.status)
+                tracing.call_answered(answer.status)
         except TransportError as error:
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error

@@ -52,12 +52,12 @@ class Adapter:
         body: object,
         before: object = None,
         ids: Mapping[str, str] = MappingProxyType({}),
-        came: Sequence[tuple[Any, bytes]] = (),
+        received: Sequence[tuple[Any, bytes]] = (),
         language: str = "",
     ) -> tuple[bytes, list[tuple[str, str]]]:
         """Return the body as JSON, and its additional headers.
 
-        `before` is the record as it was read, if the body changes one; `came` are the answers read so far, each with what it
+        `before` is the record as it was read, if the body changes one; `received` are the answers read so far, each with what it
         holds, `ids` those in the path, `language` the reader's.
         """
         return decoding.encode(body if before is None else without_empty(endpoint, body, before)), []

@@ -84,7 +84,7 @@ class Care:
     - `modules_off`: what the clinic has switched off; no endpoint of it is called.
     - `adapter`: how the API differs from what the portal expects.
     - `accounts`: whose account each number is by which the API names signers, as far as known.
-    - `came`: the answers read so far with what they hold, if the adapter needs them.
+    - `received`: the answers read so far with what they hold, if the adapter needs them.
     - `followed`: the lists read so far whose pages name the next one.
     - `viewer`: decides what is told of each answer, where staff see what a patient sees: nothing is changed then, and no file
       is opened.
@@ -111,7 +111,7 @@ class Care:
     adapter: Adapter = PLAIN
     modules_off: frozenset[Module] = frozenset()
     accounts: dict[str, str | None] = field(default_factory=dict[str, "str | None"], repr=False)
-    came: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
+    received: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
     followed: dict[str, Followed] = field(default_factory=dict[str, Followed], repr=False)
     viewer: Viewer | None = None
 
@@ -307,7 +307,7 @@ class Care:
         """What is sent besides the address: the body of an act, or the parameters of a read that is posted; its headers."""
         if body is None:
             return self.adapter.posted(endpoint, query) if endpoint.is_safe else None, []
-        return self.adapter.sent(endpoint, body, before, ids, self.came, self.language)
+        return self.adapter.sent(endpoint, body, before, ids, self.received, self.language)
 
     def _error_sent_as_success(self, answer: Answer, endpoint: AnyEndpoint) -> CareError:
         """The error that a response of a successful status stands for; nothing was done."""
@@ -338,7 +338,7 @@ class Care:
                 left, signed = self._left(), self._with_token(call, token, nonce)
                 in_time = signed if call.timeout <= left else replace(signed, timeout=max(0.01, left))
                 answer = retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
-                tracing.came(answer.status)
+                tracing.call_answered(answer.status)
             return answer
 
         def send() -> Answer:
@@ -371,7 +371,7 @@ class Care:
             try:
                 with tracing.call(endpoint.method, endpoint.template):
                     status, answered, chunks = transport.stream(self._with_token(call, token, nonce))
-                    tracing.came(status)
+                    tracing.call_answered(status)
             except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise

@@ -36,7 +36,7 @@ class Reader(Protocol):
     @property
     def on_unreadable(self) -> Callable[[int, tuple[Lost, ...]], None]: ...
     @property
-    def came(self) -> list[tuple[Any, bytes]]: ...
+    def received(self) -> list[tuple[Any, bytes]]: ...
 
 
 def record_in(
@@ -54,7 +54,7 @@ def record_in(
         retry.log_failure(endpoint.group, reason, answer.headers, ours=reader.correlation_id)
         raise
     if reader.adapter.needs_answers:
-        reader.came.append((endpoint.answer, answer.body))
+        reader.received.append((endpoint.answer, answer.body))
     return stamped(record, answer.headers.get("etag") if reader.adapter.has_etags else None)
 
 

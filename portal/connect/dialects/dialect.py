@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from portal.connect.dialects.came import Came
 from portal.connect.dialects.forms import Convert
 from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.overlay import Overlay
 from portal.connect.dialects.paths import at_path
 from portal.connect.dialects.reading import Reading, is_marked
 from portal.connect.dialects.rules import Rules
@@ -83,7 +83,7 @@ class Dialect(Adapter):
         body: object,
         before: object = None,
         ids: Mapping[str, str] = MappingProxyType({}),
-        came: Sequence[tuple[Any, bytes]] = (),
+        received: Sequence[tuple[Any, bytes]] = (),
         language: str = "",
     ) -> tuple[bytes, list[tuple[str, str]]]:
         """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags.
@@ -102,8 +102,8 @@ class Dialect(Adapter):
                 headers.append(("If-Match", _quoted(stamp)))
         over = None
         if before is not None:
-            over = Came(self.rules, self._writing, language).body(
-                endpoint, cast("dict[str, object]", plain), ids, came
+            over = Overlay(self.rules, self._writing, language).body(
+                endpoint, cast("dict[str, object]", plain), ids, received
             )
             plain = without_empty(endpoint, plain, before)
         translated = self._writing.body(endpoint, plain) if over is None else self._writing.enclosed(over)

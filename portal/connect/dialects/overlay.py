@@ -1,4 +1,4 @@
-"""Sends a record back as it came: what wasn't changed has its own value, what never came is left out, nothing is erased."""
+"""Writes a change over the record as received: what wasn't changed keeps its value, and nothing is erased that never came."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portal.services.errors import BadResponse
 from portal.services.members import Member, members_of
 
 
-class Came:
+class Overlay:
     """Finds the record that a change is about among the answers that came, and writes the change over it."""
 
     def __init__(self, rules: Rules, writing: Writing, language: str) -> None:
@@ -27,14 +27,18 @@ class Came:
         self._reading = Reading(rules, keeps_source=True, language=language)
 
     def body(
-        self, endpoint: AnyEndpoint, body: Members, ids: Mapping[str, str], came: Sequence[tuple[Any, bytes]]
+        self,
+        endpoint: AnyEndpoint,
+        body: Members,
+        ids: Mapping[str, str],
+        received: Sequence[tuple[Any, bytes]],
     ) -> object:
         """The body in the dialect, over the record as it came; None if that isn't among the answers."""
         shape = record_of(endpoint.answer)
         if endpoint.body is None or shape is None:
             return None
         wanted = ids.get("id")
-        for answer, content in reversed(came):
+        for answer, content in reversed(received):
             translated = decoding.decode(content, object, self._reading.of(answer))
             for record in _records(translated):
                 kind = cast("tuple[type, object]", record[SOURCE])[0]
@@ -50,20 +54,20 @@ class Came:
         kept: dict[str, object] = {}
         for name, value in body.items():
             path = self._rules.name_of(sent, name).split(".")
-            came = at_path(raw, path, MISSING)
+            received = at_path(raw, path, MISSING)
             member = members.get(name)
             if held is not None and name in held and held[name] == value:
-                if came is not MISSING:
-                    put_over(kept, path, came, raw)
-            elif member is not None and member.nested and came is not MISSING:
+                if received is not MISSING:
+                    put_over(kept, path, received, raw)
+            elif member is not None and member.nested and received is not MISSING:
                 put_over(
                     kept,
                     path,
-                    self._within(member, value, record.get(name), came, at_path(written, path)),
+                    self._within(member, value, record.get(name), received, at_path(written, path)),
                     raw,
                 )
             else:
-                put_over(kept, path, self._changed_text(came, at_path(written, path), value), raw)
+                put_over(kept, path, self._changed_text(received, at_path(written, path), value), raw)
         if self._rules.people and names_person_once(self._rules, sent):
             path = self._rules.name_of(sent, "lastName").split(".")
             if at_path(raw, path) is not None and held is not None:
@@ -71,7 +75,9 @@ class Came:
                 put_over(kept, path, at_path(raw if is_same else written, path), raw)
         return kept
 
-    def _within(self, member: Member, value: object, held: object, came: object, written: object) -> object:
+    def _within(
+        self, member: Member, value: object, held: object, received: object, written: object
+    ) -> object:
         """The same for the record, or the rows, within a record."""
         shape = cast("type", member.nested)
         if isinstance(value, dict) and isinstance(held, dict) and SOURCE in held:
@@ -81,7 +87,7 @@ class Came:
             return written
         each = cast("list[object]", written)
         found = [self._row(shape, row, place, were, each[place]) for place, row in enumerate(rows)]
-        return self._in_envelopes(came, found)
+        return self._in_envelopes(received, found)
 
     def _row(self, shape: type, row: Members, place: int, were: list[Members], written: object) -> object:
         same = next((record for record in were if _held(shape, record) == row), None)
@@ -101,32 +107,35 @@ class Came:
         raw = cast("tuple[type, dict[str, object]]", record[SOURCE])[1]
         return {**raw, **self._over(shape, body, shape, record)}
 
-    def _in_envelopes(self, came: object, rows: list[object]) -> object:
+    def _in_envelopes(self, received: object, rows: list[object]) -> object:
         for name in self._rules.envelopes:
-            if isinstance(came, dict) and name in came:
-                return {**cast("dict[str, object]", came), name: rows}
+            if isinstance(received, dict) and name in received:
+                return {**cast("dict[str, object]", received), name: rows}
         return rows
 
-    def _changed_text(self, came: object, written: object, value: object) -> object:
+    def _changed_text(self, received: object, written: object, value: object) -> object:
         """A changed value; of a text by language that came, the reader's is changed, of an object of code and label the code."""
         coded = self._rules.coded
-        if coded and at_path(came, coded.code.split("."), MISSING) is not MISSING:
-            return coded_anew(coded, cast("dict[str, object]", came), written)
-        if not self._rules.by_language or not isinstance(came, dict) or not isinstance(value, str):
+        if coded and at_path(received, coded.code.split("."), MISSING) is not MISSING:
+            return coded_anew(coded, cast("dict[str, object]", received), written)
+        if not self._rules.by_language or not isinstance(received, dict) or not isinstance(value, str):
             return written
-        return {**cast("dict[str, object]", came), self._language(cast("dict[str, object]", came)): written}
+        return {
+            **cast("dict[str, object]", received),
+            self._language(cast("dict[str, object]", received)): written,
+        }
 
-    def _language(self, came: Mapping[str, object]) -> str:
+    def _language(self, received: Mapping[str, object]) -> str:
         name = self._reading.language
-        return name if name in came else next(iter(came), name)
+        return name if name in received else next(iter(received), name)
 
 
-def coded_anew(coded: Coded, came: dict[str, object], code: object) -> dict[str, object]:
+def coded_anew(coded: Coded, received: dict[str, object], code: object) -> dict[str, object]:
     """An object of code and label with another code: the label is gone, and what stands beside the code within it stays."""
     path = coded.code.split(".")
     if len(path) == 1:
         return {coded.code: code}
-    anew = deepcopy(came)
+    anew = deepcopy(received)
     put(anew, path, code)
     label = (coded.label or "").split(".")
     if isinstance(beside := at_path(anew, label[:-1]), dict):
