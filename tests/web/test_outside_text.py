@@ -162,7 +162,7 @@ _OUR_OWN = (
     *("views/consents/labels.py", "views/style_guide.py", "web/static.py", "web/templates.py"),
 )
 _OPERATORS = tuple(
-    f"connect/dialects/{name}.py" for name in ("dialect", "file", "forms", "lines", "naming", "tables")
+    f"connect/dialects/{name}.py" for name in ("dialect", "file", "formats", "lines", "naming", "tables")
 )
 _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from portal.connect.answers.shape import UNREAD
 from portal.connect.conform.walk import Visit, call, is_translated, json_of, records, rules_of
 from portal.connect.dialects.dialect import Dialect
-from portal.connect.dialects.forms import write_instant
+from portal.connect.dialects.formats import write_instant
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Code
 from portal.connect.dialects.writing import SORTING, Writing

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from portal.connect.answers.shape import Look, kinds_within, look
-from portal.connect.conform.forms import form_of
+from portal.connect.conform.formats import format_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
 from portal.connect.dialects.shapes import all_marked, use_of_member
 from portal.services import decoding
@@ -196,7 +196,7 @@ def fit(value: object, member: Member) -> str:
     """How a value fits its member: "strict", "forgiven" if its meaning is unambiguous, "unknown" if it is outside an
     enumeration, "unfit"."""
     choice = member.choice
-    form = form_of(member.name) if _may_be_text(member.type) else None
+    form = format_of(member.name) if _may_be_text(member.type) else None
     if form and isinstance(value, str) and value and not form(value):
         return "unfit"
     if choice is not None:

@@ -15,7 +15,7 @@ from typing import cast
 from msgspec import inspect
 
 from portal.connect.answers.shape import UNREAD
-from portal.connect.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
+from portal.connect.conform.formats import TOLD_BY_FORMAT, date_format, format_of, is_made_by_machine
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.walk import STAMP
 from portal.connect.dialects.naming import folded, words
@@ -349,7 +349,7 @@ def _fits(member: Member, value: object) -> bool:
     if choice is not None:
         return _is_whole(value) or (isinstance(value, str) and choice(value).known)
     if is_date(member):
-        return date_form(value) is not None
+        return date_format(value) is not None
     if member.is_truth:
         return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
     if _holds(member.type, inspect.IntType, inspect.FloatType) and not _holds(member.type, inspect.StrType):
@@ -374,11 +374,11 @@ def _is_of_form(member: Member, values: list[object]) -> bool:
     last = (words(member.name) or [""])[-1]
     if last == "id":
         return not any(" " in text.strip() for text in texts) and not all(map(_is_a_date, values))
-    if texts and all(map(date_form, texts)):
+    if texts and all(map(date_format, texts)):
         return False
     if last in _MACHINE_MADE:
         return True
-    form = form_of(member.name) if last != "week" else None
+    form = format_of(member.name) if last != "week" else None
     if form:
         return len(texts) == len(values) and all(map(form, texts))
     return not texts or not all(map(is_made_by_machine, texts))
@@ -386,7 +386,7 @@ def _is_of_form(member: Member, values: list[object]) -> bool:
 
 def _is_a_date(value: object) -> bool:
     """Whether it is a date and no id: an instant counted in seconds may be either."""
-    return date_form(value) not in (None, "epoch_s")
+    return date_format(value) not in (None, "epoch_s")
 
 
 def _is_like(value: object, record: type[object]) -> bool:
@@ -404,7 +404,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_telling(member: Member) -> bool:
-    is_told = _is_text(member) and member.name in TOLD_BY_FORM
+    is_told = _is_text(member) and member.name in TOLD_BY_FORMAT
     return is_told or member.nested is not None or member.choice is not None
 
 

@@ -16,7 +16,7 @@ from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.propose import in_every_kind
 from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
-from portal.connect.dialects.forms import folded_code
+from portal.connect.dialects.formats import folded_code
 from portal.connect.dialects.naming import words
 from portal.connect.dialects.rules import Code, Rules
 from portal.connect.dialects.shapes import member_names

@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from portal.connect.answers.shape import UNREAD, kind_of
 from portal.connect.conform.ask import Learned
-from portal.connect.conform.forms import date_form, is_without_zone
+from portal.connect.conform.formats import date_format, is_without_zone
 from portal.connect.conform.judge import excused_members
 from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, match
 from portal.connect.conform.proposal import MOST_ASKED, Proposal
@@ -383,7 +383,7 @@ def _learn_forms(
 
 def _learn_form(member: Member, value: Any, made: Proposal) -> None:
     if is_date(member):
-        form = date_form(value)
+        form = date_format(value)
         what = "instants" if _is(member.type, inspect.DateTimeType) else "days"
         if form:
             made.forms.setdefault(what, set()).add(form)

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec import inspect
 
-from portal.connect.dialects import forms
-from portal.connect.dialects.forms import EPOCH, Convert, Pattern
+from portal.connect.dialects import formats
+from portal.connect.dialects.formats import EPOCH, Convert, Pattern
 from portal.services.members import Member
 from portal.values import Value
 
@@ -92,12 +92,12 @@ def _is_form(form: object, member: Member) -> bool:
 
 def _read_form(form: str, member: Member, zone: ZoneInfo) -> Convert | None:
     is_instant = isinstance(_item(member), inspect.DateTimeType)
-    return forms.read_instant(form, zone) if is_instant else forms.read_day(form, zone)
+    return formats.read_instant(form, zone) if is_instant else formats.read_day(form, zone)
 
 
 def _write_form(form: str, member: Member, zone: ZoneInfo) -> Convert | None:
     is_instant = isinstance(_item(member), inspect.DateTimeType)
-    return forms.write_instant(form, zone) if is_instant else forms.write_day(form, zone)
+    return formats.write_instant(form, zone) if is_instant else formats.write_day(form, zone)
 
 
 _CLOCK = re.compile(r"(0?[1-9]|1[0-2]):([0-5][0-9])(?::[0-5][0-9])?\s*([AaPp])\.?\s?[Mm]\.?")

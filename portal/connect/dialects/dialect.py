@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from portal.connect.dialects.forms import Convert
+from portal.connect.dialects.formats import Convert
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.overlay import Overlay
 from portal.connect.dialects.paths import at_path

@@ -14,7 +14,7 @@ from portal.config.identity import read_secret
 from portal.config.tenants import LANGUAGES
 from portal.config.time_zones import zone_named
 from portal.connect.dialects.conversions import KINDS, Conversion
-from portal.connect.dialects.forms import EPOCH, PEOPLE, Pattern, folded_code
+from portal.connect.dialects.formats import EPOCH, PEOPLE, Pattern, folded_code
 from portal.connect.dialects.keys import DECLARED
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.naming import STYLES, folded

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import inspect
 
-from portal.connect.dialects import forms
+from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
-from portal.connect.dialects.forms import Convert, folded_code
+from portal.connect.dialects.formats import Convert, folded_code
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
@@ -36,12 +36,12 @@ class Reading:
         self.keeps_unknown = keeps_unknown
         self.keeps_source = keeps_source
         self.language = rules.by_language.get(language, "")
-        instants = [forms.read_instant(form, rules.zone) for form in rules.instants]
-        self._instant = forms.read_none(rules.no_time, forms.any_of(instants))
-        days = [forms.read_day(form, rules.zone) for form in rules.days]
-        self._day = forms.read_none(rules.no_time, forms.any_of(days))
+        instants = [formats.read_instant(form, rules.zone) for form in rules.instants]
+        self._instant = formats.read_none(rules.no_time, formats.any_of(instants))
+        days = [formats.read_day(form, rules.zone) for form in rules.days]
+        self._day = formats.read_none(rules.no_time, formats.any_of(days))
         self._number = _NUMBERS[rules.numbers]
-        self._truth = forms.read_truth(*rules.truth) if rules.truth else None
+        self._truth = formats.read_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
         self._of_objects: set[Convert] = set()
         """Functions for values that change only what came as an object."""
@@ -136,7 +136,7 @@ class Reading:
         """The function that separates a person's names, if one member of the API holds both."""
         if not self.rules.people or not names_person_once(self.rules, shape):
             return None
-        split, _join = forms.PEOPLE[self.rules.people]
+        split, _join = formats.PEOPLE[self.rules.people]
 
         def separate(found: dict[str, object]) -> None:
             text = found.get("lastName") or found.get("firstName")
@@ -160,8 +160,8 @@ class Reading:
         convert = self._of_type(member.value_type, names)
         if member.is_nullable and isinstance(member.value_type, inspect.StructType):
             convert = self._unless_deleted(convert, None)
-        if self.rules.windows_zones and member.name == forms.ZONE:
-            convert = forms.zone_from_windows
+        if self.rules.windows_zones and member.name == formats.ZONE:
+            convert = formats.zone_from_windows
         if self.rules.coded and not member.is_id:
             if member.is_text:
                 convert = self._uncoded(self.rules.coded, convert, self.rules.table_of(*names))
@@ -170,9 +170,9 @@ class Reading:
         if member.is_text and self.rules.by_language and not member.is_id:
             convert = self._by_language(convert)
         if member.is_text and member.is_nullable:
-            return forms.read_none(self.rules.no_text, convert)
+            return formats.read_none(self.rules.no_text, convert)
         if member.is_number and member.is_nullable:
-            return forms.read_none(self.rules.no_number, convert)
+            return formats.read_none(self.rules.no_number, convert)
         return convert
 
     def _uncoded(self, coded: Coded, convert: Convert | None, known: Container[object]) -> Convert:
@@ -246,7 +246,7 @@ class Reading:
                 return self._truth
             case inspect.StrType():
                 is_id = names_id(names[0].rpartition(".")[2]) and not self.keeps_unknown
-                return self._text(names) or (forms.id_as_text if is_id else None)
+                return self._text(names) or (formats.id_as_text if is_id else None)
             case inspect.DictType():
                 return self._unless_deleted(self._free_members(self.rules.members.get(names[0], {})), {})
             case _:
@@ -401,8 +401,8 @@ SOURCE = "(source)"
 
 _NUMBERS: Mapping[str, Convert | None] = {
     "number": None,
-    "text": forms.number_from_text,
-    "comma": forms.number_from_comma,
+    "text": formats.number_from_text,
+    "comma": formats.number_from_comma,
 }
 
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import inspect
 
-from portal.connect.dialects import forms
+from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
-from portal.connect.dialects.forms import Convert
+from portal.connect.dialects.formats import Convert
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import put
 from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
@@ -28,9 +28,9 @@ class Writing:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._instant = _as_text(forms.write_instant(rules.instants[0], rules.zone), rules)
-        self._day = _as_text(forms.write_day(rules.days[0], rules.zone), rules)
-        self._truth = forms.write_truth(*rules.truth) if rules.truth else None
+        self._instant = _as_text(formats.write_instant(rules.instants[0], rules.zone), rules)
+        self._day = _as_text(formats.write_day(rules.days[0], rules.zone), rules)
+        self._truth = formats.write_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
         self._sortings: dict[tuple[type, str], str] = {}
         self._parameters = {
@@ -83,7 +83,7 @@ class Writing:
             and conversion.kind == "length_from"
         }
         is_once = self.rules.people and names_person_once(self.rules, shape)
-        join = forms.PEOPLE[self.rules.people][1] if self.rules.people and is_once else None
+        join = formats.PEOPLE[self.rules.people][1] if self.rules.people and is_once else None
 
         def write(value: object) -> object:
             if not isinstance(value, dict):
@@ -107,9 +107,9 @@ class Writing:
         records = family(shape) if shape else (member.record,)
         usual = self._of_type(member.value_type, [f"{record}.{member.name}" for record in records])
         if self.rules.ids_as_numbers and shape and member.is_id:
-            usual = both(usual, _each(forms.id_as_number) if member.is_list else forms.id_as_number)
-        if self.rules.windows_zones and member.name == forms.ZONE:
-            usual = forms.zone_for_windows
+            usual = both(usual, _each(formats.id_as_number) if member.is_list else formats.id_as_number)
+        if self.rules.windows_zones and member.name == formats.ZONE:
+            usual = formats.zone_for_windows
         conversion, is_opposite = self.rules.of_member(shape, member.name) if shape else (None, False)
         if conversion:
             usual = before_writing(usual, conversion, member, self.rules.zone)
@@ -201,8 +201,8 @@ SORTING = {
 
 _NUMBERS: Mapping[str, Convert | None] = {
     "number": None,
-    "text": forms.number_as_text,
-    "comma": forms.number_with_comma,
+    "text": formats.number_as_text,
+    "comma": formats.number_with_comma,
 }
 
 
@@ -210,7 +210,7 @@ def _as_text(write: Convert | None, rules: Rules) -> Convert | None:
     """The same as text where numbers are text: times that are numbers are among them."""
     if write is None or rules.numbers != "text":
         return write
-    return lambda value: forms.number_as_text(write(value))
+    return lambda value: formats.number_as_text(write(value))
 
 
 def _each(convert: Convert) -> Convert:

@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
-from portal.connect.dialects.forms import read_day, read_instant, write_day, write_instant
+from portal.connect.dialects.formats import read_day, read_instant, write_day, write_instant
 from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.paths import getter
 from portal.connect.dialects.rules import Rules

@@ -1,4 +1,4 @@
-"""Forms of single values, which tell what they may be: dates, e-mail addresses, telephone numbers, ids."""
+"""Formats of single values, which tell what they may be: dates, e-mail addresses, telephone numbers, ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TELEPHONE = re.compile(r"\+?(?:[ ()./-]*\d){6,15}")
 _MEDIA_TYPE = re.compile(r"(application|audio|image|text|video|message|multipart)/[\w.+-]+")
 
 
-def date_form(value: object) -> str | None:
+def date_format(value: object) -> str | None:
     """How a day or an instant is written: "iso", "epoch_s", "epoch_ms", a pattern such as "yyyyMMdd"; "dd MM", "MM dd" or
     "either" where the year comes last, as far as day and month can be told. None where it is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -48,7 +48,7 @@ def date_form(value: object) -> str | None:
 def is_without_zone(value: object) -> bool:
     """Whether a value is an instant in ISO 8601 that doesn't say in which zone."""
     at = parse.instant(value) if isinstance(value, str) and len(value.strip()) > len("2026-11-23") else None
-    return at is not None and at.tzinfo is None and date_form(value) == "iso"
+    return at is not None and at.tzinfo is None and date_format(value) == "iso"
 
 
 def is_made_by_machine(value: object) -> bool:
@@ -56,9 +56,9 @@ def is_made_by_machine(value: object) -> bool:
     return isinstance(value, str) and bool(_MACHINE_MADE.fullmatch(value.strip()))
 
 
-def form_of(name: str) -> Callable[[str], bool] | None:
+def format_of(name: str) -> Callable[[str], bool] | None:
     """What says whether a text has the form that a member of this name needs; None where it may be any."""
-    return _FORMS.get(name)
+    return _FORMATS.get(name)
 
 
 def _is_time_of_day(text: str) -> bool:
@@ -76,7 +76,7 @@ def _matches(form: re.Pattern[str]) -> Callable[[str], bool]:
     return lambda text: form.fullmatch(text.strip()) is not None
 
 
-_FORMS: Mapping[str, Callable[[str], bool]] = {
+_FORMATS: Mapping[str, Callable[[str], bool]] = {
     "dayOfWeek": _is_day_of_week,
     "email": _matches(_EMAIL),
     "end": _is_time_of_day,
@@ -87,5 +87,5 @@ _FORMS: Mapping[str, Callable[[str], bool]] = {
     "timeZone": lambda text: text in _zones(),
 }
 
-TOLD_BY_FORM = frozenset({"email", "mediaType", "phoneNumber", "sms", "timeZone"})
+TOLD_BY_FORMAT = frozenset({"email", "mediaType", "phoneNumber", "sms", "timeZone"})
 """Members whose values can be told from others by their form alone."""
