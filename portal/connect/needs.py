@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from msgspec import inspect
 
-from portal.connect.dialects.shapes import choices, query_names, record_of, records
+from portal.connect.dialects.named_records import choices, query_names, record_of, records
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of

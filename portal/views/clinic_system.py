@@ -8,7 +8,7 @@ from flask import Blueprint, Response, g
 
 from portal.connect.answers.figures import Row
 from portal.connect.answers.observer import ENDPOINTS
-from portal.connect.dialects.shapes import use_of_member
+from portal.connect.dialects.named_records import use_of_member
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
 from portal.values import Value

@@ -16,7 +16,7 @@ import schemathesis
 
 from portal import __main__
 from portal.connect import needs
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.services.endpoints import ALL
 from portal.services.members import members_of
 

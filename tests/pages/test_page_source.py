@@ -20,7 +20,7 @@ import pytest
 from pypdf import PdfWriter
 from werkzeug.exceptions import HTTPException
 
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.http import transport
 from portal.http.transfer import Call
 from portal.services.files import READ_FILE_CONTENT

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.connect.dialects.shapes import record_of
+from portal.connect.dialects.named_records import record_of
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
 from tests.careservice.api.calls import Api

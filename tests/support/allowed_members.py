@@ -9,7 +9,7 @@ a PDF or a calendar. Add one because a page should show it, never just to make a
 
 from __future__ import annotations
 
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.services.members import members_of
 from portal.services.uses import Mark, marked
 from tests.support.marks import KEPT

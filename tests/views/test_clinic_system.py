@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.views.clinic_system import area_names
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA

@@ -12,8 +12,8 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.connect.dialects.dialect import Dialect as Configured
+from portal.connect.dialects.named_records import records
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import records
 from portal.services.members import members_of
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA

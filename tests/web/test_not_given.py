@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import portal
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.services.members import members_of
 from portal.web import not_given
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from portal.clock import Clock
-from portal.connect.answers.shape import Look
+from portal.connect.answers.comparison import Comparison
 from portal.store import StoreDown
 from portal.store.vault import Vault
 
@@ -154,15 +154,17 @@ class Members:
             or not 0 <= self._clock() - window.looked_at < window.seconds_between
         )
 
-    def learn(self, clinic: str, endpoint: str, look: Look, kinds: Mapping[str, frozenset[str]]) -> None:
+    def learn(
+        self, clinic: str, endpoint: str, found: Comparison, kinds: Mapping[str, frozenset[str]]
+    ) -> None:
         """Record which members a response contained; `kinds` are the members of each kind of record in it."""
         self._refresh(clinic)
         with self._lock:
             here = self._clinics[clinic]
             window = here.windows.setdefault(endpoint, _Window())
             window.looked_at = self._clock()
-            window.records += max(1, _count_of_main(look))
-            for kind, came in look.records:
+            window.records += max(1, _count_of_main(found))
+            for kind, came in found.records:
                 if kind not in window.kinds:
                     window.kinds[kind] = _Kind(kinds.get(kind, came))
                 window.kinds[kind].add(came)
@@ -267,9 +269,9 @@ def _named(kinds: Mapping[str, Kept], which: str) -> Iterable[str]:
         yield from (f"{kind}.{name}" for name in names)
 
 
-def _count_of_main(look: Look) -> int:
+def _count_of_main(found: Comparison) -> int:
     """The number of records in a response, not counting embedded ones."""
-    if not look.records:
+    if not found.records:
         return 0
-    main = look.records[0][0]
-    return sum(kind == main for kind, _came in look.records)
+    main = found.records[0][0]
+    return sum(kind == main for kind, _came in found.records)

@@ -8,9 +8,9 @@ from functools import cache
 from typing import cast
 
 from portal.clock import Clock
+from portal.connect.answers.comparison import Comparison, compare, kinds_within
 from portal.connect.answers.figures import Figures
 from portal.connect.answers.members import Members
-from portal.connect.answers.shape import Look, kinds_within, look
 from portal.services.api import AnyEndpoint
 from portal.services.endpoints import ALL
 from portal.services.errors import BadResponse
@@ -52,7 +52,7 @@ class ClinicObserver(Value, frozen=True):
             return
         try:
             given = answer()
-            found = look(given, into)
+            found = compare(given, into)
         except BadResponse:
             return
         self.figures.unknown_values(self.clinic, name, found.values)
@@ -105,14 +105,14 @@ def _is_the_records_own(answer: object) -> bool:
     )
 
 
-def _without(found: Look, unread: set[str]) -> Look:
+def _without(found: Comparison, unread: set[str]) -> Comparison:
     if not unread:
         return found
     records = [
         (kind, frozenset(name for name in came if f"{kind}.{name}" not in unread))
         for kind, came in found.records
     ]
-    return Look(records, found.unknown, found.values)
+    return Comparison(records, found.unknown, found.values)
 
 
 @cache

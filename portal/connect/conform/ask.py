@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from portal.connect.answers.shape import UNREAD
+from portal.connect.answers.comparison import UNREAD
 from portal.connect.conform.walk import Visit, call, is_translated, json_of, records, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.formats import write_instant

@@ -10,10 +10,10 @@ from typing import Any, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from portal.connect.answers.shape import Look, kinds_within, look
+from portal.connect.answers.comparison import Comparison, compare, kinds_within
 from portal.connect.conform.formats import format_of
 from portal.connect.conform.walk import LISTS, Visit, json_of
-from portal.connect.dialects.shapes import all_marked, use_of_member
+from portal.connect.dialects.named_records import all_marked, use_of_member
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm, TextGap
@@ -76,7 +76,7 @@ def judge(
 ) -> list[Verdict]:
     """Return a verdict for each endpoint, in the order of `ALL`; `accepted` are members that count as sound."""
     by_endpoint: dict[str, Verdict] = {}
-    looks: dict[str, Look] = {}
+    compared: dict[str, Comparison] = {}
     kinds: dict[str, dict[str, type[object]]] = {}
     for visit in visits:
         verdict = by_endpoint.setdefault(visit.name, Verdict(visit.name))
@@ -91,7 +91,7 @@ def judge(
         if visit.endpoint is READ_CONSENT and isinstance(record, ConsentForm):
             verdict.without_text += record.text_gap in (TextGap.NOT_SENT, TextGap.EMPTY)
         answer = json_of(visit.body)
-        look(answer, visit.into, looks.setdefault(visit.name, Look()))
+        compare(answer, visit.into, compared.setdefault(visit.name, Comparison()))
         kinds.setdefault(visit.name, {}).update(kinds_within(visit.into))
         for name, value, fit in _values(answer, visit.into):
             if fit == "unknown":
@@ -100,13 +100,13 @@ def judge(
                 verdict.other_type[name] += 1
             if fit in ("unknown", "unfit"):
                 _keep(verdict.examples, name, value)
-    came = _came(looks.values())
+    came = _came(compared.values())
     for verdict in by_endpoint.values():
         for name in accepted:
             verdict.values.pop(name, None)
             verdict.other_type.pop(name, None)
     excused = excused_members(as_patient=as_patient) | accepted
-    for name, found in looks.items():
+    for name, found in compared.items():
         verdict = by_endpoint[name]
         verdict.unknown = found.unknown
         there = {kind for kind, _members in found.records}
@@ -158,8 +158,10 @@ def _decode(visit: Visit, verdict: Verdict) -> object:
         return None
 
 
-def _came(looks: Iterable[Look]) -> frozenset[str]:
-    return frozenset(f"{kind}.{name}" for look in looks for kind, names in look.records for name in names)
+def _came(compared: Iterable[Comparison]) -> frozenset[str]:
+    return frozenset(
+        f"{kind}.{name}" for found in compared for kind, names in found.records for name in names
+    )
 
 
 def _keep(examples: dict[str, list[str]], name: str, value: object) -> None:

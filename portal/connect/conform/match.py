@@ -14,7 +14,7 @@ from typing import cast
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD
+from portal.connect.answers.comparison import UNREAD
 from portal.connect.conform.formats import TOLD_BY_FORMAT, date_format, format_of, is_made_by_machine
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.walk import STAMP

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_origin
 
-from portal.connect.answers.shape import UNREAD
+from portal.connect.answers.comparison import UNREAD
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.propose import in_every_kind
 from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of
 from portal.connect.dialects.formats import folded_code
+from portal.connect.dialects.named_records import member_names
+from portal.connect.dialects.named_records import records as all_records
 from portal.connect.dialects.naming import words
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import member_names
-from portal.connect.dialects.shapes import records as all_records
 from portal.services.consents import READ_CONSENT
 from portal.services.decoding import PagedResult
 from portal.services.members import members_of

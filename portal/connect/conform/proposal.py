@@ -13,9 +13,9 @@ from portal.connect.conform.codes import questions as code_questions
 from portal.connect.conform.duties import DUTIES
 from portal.connect.conform.match import Matches, is_weak
 from portal.connect.conform.walk import STAMP
+from portal.connect.dialects.named_records import family, record_of, records
 from portal.connect.dialects.naming import STYLES, words
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import family, record_of, records
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of
 

@@ -12,16 +12,16 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
 
-from portal.connect.answers.shape import UNREAD, kind_of
+from portal.connect.answers.comparison import UNREAD, kind_of
 from portal.connect.conform.ask import Learned
 from portal.connect.conform.formats import date_format, is_without_zone
 from portal.connect.conform.judge import excused_members
 from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, match
 from portal.connect.conform.proposal import MOST_ASKED, Proposal
 from portal.connect.conform.walk import STAMP, Visit, enclosed_in, has_stamp, is_of_links, json_of
+from portal.connect.dialects.named_records import member_names, record_of
 from portal.connect.dialects.naming import STYLES, folded, words
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import member_names, record_of
 from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
 from portal.services.members import Member, members_of

@@ -9,7 +9,7 @@ from typing import Any, cast, get_origin
 
 import msgspec
 
-from portal.connect.answers.shape import UNREAD
+from portal.connect.answers.comparison import UNREAD
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules

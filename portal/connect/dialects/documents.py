@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from portal.connect.dialects.keys import DECLARED, Key
-from portal.connect.dialects.shapes import choices, query_names, records, use_of_member
+from portal.connect.dialects.named_records import choices, query_names, records, use_of_member
 from portal.services.members import members_of
 from portal.services.refusal_codes import RULES
 

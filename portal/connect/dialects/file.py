@@ -17,9 +17,9 @@ from portal.connect.dialects.conversions import KINDS, Conversion
 from portal.connect.dialects.formats import EPOCH, PEOPLE, Pattern, folded_code
 from portal.connect.dialects.keys import DECLARED
 from portal.connect.dialects.lines import lines_of
+from portal.connect.dialects.named_records import choices, listed_records, query_names, records
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.rules import Code, Coded, ErrorRules, FileRules, Marker, Rules
-from portal.connect.dialects.shapes import choices, listed_records, query_names, records
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
 from portal.connect.dialects.writing import SORTING

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
+from portal.connect.dialects.named_records import family, record_of
 from portal.connect.dialects.paths import MISSING, at_path, put, put_over
 from portal.connect.dialects.reading import SOURCE, Reading, names_person_once
 from portal.connect.dialects.rules import Coded, Rules
-from portal.connect.dialects.shapes import family, record_of
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.api import AnyEndpoint

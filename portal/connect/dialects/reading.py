@@ -15,10 +15,10 @@ from msgspec import inspect
 from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
 from portal.connect.dialects.formats import Convert, folded_code
+from portal.connect.dialects.named_records import family
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
-from portal.connect.dialects.shapes import family
 from portal.services.decoding import Choice, PagedResult
 from portal.services.members import Member, members_of, names_id
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 from portal.connect.dialects.conversions import Conversion
+from portal.connect.dialects.named_records import family
 from portal.connect.dialects.naming import STYLES
-from portal.connect.dialects.shapes import family
 
 Code = str | int
 """The API's code for an enumeration value."""

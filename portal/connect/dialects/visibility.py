@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from portal.connect.dialects.named_records import all_marked, family, records
 from portal.connect.dialects.naming import folded
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import all_marked, family, records
 from portal.services.members import members_of
 from portal.services.uses import Mark, marked
 

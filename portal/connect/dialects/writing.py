@@ -11,11 +11,11 @@ from msgspec import inspect
 from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
 from portal.connect.dialects.formats import Convert
+from portal.connect.dialects.named_records import family, record_of
 from portal.connect.dialects.naming import STYLES, folded
 from portal.connect.dialects.paths import put
 from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
 from portal.connect.dialects.rules import Code, Rules
-from portal.connect.dialects.shapes import family, record_of
 from portal.services.api import AnyEndpoint, Query
 from portal.services.decoding import Choice
 from portal.services.endpoints import ALL

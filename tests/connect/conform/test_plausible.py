@@ -17,7 +17,7 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.report import Report
 from portal.connect.conform.walk import Visit
 from portal.connect.dialects.file import parse_dialect
-from portal.connect.dialects.shapes import records
+from portal.connect.dialects.named_records import records
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.episodes import READ_EPISODE
 from portal.services.members import members_of

@@ -17,10 +17,10 @@ from msgspec import inspect
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.formats import read_day, read_instant, write_day, write_instant
+from portal.connect.dialects.named_records import choices, record_of
 from portal.connect.dialects.naming import STYLES
 from portal.connect.dialects.paths import getter
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import choices, record_of
 from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import LIST_CONSENTS, SIGN_CONSENT

@@ -10,8 +10,8 @@ from portal.careservice.domain.rules import Rule
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.documents import skeleton
 from portal.connect.dialects.file import parse_dialect
+from portal.connect.dialects.named_records import query_names, records
 from portal.connect.dialects.rules import Rules
-from portal.connect.dialects.shapes import query_names, records
 from portal.services import decoding
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole

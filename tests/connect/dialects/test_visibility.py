@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portal.connect.dialects.shapes import all_marked
+from portal.connect.dialects.named_records import all_marked
 from portal.services.uses import Mark
 from tests.support.allowed_members import PATIENTS, STAFF, members
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portal.connect.answers.shape import UNREAD, look
+from portal.connect.answers.comparison import UNREAD, compare
 from portal.services.decoding import PagedResult
 from portal.services.storage import EmbryoStorage
 
@@ -27,11 +27,11 @@ LOOKED_AT = [("EmbryoStorage", frozenset(SENT))]
     ids=["record", "page", "bare list", "list for a record", "page for a record", "nothing"],
 )
 def test_records_are_those_that_are_read(answer: Any, into: Any, records: list[Any]) -> None:
-    assert look(answer, into).records == records
+    assert compare(answer, into).records == records
 
 
 def test_members_and_values_that_nobody_knows_are_counted() -> None:
     one = {**SENT, "status": "Vitrified", "colour": "red", f"{UNREAD}size": 3}
-    found = look([one, one, {**SENT, "status": None}], PagedResult[EmbryoStorage])
+    found = compare([one, one, {**SENT, "status": None}], PagedResult[EmbryoStorage])
     assert found.unknown == {"EmbryoStorage.colour": 2, "EmbryoStorage.size": 2}
     assert found.values == {"EmbryoStorage.status": 2}

@@ -21,7 +21,7 @@ UNREAD = "? "
 
 
 @dataclass(slots=True)
-class Look:
+class Comparison:
     """The contents of some responses.
 
     `records` holds, for each record, its kind ("Episode", the class name) and the members it contained, including null and
@@ -34,12 +34,12 @@ class Look:
     values: Counter[str] = field(default_factory=Counter[str])
 
 
-_Walk: TypeAlias = Callable[[object, Look], None]
+_Walk: TypeAlias = Callable[[object, Comparison], None]
 
 
-def look(answer: object, into: type[object], found: Look | None = None) -> Look:
+def compare(answer: object, into: type[object], found: Comparison | None = None) -> Comparison:
     """Compare JSON with the record, or `PagedResult` of records, that it is for; adds to `found`."""
-    found = Look() if found is None else found
+    found = Comparison() if found is None else found
     is_page = get_origin(into) is PagedResult
     if is_page and isinstance(answer, list):
         answer = {"items": cast("list[object]", answer)}
@@ -79,7 +79,7 @@ def _walk(into: type[object]) -> _Walk:
     within = [(member.name, _walk(member.nested)) for member in members if member.nested]
     choices = [(member.name, member.choice) for member in members if member.choice]
 
-    def walk(value: object, found: Look) -> None:
+    def walk(value: object, found: Comparison) -> None:
         if not isinstance(value, dict):
             return
         given = cast("dict[str, object]", value)
