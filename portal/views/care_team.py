@@ -31,7 +31,7 @@ from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, day, in_a_row, now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in, wants
 from portal.web.not_given import not_given
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 
@@ -89,7 +89,8 @@ class Member(Value, frozen=True):
         """Title, specialty and location in one line."""
         physician = self.physician
         return in_a_row(
-            map(said, filter(None, (physician.title, physician.specialty, physician.location_name))), " · "
+            map(with_lang, filter(None, (physician.title, physician.specialty, physician.location_name))),
+            " · ",
         )
 
     @property

@@ -23,7 +23,7 @@ from portal.web.filters import day, local, now
 from portal.web.labels import event_title, visit_kind
 from portal.web.last_visit import LastVisit, note_visit
 from portal.web.modules import has_module
-from portal.web.said import said
+from portal.web.text_language import with_lang
 from portal.web.visit_times import visit_time
 
 Id = tuple[str, ...]
@@ -120,7 +120,7 @@ def _visit(visit: Appointment, href: str) -> Row:
 
 
 def _paper(paper: Paper) -> Row:
-    return Row(said(paper.title), paper.kind or _("Document"), paper.href)
+    return Row(with_lang(paper.title), paper.kind or _("Document"), paper.href)
 
 
 def _results(view: EpisodeView, within: Id) -> _Kind:
@@ -147,7 +147,7 @@ def _results(view: EpisodeView, within: Id) -> _Kind:
 
 def _result(test: PgtBrief) -> Row:
     href = url_for("pgt_results.show", result_id=test.id)
-    return Row(_("Result of a genetic test"), said(test.embryo_code), href)
+    return Row(_("Result of a genetic test"), with_lang(test.embryo_code), href)
 
 
 def _scans(view: EpisodeView, within: Id) -> _Kind:
@@ -225,5 +225,5 @@ def _signature(form: ConsentForm, name: str) -> Row:
 
 
 def _signed(form: ConsentForm, words: str) -> Row:
-    title = said(form.title, form.language) or _("Consent form")
+    title = with_lang(form.title, form.language) or _("Consent form")
     return Row(title, words, url_for("consents.show", consent_id=form.id))

@@ -16,7 +16,7 @@ from portal.services.notifications import Notification
 from portal.state.session_records import Person
 from portal.web.filters import in_a_row
 from portal.web.known_people import known_people
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 
 def kind_words(kind: str) -> str:
@@ -25,7 +25,7 @@ def kind_words(kind: str) -> str:
 
 def title_of(notification: Notification) -> Markup | str:
     """Return its title; if that is in another language, what its kind says in the reader's, if it is known."""
-    given = said(notification.title)
+    given = with_lang(notification.title)
     return (
         (_titles().get(notification.type) if given != notification.title else "")
         or given
@@ -35,7 +35,7 @@ def title_of(notification: Notification) -> Markup | str:
 
 def text_of(notification: Notification) -> Markup | str:
     """Return its own text if that says more than that there is something to open."""
-    return "" if notification.type in _NEUTRAL else said(notification.body)
+    return "" if notification.type in _NEUTRAL else with_lang(notification.body)
 
 
 @for_each_language

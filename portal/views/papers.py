@@ -21,8 +21,8 @@ from portal.views.episodes.documents import Paper, by_date, file_paper, papers_o
 from portal.views.episodes.lookup import reachable
 from portal.web.filters import now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
-from portal.web.said import said
 from portal.web.seen_plans import last_change
+from portal.web.text_language import with_lang
 
 bp = Blueprint("papers", __name__, url_prefix="/papers")
 
@@ -77,9 +77,9 @@ def index(care: Care, person: Person) -> Response:
 def _of_form(form: ConsentForm, person: Person) -> Paper:
     signature = form.signature_of(person.sub)
     return Paper(
-        title=said(form.title, form.language),
+        title=with_lang(form.title, form.language),
         kind=_("Signed form") if form.is_signed else _("Signed form (%(state)s)", state=state_word(form)),
-        sender=said(g.tenant.name),
+        sender=with_lang(g.tenant.name),
         at=signature.signed_at if signature else None,
         href=url_for("consents.receipt", consent_id=form.id),
         download=url_for("consents.pdf.receipt", consent_id=form.id),
@@ -107,7 +107,7 @@ def _files_of(talk: Conversation) -> Iterable[Paper]:
             file.media_type,
             size=file.size,
             kind=_("With a message"),
-            sender=message.sender_name or said(g.tenant.name),
+            sender=message.sender_name or with_lang(g.tenant.name),
             at=message.sent_at,
         )
         for message in _attached(talk)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from portal.i18n.gettext import _
 from portal.services.pgt_results import PgtCall
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 _SHARE = re.compile(r"(?<=^mosaic (?:gain|loss))\s*\([\d.,]+\s*%\)$")
 """How many of the cells: said of any other change, it would be one of some of the cells only."""
@@ -25,7 +25,7 @@ def change_in_words(change: str) -> Markup | str:
         "mosaic gain": _("more of it than usual, in some of the cells"),
         "mosaic loss": _("less of it than usual, in some of the cells"),
     }.get(kind)
-    return Markup("<span>{} ({})</span>").format(plain, said(change)) if plain else said(change)
+    return Markup("<span>{} ({})</span>").format(plain, with_lang(change)) if plain else with_lang(change)
 
 
 def meaning_line(call: PgtCall | None) -> str:

@@ -27,7 +27,7 @@ from portal.web import labels
 from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
 from portal.web.not_given import not_given
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 _UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وحدة", "وحدات")
 _MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام")
@@ -65,7 +65,7 @@ class PlanWords:
     def line(self, dose: Dose) -> DoseLine:
         medication = dose.medication
         route = labels.route_name(medication.route)
-        how = (said(product(medication)), route, said(medication.instructions))
+        how = (with_lang(product(medication)), route, with_lang(medication.instructions))
         return DoseLine(
             self.hour(dose.time, self.date_of(dose.day)),
             medication.drug,
@@ -106,7 +106,7 @@ class PlanWords:
     def until(self, medication: Medication) -> tuple[str, str]:
         """Return until when a row is taken, and additional text to show less prominently."""
         last = self.last_dose(medication)
-        rule = said(medication.stop_rule)
+        rule = with_lang(medication.stop_rule)
         if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
             return _("Day %(day)s", day=last), in_a_row(filter(None, (self._day(last), rule)), " · ")
         if not rule:

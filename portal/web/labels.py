@@ -19,7 +19,7 @@ from portal.services.protocols import ProtocolType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.choice_names import choice_name, spaced
 from portal.web.not_given import not_given
-from portal.web.said import foreign, said
+from portal.web.text_language import foreign, with_lang
 
 _SOON = 2
 
@@ -82,7 +82,7 @@ def visit_name(kind: str) -> str:
 
 def visit_kind(kind: str) -> Markup | str:
     """Return what an appointment is for as HTML: the clinic's own words marked with their language."""
-    return kind if kind in _visit_names().values() else said(kind)
+    return kind if kind in _visit_names().values() else with_lang(kind)
 
 
 def event_title(title: str) -> Markup | str:
@@ -201,7 +201,7 @@ def disposition_name(disposition: Disposition) -> str:
 
 def hold_reason(reason: str) -> str:
     """Return why an embryo is on hold: the API's own reasons in the reader's language, the clinic's as written."""
-    return _hold_reasons().get(reason) or said(reason)
+    return _hold_reasons().get(reason) or with_lang(reason)
 
 
 @for_each_language

@@ -23,8 +23,8 @@ from portal.web import (
     locale_selector,
     modules,
     read_only,
-    said,
     templates,
+    text_language,
     visit_times,
 )
 from portal.web.explanations import please_tell
@@ -61,7 +61,7 @@ def init_app(app: Flask) -> None:
     filters.init_app(app)
     visit_times.init_app(app)
     advice.init_app(app)
-    said.init_app(app)
+    text_language.init_app(app)
     modules.init_app(app)
     clinic_contact.init_app(app)
     app.context_processor(_context)

@@ -83,7 +83,7 @@ def app() -> Iterator[Flask]:
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
         reader_is_staff=lambda: False,
     )
-    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "said"):
+    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "with_lang"):
         app.jinja_env.filters[name] = str
     app.jinja_env.filters.update(breakable=breakable, unbroken=unbroken)
     with app.test_request_context():

@@ -168,7 +168,7 @@ _WHOLE = (
     *("connect/answers/figures.py", "services/retry.py", "web/errors.py", "web/audit.py", "web/routing.py"),
     "connect/dialects/conversions.py",
     *("services/rules/free_windows.py", "views/notification_fields.py", "signin/client_authentication.py"),
-    *("views/passkeys.py", "web/said.py", "web/unchanged_bell.py"),
+    *("views/passkeys.py", "web/text_language.py", "web/unchanged_bell.py"),
     *(
         "views/protocols/form.py",
         "views/protocols/plan.py",

@@ -35,7 +35,7 @@ def app() -> Iterator[Flask]:
         "consent_status",
         "telephone",
         "e164",
-        "said",
+        "with_lang",
         "unbroken",
     ):
         app.jinja_env.filters[name] = str

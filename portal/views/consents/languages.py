@@ -10,7 +10,7 @@ from flask import Blueprint, g
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.consents.forms import ConsentForm, ReadingMode
-from portal.web.said import primary_language
+from portal.web.text_language import primary_language
 
 
 def register(bp: Blueprint) -> None:

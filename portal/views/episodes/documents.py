@@ -13,7 +13,7 @@ from portal.services.directories import Documents
 from portal.values import Value
 from portal.web.filters import day, file_size, in_a_row
 from portal.web.plan_changes import is_before_change
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 
 class Paper(Value, frozen=True):
@@ -59,7 +59,7 @@ def papers_of(documents: Documents, changed_at: datetime | None) -> list[Paper]:
             file.media_type,
             size=file.size,
             kind=folders.get(file.directory_id or "", ""),
-            sender=said(g.tenant.name),
+            sender=with_lang(g.tenant.name),
             at=file.creation_time,
             note=_("made before your plan changed")
             if is_before_change(file.creation_time, changed_at)

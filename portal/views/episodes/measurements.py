@@ -14,7 +14,7 @@ from portal.web.drawings.monitoring import describe, monitoring_chart, monitorin
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, number, short_date, today
 from portal.web.not_given import not_given
-from portal.web.said import said
+from portal.web.text_language import with_lang
 
 _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
@@ -121,7 +121,7 @@ def _lining(day: MonitoringDay) -> list[str]:
     if day.endometrium_mm is None:
         return []
     words = _("Lining: %(size)s mm", size=number(day.endometrium_mm))
-    return [in_a_row(filter(None, (words, said(day.endometrium_pattern))), " ")]
+    return [in_a_row(filter(None, (words, with_lang(day.endometrium_pattern))), " ")]
 
 
 def _hormones(day: MonitoringDay) -> list[str]:

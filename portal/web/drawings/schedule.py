@@ -11,7 +11,7 @@ from portal.services.protocols import Check, Medication
 from portal.services.rules.doses import courses, horizon
 from portal.values import Value
 from portal.web.drawings.svg import Axis, drawing, element, label, path
-from portal.web.said import foreign
+from portal.web.text_language import foreign
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0

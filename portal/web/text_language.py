@@ -21,10 +21,10 @@ _ARABIC = re.compile(r"[\u0600-\u06ff]")
 
 
 def init_app(app: Flask) -> None:
-    cast("Any", app.jinja_env).filters.update(said=said, foreign=foreign)
+    cast("Any", app.jinja_env).filters.update(with_lang=with_lang, foreign=foreign)
 
 
-def said(text: str | None, spoken: str | None = None, html: Markup | None = None) -> Markup | str:
+def with_lang(text: str | None, spoken: str | None = None, html: Markup | None = None) -> Markup | str:
     """The text as HTML, marked with its language (`spoken`, if it is known) if that isn't the page's; empty for none.
 
     `html` is what was made of it. A text that is HTML already is the portal's own.
