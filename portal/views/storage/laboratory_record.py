@@ -9,11 +9,11 @@ from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
-from portal.views.storage.final import OnStraw, final_page
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.pending_moves import PendingMove, keep_pending_move, pending_move
 from portal.views.storage.read_inventory import forgetting_inventory
+from portal.views.storage.straw_check import StrawLabel, straw_check_page
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
 from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit
@@ -64,10 +64,10 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
         wanted, form = asked
         if (pending := pending_move(embryo)) and not pending.is_by(person):
             return _wait(pending, person)
-        typed = OnStraw.posted()
+        typed = StrawLabel.posted()
         if typed.faults(view):
             action = url_for("storage.laboratory_record.save", embryo_id=embryo_id, episode=view.episode.id)
-            page = final_page(view, moves, wanted, typed, action=action, carried=_carried(form))
+            page = straw_check_page(view, moves, wanted, typed, action=action, carried=_carried(form))
             return render(page, status=200 if typed.code is None else 422)
         confirmed = _editing(care, person, embryo_id, moves, confirmed=wanted)
         if not g.tenant.second_person_for_embryos:

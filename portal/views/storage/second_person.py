@@ -10,11 +10,11 @@ from portal.i18n.gettext import _
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
 from portal.services.storage import MOVE, EmbryoStorage, update_embryo_storage
 from portal.store import StoreDown
-from portal.views.storage.final import FinalStatusPage, OnStraw, final_page
 from portal.views.storage.form import embryo_fields
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.pending_moves import PendingMove, both_names, forget, pending_move, release, take
 from portal.views.storage.read_inventory import forgetting_inventory
+from portal.views.storage.straw_check import StrawCheckPage, StrawLabel, straw_check_page
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import EditForm, changed, values_of
@@ -45,7 +45,7 @@ def show(care: Care, person: Person, embryo_id: str) -> Response:
     moves = read_moves(care, person, view)
     if (refused := _refusal(view, moves, pending)) is not None:
         return refused
-    return render(_straw_page(view, moves, pending, OnStraw(None, None)))
+    return render(_straw_page(view, moves, pending, StrawLabel(None, None)))
 
 
 @bp.post("/<record:embryo_id>/second-person")
@@ -61,7 +61,7 @@ def send(care: Care, person: Person, embryo_id: str) -> Response:
     moves = read_moves(care, person, view)
     if (refused := _refusal(view, moves, pending)) is not None:
         return refused
-    typed = OnStraw.posted()
+    typed = StrawLabel.posted()
     if typed.faults(view):
         return render(_straw_page(view, moves, pending, typed), status=422)
     care.need(MOVE)
@@ -140,10 +140,10 @@ def _refusal(view: EmbryoView, moves: Moves, pending: PendingMove) -> Response |
     return redirect_to(view.href)
 
 
-def _straw_page(view: EmbryoView, moves: Moves, pending: PendingMove, typed: OnStraw) -> FinalStatusPage:
+def _straw_page(view: EmbryoView, moves: Moves, pending: PendingMove, typed: StrawLabel) -> StrawCheckPage:
     fields = embryo_fields(view.embryo, moves)
     now, form = values_of(fields, view.embryo), EditForm(fields, pending.values)
-    return final_page(
+    return straw_check_page(
         view,
         moves,
         pending.wanted,

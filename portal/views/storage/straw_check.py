@@ -19,7 +19,7 @@ from portal.web.pages import Page
 _LONGEST_CODE = 100
 
 
-class FinalStatusPage(Page, template="storage/final.html", about="view", is_pinned=True, hides_mrn=True):
+class StrawCheckPage(Page, template="storage/straw_check.html", about="view", is_pinned=True, hides_mrn=True):
     """Asks for what is on the embryo's straw before an irreversible move, and shows what allows the move.
 
     The page doesn't contain what is to be typed. `form` is the one that allows the move and `second` the signatures of a
@@ -35,20 +35,20 @@ class FinalStatusPage(Page, template="storage/final.html", about="view", is_pinn
     second: tuple[Signature, ...]
     action: str
     carried: list[tuple[str, str]]
-    typed: OnStraw
+    typed: StrawLabel
     faults: list[tuple[str, str]]
     pending: PendingMove | None
     more: list[tuple[str, str]]
 
 
-class OnStraw(msgspec.Struct, frozen=True):
+class StrawLabel(msgspec.Struct, frozen=True):
     """The embryo's code and its patient's record number, as typed or scanned from the straw; None if not given yet."""
 
     code: str | None
     record_number: str | None
 
     @classmethod
-    def posted(cls) -> OnStraw:
+    def posted(cls) -> StrawLabel:
         given = (request.form.get("code"), request.form.get("record_number"))
         return cls(*(None if text is None else line(text, longest=_LONGEST_CODE) for text in given))
 
@@ -68,21 +68,21 @@ class OnStraw(msgspec.Struct, frozen=True):
         return found
 
 
-def final_page(
+def straw_check_page(
     view: EmbryoView,
     moves: Moves,
     wanted: EmbryoStatus,
-    typed: OnStraw,
+    typed: StrawLabel,
     *,
     action: str,
     carried: list[tuple[str, str]],
     pending: PendingMove | None = None,
     more: list[tuple[str, str]] | None = None,
-) -> FinalStatusPage:
+) -> StrawCheckPage:
     """The page that asks who is signed in for what is on the straw, before the embryo becomes `wanted`."""
     move = moves.to(view.embryo, wanted)
     form = move.form if move else None
-    return FinalStatusPage(
+    return StrawCheckPage(
         view=view,
         wanted=labels.embryo_status_term(view.embryo, wanted),
         is_final=EmbryoStorage.is_final(wanted),
