@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, g, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import VERSION, decoders, metrics, tracing
+from portal import VERSION, metrics, struct_types, tracing
 from portal.audit import output
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
@@ -145,7 +145,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     pages.refuse_collisions(app.jinja_env.globals)
-    decoders.resolve_structs()
+    struct_types.resolve_structs()
     _measure(made)
     first_languages = {tenant.languages[0] for tenant in settings.tenants.by_key.values()}
     templates.prepare(app, first_languages)

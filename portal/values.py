@@ -6,4 +6,4 @@ from msgspec import Struct
 
 
 class Value(Struct, frozen=True):
-    """The base of values; what is kept in the store or comes from the API is a Struct of its own (portal/decoders.py)."""
+    """The base of values; what is kept in the store or comes from the API is a Struct of its own (portal/struct_types.py)."""

@@ -24,7 +24,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, 
 import msgspec
 from msgspec import inspect, structs
 
-from portal import decoders
+from portal import struct_types
 from portal.dates import in_zone
 from portal.services.errors import BadResponse
 from portal.services.listed import Count, Listed
@@ -285,7 +285,7 @@ def _decode_translated(body: bytes, into: type[T], translate: Translation) -> T:
 
 @cache
 def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
-    with decoders.creation_lock:
+    with struct_types.creation_lock:
         return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
 
 

@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from portal import decoders
+from portal import struct_types
 from portal.clock import Clock
 from portal.store import Store, StoredRecord, update
 from portal.store.names import NAMING_KEY, Names
@@ -153,7 +153,7 @@ class Vault:
     def _decoder(self, into: type[T]) -> msgspec.msgpack.Decoder[T]:
         decoder = self._decoders.get(into)
         if decoder is None:
-            with decoders.creation_lock:
+            with struct_types.creation_lock:
                 decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
         return decoder  # pyright: ignore[reportReturnType]  # keyed by its own type
 

@@ -13,7 +13,7 @@ import threading
 
 import msgspec
 
-from portal import decoders
+from portal import struct_types
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resolving, decoded = threading.Event(), threading.Event()
@@ -36,7 +36,7 @@ class Outer(msgspec.Struct):
 
 
 if "resolved" in sys.argv:
-    decoders.resolve_structs()
+    struct_types.resolve_structs()
 may_pause = True
 thread = threading.Thread(target=lambda: (msgspec.json.Decoder(Outer), resolving.set()))
 thread.start()
@@ -52,7 +52,7 @@ def _returncode(*arguments: str) -> int:
 
 
 def test_msgspec_still_crashes_on_a_struct_that_another_thread_is_resolving() -> None:
-    assert _returncode() == -signal.SIGSEGV, "msgspec is fixed: portal/decoders.py can go"
+    assert _returncode() == -signal.SIGSEGV, "msgspec is fixed: portal/struct_types.py can go"
 
 
 def test_a_struct_that_was_resolved_before_is_decoded_by_all_threads() -> None:

@@ -1,4 +1,4 @@
-"""Let msgspec resolve the types of structs before threads use them (docs/decisions/0008-msgspec-types.md)."""
+"""The types of structs, which msgspec has to resolve before threads use them (docs/decisions/0008-msgspec-types.md)."""
 
 from __future__ import annotations
 
