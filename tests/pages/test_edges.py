@@ -31,7 +31,7 @@ from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
 from portal.views.consents.new_form import NewForm
-from portal.views.consents.people import About
+from portal.views.consents.signers import Parties
 from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import frozen_in, words_of_ending
 from portal.views.episodes.tonight import Tonight
@@ -148,7 +148,7 @@ def test_when_a_form_is_needed(day: date, days: int, word: str, tone: str) -> No
 def form_until(on: str) -> NewForm:
     return NewForm(
         kind="Treatment", title="Consent", version="1", order="Any", body=(), statements=(), rows=(),
-        candidates=(), about=About("p-1", "Amelia"), procedure_date=on, expires_on=on,
+        candidates=(), about=Parties("p-1", "Amelia"), procedure_date=on, expires_on=on,
     )  # fmt: skip
 
 

@@ -22,10 +22,10 @@ from portal.services.episodes import Episode
 from portal.services.rules.ending import is_carried_out
 from portal.state.session_records import Person
 from portal.views.consents.new_form import Earlier, Embryo, NewForm
-from portal.views.consents.people import (
-    About,
-    about_form,
+from portal.views.consents.signers import (
+    Parties,
     candidates,
+    parties_of_form,
     rows_as_before,
     rows_for,
     with_usual_signers,
@@ -40,7 +40,7 @@ _PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|
 
 def from_template(
     template: Template,
-    about: About,
+    about: Parties,
     episode: Episode | None,
     person: Person,
     forms: Iterable[ConsentForm],
@@ -79,7 +79,7 @@ def from_template(
     )
 
 
-def _couple(about: About) -> list[Signer]:
+def _couple(about: Parties) -> list[Signer]:
     named = (
         (SignerRole.PATIENT, about.patient, about.patient_name),
         (SignerRole.PARTNER, about.partner, about.partner_name),
@@ -87,14 +87,14 @@ def _couple(about: About) -> list[Signer]:
     return [Signer(role=role, person_id=id_, name=name) for role, id_, name in named if id_]
 
 
-def filled_in(text: str, about: About) -> str:
+def filled_in(text: str, about: Parties) -> str:
     """A template's text with the names of the patient and the partner."""
     return text.replace("{patient}", about.patient_name).replace("{partner}", about.partner_name)
 
 
 def from_form(
     form: ConsentForm,
-    about: About | None,
+    about: Parties | None,
     episode: Episode | None,
     person: Person,
     forms: Iterable[ConsentForm],
@@ -104,7 +104,7 @@ def from_form(
     signers = sorted(form.required_signers, key=lambda signer: signer.order)
     rows = rows_for(kind, signers, about) if about else rows_as_before(form)
     named = _couple(about) if about else signers
-    about = about or about_form(form)
+    about = about or parties_of_form(form)
     is_same = about.patient_id == form.patient_id
     embryos = _embryos(kind, episode) if episode else ()
     there = {embryo.id for embryo in embryos}

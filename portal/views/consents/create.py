@@ -32,8 +32,8 @@ from portal.views.consents.form_sources import (
 from portal.views.consents.labels import text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import Earlier, NewForm
-from portal.views.consents.people import about_episode, about_patient
 from portal.views.consents.show import show_refusal
+from portal.views.consents.signers import parties_of_episode, parties_of_patient
 from portal.views.creation import Draft, Making
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
@@ -85,10 +85,10 @@ def choose(care: Care, person: Person) -> Response:
     episode = episode_at(care, typed) if typed else None if patient_id else episode_of(care, copied)
     if isinstance(episode, str):
         return ask_episode(typed, error=episode)
-    about = about_episode(episode) if episode else None
+    about = parties_of_episode(episode) if episode else None
     if patient_id:
         partner_id = record_id(request.args.get("partner"))
-        about = about_patient(patient_id, all_consents(care, patient_id=patient_id), partner_id)
+        about = parties_of_patient(patient_id, all_consents(care, patient_id=patient_id), partner_id)
     if about is None and copied is None:
         return ask_episode("")
     recent = known(attempt(lambda: list_consents(care, limit=_RECENT)))

@@ -15,7 +15,7 @@ from portal.services.consents.forms import (
 from portal.services.rules.signing import missing_party
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.new_form import NewForm
-from portal.views.consents.people import LEFT_OUT
+from portal.views.consents.signers import LEFT_OUT
 from portal.web.choice_names import choice_name
 from portal.web.filters import today
 from portal.web.refusals import refusal_message

@@ -20,7 +20,13 @@ from portal.services.gather import attempt, gather, known
 from portal.services.listed import Listed
 from portal.values import Value
 from portal.views.consents import lawful
-from portal.views.consents.people import About, NamedPartner, about_episode, about_patient, named_partners
+from portal.views.consents.signers import (
+    NamedPartner,
+    Parties,
+    named_partners,
+    parties_of_episode,
+    parties_of_patient,
+)
 from portal.views.consents.template_states import TemplateState, states_of
 from portal.views.episodes.lookup import episode_id_of
 from portal.web.handlers import Care, Page, audit, render, wants
@@ -36,7 +42,7 @@ class Subject(Value, frozen=True):
     `partners` sign only if staff choose so.
     """
 
-    about: About
+    about: Parties
     episode: Episode | None
     forms: Listed[ConsentForm] | CareError
     partners: tuple[NamedPartner, ...]
@@ -58,7 +64,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     whose: dict[str, str]
     unlawful: dict[str, str]
     refused: str | None
-    about: About | None = None
+    about: Parties | None = None
     partner_chips: list[Chip] = field(default_factory=list[Chip])
     states: dict[str, TemplateState] | None = None
     fault: str = ""
@@ -120,11 +126,11 @@ def subject_at(
     if episode_id:
         episode = get_episode(care, episode_id)
         return Subject(
-            about_episode(episode), episode, attempt(lambda: _forms_of(care, episode.patient.id)), ()
+            parties_of_episode(episode), episode, attempt(lambda: _forms_of(care, episode.patient.id)), ()
         )
     if patient_id:
         found = _forms_of(care, patient_id)
-        about = about_patient(patient_id, found, partner_id)
+        about = parties_of_patient(patient_id, found, partner_id)
         return Subject(about, None, found, named_partners(form for form in found if form.patient_id))
     return None
 

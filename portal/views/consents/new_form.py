@@ -24,7 +24,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.patient_ref import PatientRef
 from portal.services.storage import Disposition
-from portal.views.consents.people import About, Candidate, Row
+from portal.views.consents.signers import Candidate, Parties, Row
 
 _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
     ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),
@@ -78,7 +78,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     statements: tuple[Statement, ...]
     rows: tuple[Row, ...]
     candidates: tuple[Candidate, ...]
-    about: About
+    about: Parties
     procedure_date: str = ""
     expires_on: str = ""
     embryos: tuple[Embryo, ...] = ()

@@ -26,7 +26,7 @@ from portal.services.rules.signing import is_awaited, listed_role, missing_party
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
-from portal.views.consents.people import About, Candidate, Row, candidates, rows_for, with_usual_signers
+from portal.views.consents.signers import Candidate, Parties, Row, candidates, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.views.episodes.lookup import episode_id_of
@@ -244,7 +244,7 @@ def test_another_signature_changes_the_stamp_but_not_the_content_mark() -> None:
     assert msgspec.convert(msgspec.to_builtins(progress), Progress) == progress
 
 
-COUPLE = About("p", "Amelia", partner_id="q", patient="a", partner="b")
+COUPLE = Parties("p", "Amelia", partner_id="q", patient="a", partner="b")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_the_kind_decides_who_signs_a_new_form(
 
 def test_without_a_partner_no_partner_signature_is_required() -> None:
     signers = [Signer(role=SignerRole.PATIENT, order=1), Signer(role=SignerRole.PARTNER, order=2)]
-    alone = About("p", "Amelia", patient="a")
+    alone = Parties("p", "Amelia", patient="a")
     assert [row.role for row in rows_for(ConsentKind.STORAGE, signers, alone)] == [SignerRole.PATIENT]
 
 

@@ -1,8 +1,7 @@
 """The signers of a new form and their roles: the people of its episode, by the rules of its kind.
 
 The patient always signs, and so does the partner where both decide; this is fixed. Of some kinds each of the two has a form of
-their own. For the clinic, staff sign: people whose
-accounts are known from forms that they were asked to sign, the episode's care team first.
+their own. For the clinic, staff sign whose accounts are known from forms that they were asked to sign, the episode's care team first.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class Row(msgspec.Struct, frozen=True):
     is_fixed: bool = False
 
 
-class About(msgspec.Struct, frozen=True):
+class Parties(msgspec.Struct, frozen=True):
     """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
     Of a form's people without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
@@ -121,10 +120,10 @@ def named_partners(forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
     return tuple(found.values())
 
 
-def about_episode(episode: Episode) -> About:
+def parties_of_episode(episode: Episode) -> Parties:
     """The people of an episode: both, also after a couple has parted, since the embryos of both need both."""
     partner, case = episode.partner, episode.case
-    return About(
+    return Parties(
         patient_id=episode.patient.id,
         patient_name=episode.patient.full_name,
         partner_id=partner.id if partner else None,
@@ -141,12 +140,14 @@ def about_episode(episode: Episode) -> About:
     )
 
 
-def about_form(form: ConsentForm) -> About:
+def parties_of_form(form: ConsentForm) -> Parties:
     """The people that a form is about, as far as it says."""
-    return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
+    return Parties(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
 
 
-def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str | None = None) -> About:
+def parties_of_patient(
+    patient_id: str, forms: Iterable[ConsentForm], partner_id: str | None = None
+) -> Parties:
     """A patient for whom no treatment is known, as their forms say; a partner whom one names only if chosen (`partner_id`).
 
     Raises NotFound if there is no form, as nothing else says the name.
@@ -156,7 +157,7 @@ def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str
         raise NotFound
     signers = [signer for form in own for signer in form.required_signers if signer.person_id]
     partner = next((named for named in named_partners(own) if named.id == partner_id), None)
-    return About(
+    return Parties(
         patient_id=patient_id,
         patient_name=next((form.patient_name for form in own if form.patient_name), ""),
         partner_id=partner.id if partner else None,
@@ -169,7 +170,7 @@ def about_patient(patient_id: str, forms: Iterable[ConsentForm], partner_id: str
     )
 
 
-def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tuple[Row, ...]:
+def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: Parties) -> tuple[Row, ...]:
     """The signature rows for a form of this kind and an episode's people; `signers` give roles and order.
 
     For the clinic's roles, the previous signers are proposed again.
