@@ -20,7 +20,7 @@ from portal.views.consents.list import Item, group, with_text_in_doubt
 from portal.views.episodes.lookup import remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
-from portal.views.news_since import Since, note_and_compare
+from portal.views.since_last_visit import SinceLastVisit, note_and_compare
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
 from portal.web.filters import today
@@ -82,7 +82,7 @@ class NeedsPage(Page, template="home/needs.html"):
     is_done: bool = False
     is_part: bool = True
     is_new: bool = False
-    since: Since | None = None
+    since: SinceLastVisit | None = None
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""

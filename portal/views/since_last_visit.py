@@ -37,7 +37,7 @@ class Row(Value, frozen=True):
     href: str
 
 
-class Since(Value, frozen=True):
+class SinceLastVisit(Value, frozen=True):
     """What has come since the last visit, when that ended, and the forms among it."""
 
     ended_at: datetime
@@ -71,7 +71,7 @@ class _Kind(Value, frozen=True):
 
 def note_and_compare(
     person: Person, views: Iterable[EpisodeView], forms: Sequence[ConsentForm]
-) -> Since | None:
+) -> SinceLastVisit | None:
     """Note what this look at the home page shows, and return what of it is new; None if nothing is, and on a first visit."""
     treatments = [kind for view in views for kind in _of(view)]
     signed = {form.id: _signatures(form, person) for form in forms if form.status != ConsentStatus.DRAFT}
@@ -81,7 +81,7 @@ def note_and_compare(
         return None
     new_signed = {id_: row for id_, kind in signed.items() if (row := kind.new_row(visit))}
     rows = [row for kind in treatments if (row := kind.new_row(visit))] + [*new_signed.values()]
-    return Since(visit.ended_at, tuple(rows), tuple(new_signed)) if rows else None
+    return SinceLastVisit(visit.ended_at, tuple(rows), tuple(new_signed)) if rows else None
 
 
 def _of(view: EpisodeView) -> Iterator[_Kind]:
