@@ -9,10 +9,10 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import attempt, gather, known, needed
 from portal.services.pgt_results import PgtResult, get_pgt_result
+from portal.views.follow_up import FollowUp, follow_up_of, read_talks
 from portal.views.pgt_meanings import change_in_words, meaning_line
 from portal.views.pgt_view import ResultView
 from portal.views.recent import name_opened
-from portal.views.written_afterwards import Written, read_talks, written_afterwards
 from portal.web import seen_results
 from portal.web.filters import local
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
@@ -24,11 +24,11 @@ bp.add_app_template_filter(meaning_line, "pgt_meaning")
 
 
 class ResultPage(Page, template="pgt_results/show.html", about="result"):
-    """A result; `written` is what the clinic wrote to a patient once it was released."""
+    """A result; `follow_up` is what the clinic wrote to a patient once it was released."""
 
     result: PgtResult
     view: ResultView
-    written: Written | CareError | None
+    follow_up: FollowUp | CareError | None
 
 
 @bp.get("/<record:result_id>")
@@ -45,8 +45,8 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released = local(result.released_at).date() if result.released_at else None
-    written = written_afterwards(talks, result.episode_id, released)
-    return render(ResultPage(result=result, view=view, written=written))
+    follow_up = follow_up_of(talks, result.episode_id, released)
+    return render(ResultPage(result=result, view=view, follow_up=follow_up))
 
 
 def _episode_of(care: Care, result: PgtResult) -> Episode | None:

@@ -36,12 +36,12 @@ from portal.views.consents.withdrawal import Given, Withdrawal
 from portal.views.episodes.ending import frozen_in, words_of_ending
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
+from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.plan import MedicationRow, Plan
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
-from portal.views.written_afterwards import Written, written_afterwards
 from portal.web.filters import countdown, local, now, today
 from tests.support.builders import consent, person
 from tests.support.fake_api import ZONE, sample
@@ -249,10 +249,10 @@ def test_the_clinics_first_message_in_the_week_from_a_result_on_is_about_it(
         ),
     )
     g.request_id = "r-1"
-    found = written_afterwards(talks, "e-1", day)
-    told = (found.talk.id, found.message.id) if isinstance(found, Written) else found
+    found = follow_up_of(talks, "e-1", day)
+    told = (found.talk.id, found.message.id) if isinstance(found, FollowUp) else found
     assert told == (("earlier", "first") if is_about else None)
-    assert written_afterwards(talks, None, day) is written_afterwards(talks, "e-1", None) is None
+    assert follow_up_of(talks, None, day) is follow_up_of(talks, "e-1", None) is None
 
 
 def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they_are(

@@ -29,7 +29,7 @@ from portal.views.episodes.show import (
     show_tab,
 )
 from portal.views.episodes.view import EpisodeView
-from portal.views.written_afterwards import read_talks, written_afterwards
+from portal.views.follow_up import follow_up_of, read_talks
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import part_of
 
@@ -113,8 +113,8 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     read, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
     episode = needed(read)
     last = max((day.date for day in episode.monitoring), default=None)
-    written = written_afterwards(talks, episode.id, last)
-    return show_tab(EpisodeView(episode, person), MonitoringPage, written=written)
+    follow_up = follow_up_of(talks, episode.id, last)
+    return show_tab(EpisodeView(episode, person), MonitoringPage, follow_up=follow_up)
 
 
 @bp.get("/<record:episode_id>/consents")

@@ -19,8 +19,8 @@ from portal.views.consents.labels import state_word, status_tone
 from portal.views.consents.list import Groups
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
+from portal.views.follow_up import FollowUp
 from portal.views.recent import name_opened
-from portal.views.written_afterwards import Written
 from portal.web.choice_names import choice_name
 from portal.web.handlers import Page, Person, audit, render, wants
 from portal.web.modules import is_off
@@ -76,11 +76,11 @@ class TimelinePage(TabPage, template="episodes/timeline.html"):
 
 
 class MonitoringPage(TabPage, template="episodes/monitoring.html"):
-    """Scans and blood tests; `written` is what the clinic wrote to a patient after the last of them."""
+    """Scans and blood tests; `follow_up` is what the clinic wrote to a patient after the last of them."""
 
     name = "monitoring"
     module = Module.CHARTS
-    written: Written | CareError | None
+    follow_up: FollowUp | CareError | None
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):

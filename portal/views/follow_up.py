@@ -16,7 +16,7 @@ _DAYS = timedelta(days=7)
 """For how long after a result a message may be about it."""
 
 
-class Written(Value, frozen=True):
+class FollowUp(Value, frozen=True):
     talk: Conversation
     message: Message
 
@@ -29,9 +29,9 @@ def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
     return list_conversations(care, limit=_CONVERSATIONS).items
 
 
-def written_afterwards(
+def follow_up_of(
     talks: Iterable[Conversation] | CareError, episode_id: str | None, on: date | None
-) -> Written | CareError | None:
+) -> FollowUp | CareError | None:
     """Return the clinic's first message about the treatment in the week that begins on that day; None without one.
 
     None that may be forged: it isn't known to be the clinic's.
@@ -41,7 +41,7 @@ def written_afterwards(
     if isinstance(talks, CareError):
         return talks
     found = [
-        Written(talk, message)
+        FollowUp(talk, message)
         for talk in talks
         if talk.episode_id == episode_id
         for message in talk.messages
