@@ -257,7 +257,7 @@ def _conform(given: argparse.Namespace) -> int:
 
 def _verify_summary(path: Path, keys: Sequence[str]) -> int:
     """Say whether a summary is as it was written; 1 when it isn't, 2 when it can't be read."""
-    from portal.connect.conform.filed import is_sealed
+    from portal.connect.conform.sealed_summary import is_sealed
 
     try:
         is_whole = is_sealed(path.read_bytes(), keys)

@@ -17,7 +17,6 @@ from portal.config.tenants import Tenant
 from portal.connect.answers.observer import Answers
 from portal.connect.conform.addresses import find_addresses
 from portal.connect.conform.ask import ask_parameters
-from portal.connect.conform.filed import summary
 from portal.connect.conform.judge import judge
 from portal.connect.conform.merge import merged
 from portal.connect.conform.plausible import doubts
@@ -25,6 +24,7 @@ from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.propose import propose
 from portal.connect.conform.refusal import ask_nowhere, ask_refusal, ask_success
 from portal.connect.conform.report import Report
+from portal.connect.conform.sealed_summary import summary
 from portal.connect.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
 from portal.connect.conform.walk import Visit, act, json_of, rules_of, walk
 from portal.connect.dialects.file import DialectError

@@ -23,10 +23,10 @@ from portal.connect.answers.observer import Answers
 from portal.connect.conform import command
 from portal.connect.conform import sign_in as sign_in_module
 from portal.connect.conform.command import Options, run
-from portal.connect.conform.filed import is_sealed
 from portal.connect.conform.judge import Verdict, judge
 from portal.connect.conform.propose import propose
 from portal.connect.conform.report import Report
+from portal.connect.conform.sealed_summary import is_sealed
 from portal.connect.conform.sign_in import HeldToken
 from portal.connect.conform.walk import Visit
 from portal.signin.flow import Started

@@ -10,10 +10,10 @@ import pytest
 
 from portal.config.variables import Timeouts
 from portal.connect.conform.command import Options, _found  # pyright: ignore[reportPrivateUsage]
-from portal.connect.conform.filed import is_sealed, summary
 from portal.connect.conform.judge import judge
 from portal.connect.conform.plausible import doubts
 from portal.connect.conform.report import Report
+from portal.connect.conform.sealed_summary import is_sealed, summary
 from portal.connect.conform.sign_in import HeldToken
 from portal.connect.conform.walk import rules_of
 from portal.connect.dialects.dialect import Dialect
