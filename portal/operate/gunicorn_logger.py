@@ -10,7 +10,7 @@ from typing import Any
 
 from gunicorn import glogging
 
-from portal.operate import lines
+from portal.operate import log_lines
 
 
 class Logger(glogging.Logger):
@@ -18,6 +18,6 @@ class Logger(glogging.Logger):
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
-        if lines.are_wanted():
+        if log_lines.are_wanted():
             for handler in self.error_log.handlers:
-                handler.setFormatter(lines.JsonLines())
+                handler.setFormatter(log_lines.JsonLines())

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import cast
 
-from portal.operate import lines, scratch
+from portal.operate import log_lines, scratch
 
 _ROOT = Path(__file__).parents[2]
 _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
@@ -62,7 +62,7 @@ class SettingsFiles:
         try:
             secrets = self._read_secrets()
         except _Unreadable as error:
-            lines.say("error", str(error))
+            log_lines.say("error", str(error))
             shutil.rmtree(folder, ignore_errors=True)
             return False
         taken[KEPT] = ""
@@ -71,7 +71,7 @@ class SettingsFiles:
         is_good, left_out = self._check(folder, without_secrets | taken | secrets)
         goes_on = [name for name in left_out if is_good and name not in self._left_out]
         if kept := self._as_before(goes_on, Path(taken.get("PORTAL_TENANTS", ""))):
-            lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
+            log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
             taken[KEPT] = "/".join(kept)
             is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
         if not is_good:
@@ -99,7 +99,7 @@ class SettingsFiles:
         for name, source in self._copied.items():
             faults = faults.replace(environment[name], str(source))
             faults = faults.replace(str(folder / name), str(source.parent))
-        lines.say("error", faults)
+        log_lines.say("error", faults)
         return done.returncode == 0, done.stdout.splitlines()
 
     def _as_before(self, files: list[str], copies: Path) -> list[str]:
@@ -125,7 +125,7 @@ class SettingsFiles:
                 except _Unreadable as error:
                     if name.startswith("PORTAL_") or not is_folder:
                         raise
-                    lines.say("error", str(error))
+                    log_lines.say("error", str(error))
         return {name: text for name, text in texts.items() if text} | self._in_folder(
             named - self._secrets.keys()
         )
@@ -139,7 +139,7 @@ class SettingsFiles:
                 try:
                     texts[name] = _secret(name, file)
                 except _Unreadable as error:
-                    lines.say("error", str(error).replace("_FILE", f" in {_SECRETS}", 1))
+                    log_lines.say("error", str(error).replace("_FILE", f" in {_SECRETS}", 1))
         return {name: text for name, text in texts.items() if text}
 
 

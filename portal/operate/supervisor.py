@@ -29,7 +29,7 @@ from typing import Protocol
 from gunicorn.errors import HaltServer
 from gunicorn.sock import BaseSocket
 
-from portal.operate import generation, lines, scratch, settings_files
+from portal.operate import generation, log_lines, scratch, settings_files
 from portal.operate.generation import Generation, Heartbeat
 from portal.operate.settings_files import SettingsFiles
 
@@ -136,7 +136,7 @@ def check_settings(server: Server) -> None:
     """Exit with status 2 before any worker starts if the settings are wrong."""
     scratch.remove_abandoned()
     if (files := open_files()) < LEAST_FILES:
-        lines.say(
+        log_lines.say(
             "error",
             f"Only {files} files may be open at once (ulimit -n), the portal needs {LEAST_FILES}: one for each connection.",
         )

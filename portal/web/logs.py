@@ -19,7 +19,7 @@ from flask import Flask, Response, g, has_request_context, request
 
 from portal import metrics, tracing
 from portal.config.tenants import Tenant
-from portal.operate import lines
+from portal.operate import log_lines
 from portal.server.state import COMPLETE_AT
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
@@ -41,7 +41,7 @@ class JsonFormatter(logging.Formatter):
             entry["request"] = request_id
         entry |= {name: getattr(record, name) for name in _EXTRA if hasattr(record, name)}
         if record.exc_info:
-            entry["error"] = lines.raised_at(record)
+            entry["error"] = log_lines.raised_at(record)
         return msgspec.json.encode(entry).decode()
 
 
@@ -49,7 +49,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         request_id = _request_id_of(record) or "-"
         extra = " ".join(f"{name}={getattr(record, name)}" for name in _EXTRA if hasattr(record, name))
-        error = f" {lines.raised_at(record)}" if record.exc_info else ""
+        error = f" {log_lines.raised_at(record)}" if record.exc_info else ""
         return f"{record.levelname[0]} {request_id} {record.getMessage()} {extra}{error}".rstrip()
 
 
