@@ -33,7 +33,7 @@ _MOST_NEWS = 3
 """How many messages, and how many notifications, home shows."""
 
 
-class Treatment(Value, frozen=True):
+class TreatmentRegion(Value, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
     `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.
@@ -77,7 +77,7 @@ class NeedsPage(Page, template="home/needs.html"):
 
     consents: Listed[Item] | CareError | None = None
     messages: Listed[Conversation] | CareError | None = None
-    treatment: Treatment | CareError | None = None
+    treatment: TreatmentRegion | CareError | None = None
     news: Listed[Notification] | CareError | None = None
     is_done: bool = False
     is_part: bool = True
@@ -89,7 +89,7 @@ class NeedsPage(Page, template="home/needs.html"):
         waiting = [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else []
         return {
             "consent": [*waiting, *(self.since.form_ids if self.since else ())],
-            "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
+            "episode": self.treatment.episode_ids if isinstance(self.treatment, TreatmentRegion) else [],
             "conversation": ids_of(self.messages),
             "notification": ids_of(self.news),
         }
@@ -126,7 +126,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         is_new=help.is_new(),
         since=note_and_compare(
             person,
-            treatment.views if isinstance(treatment, Treatment) else (),
+            treatment.views if isinstance(treatment, TreatmentRegion) else (),
             () if isinstance(forms, CareError) else forms.items,
         ),
     )
@@ -165,7 +165,7 @@ def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True)).first(_MOST_NEWS)
 
 
-def _not_shown(news: Listed[Notification], treatment: Treatment | CareError) -> Listed[Notification]:
+def _not_shown(news: Listed[Notification], treatment: TreatmentRegion | CareError) -> Listed[Notification]:
     """The notifications but reminders of storage dates that stand on the page."""
     near = (
         set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
@@ -183,12 +183,12 @@ def _last_message(talk: Conversation) -> float:
     return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
 
 
-def _treatment(found: Found, person: Person) -> Treatment:
+def _treatment(found: Found, person: Person) -> TreatmentRegion:
     views = [EpisodeView(episode, person) for episode in found.newest_first]
     live = [view for view in views if not view.episode.is_ended]
     near = [date_ for episode in found.episodes for date_ in storage_dates(episode, today())]
     shown = live or views[:1]
-    return Treatment(
+    return TreatmentRegion(
         tuple(shown),
         tuple(sorted(near, key=lambda date_: date_.on)),
         found.is_incomplete,
@@ -199,7 +199,7 @@ def _treatment(found: Found, person: Person) -> Treatment:
     )
 
 
-def _treatment_alone(care: Care, person: Person) -> Treatment:
+def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
     ids = remembered()
     if not ids:
         forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: newest_unread(care))

@@ -16,7 +16,13 @@ from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.hard_stops import HardStop, hard_stops, triggers_told, unanswered
-from portal.views.protocols.new_protocol import NewProtocol, Treatment, drafts, search_in, treatment_of
+from portal.views.protocols.new_protocol import (
+    NewProtocol,
+    TreatedPatient,
+    drafts,
+    search_in,
+    treated_patient,
+)
 from portal.views.protocols.plan import Plan
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
@@ -72,9 +78,9 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan, act, operation = Plan.posted(request.form), request.form.get("do", ""), draft.operation.id
     if act != "review":
         return form_page(care, plan.changed(act), None, operation=operation, act=act)
-    faults, treatment = plan.faults(), treatment_of(care, plan.episode)
+    faults, treatment = plan.faults(), treated_patient(care, plan.episode)
     if isinstance(treatment, str):
-        faults, treatment = {**faults, "episode": treatment}, Treatment()
+        faults, treatment = {**faults, "episode": treatment}, TreatedPatient()
     if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
         faults["status"] = _("A new protocol is a draft or active.")
     if plan.status == ProtocolStatus.ACTIVE:

@@ -51,7 +51,9 @@ drafts = Drafts(
 )
 
 
-class Treatment(Value, frozen=True):
+class TreatedPatient(Value, frozen=True):
+    """The patient whom a new protocol is for, by their treatment, and when eggs are collected; nobody for a template."""
+
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
@@ -79,10 +81,10 @@ def _content(protocol: ProtocolDraft) -> object:
     return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
 
 
-def treatment_of(care: Care, typed: str) -> Treatment | str:
-    """The people of the episode with this id or link; nobody for an empty one; or why it can't be read."""
+def treated_patient(care: Care, typed: str) -> TreatedPatient | str:
+    """Return the patient of the episode with this id or link, nobody for an empty one, or why it can't be read."""
     if not typed:
-        return Treatment()
+        return TreatedPatient()
     id_ = episode_id_of(typed)
     if not id_:
         return _("Paste the treatment’s id, or the address of its page.")
@@ -93,4 +95,4 @@ def treatment_of(care: Care, typed: str) -> Treatment | str:
         return _("There is no treatment with this id at your clinic.")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so it can’t be planned here.")
-    return Treatment(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))
+    return TreatedPatient(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))
