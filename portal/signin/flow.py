@@ -58,7 +58,7 @@ _LOOP_SECONDS = 60
 _COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class Loop(Exception):
+class SignInLoop(Exception):
     """The browser has returned from the identity server three times in a minute without being signed in."""
 
 
@@ -174,7 +174,7 @@ class SignIn:
         """Start a sign-in; `fresh` requires the password again, and so does the second after PasswordNeeded. It has to be
         as strong as `strength` says.
 
-        Raises Loop, ProviderDown or ProviderRefused.
+        Raises SignInLoop, ProviderDown or ProviderRefused.
 
         `whose` (issuer and `sub`) is the owner of the page `next_path`: anyone else is sent to the home page.
         """
@@ -385,12 +385,12 @@ class SignIn:
             if transaction.follows_another:  # the return that it follows led no further round
                 return Browser(under_way=under_way, returns=browser.returns[:-1])
             if len([at for at in browser.returns if age(at, now) < _LOOP_SECONDS]) >= _LOOP_RETURNS:
-                raise Loop
+                raise SignInLoop
             return msgspec.structs.replace(browser, under_way=under_way)
 
         try:
             return self._update(cookie, begin, initial=Browser(under_way=[], returns=[])) is not None
-        except Loop:
+        except SignInLoop:
             self.forget(cookie)
             raise
 

@@ -30,7 +30,7 @@ from portal.services.errors import (
     Unavailable,
 )
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.flow import Loop
+from portal.signin.flow import SignInLoop
 from portal.state.sessions import COOKIE
 from portal.store import StoreDown, StoreFull
 from portal.web import audit, htmx, templates, unsent
@@ -96,7 +96,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(ClientRefused, lambda error: answer(client_refused()))
     app.register_error_handler(ProviderDown, lambda error: answer(identity_down()))
     app.register_error_handler(ProviderRefused, lambda error: answer(identity_down()))
-    app.register_error_handler(Loop, lambda error: answer(sign_in_loop()))
+    app.register_error_handler(SignInLoop, lambda error: answer(sign_in_loop()))
     app.register_error_handler(StoreDown, _store_down)
     app.register_error_handler(deadline.Passed, _too_slow)
     app.register_error_handler(CSRFError, _csrf_failed)

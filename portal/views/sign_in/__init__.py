@@ -15,7 +15,7 @@ from portal.services.errors import Unavailable
 from portal.signin.claims import NoRole
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import NotFresh, NotStrong, SignInFailed
-from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, StrengthNeeded, local_path
+from portal.signin.flow import BROWSER_COOKIE, PasswordNeeded, SignInLoop, StrengthNeeded, local_path
 from portal.signin.logout import revoke_soon
 from portal.state.session_records import Tokens
 from portal.state.sessions import Session
@@ -29,7 +29,7 @@ from portal.web.routing import CALLBACK
 
 log = logging.getLogger("portal")
 
-_OUTCOMES: dict[type[Exception], str] = {Loop: "loop", ClientRefused: "client-refused"}
+_OUTCOMES: dict[type[Exception], str] = {SignInLoop: "loop", ClientRefused: "client-refused"}
 
 
 def _sign_in_limit() -> str:
@@ -104,7 +104,7 @@ def _start(
             is_second=is_second,
             strength=strength,
         )
-    except (ProviderDown, ProviderRefused, Loop) as error:
+    except (ProviderDown, ProviderRefused, SignInLoop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
         audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"), reason=str(error) or None)
         raise

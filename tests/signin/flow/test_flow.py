@@ -15,7 +15,7 @@ from portal.services.errors import Unavailable
 from portal.signin import flow
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import SignInFailed
-from portal.signin.flow import Loop, PasswordNeeded, SignIn, local_path
+from portal.signin.flow import PasswordNeeded, SignIn, SignInLoop, local_path
 from portal.signin.tokens import Expected
 from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
@@ -352,7 +352,7 @@ def test_a_fourth_sign_in_within_a_minute_is_refused_as_a_loop(
     cookie = "a" * 43
     for _ in range(3):
         assert finish(sign_in, start(sign_in, cookie))
-    with pytest.raises(Loop):
+    with pytest.raises(SignInLoop):
         start(sign_in, cookie)
     for _ in range(3):  # the refusal clears the count, so that the person can try again
         assert finish(sign_in, start(sign_in, cookie))
@@ -362,7 +362,7 @@ def test_a_fourth_sign_in_within_a_minute_is_refused_as_a_loop(
     for seconds in (20, 20, 19):
         assert finish(sign_in, start(sign_in, other))
         clock.advance(seconds)
-    with pytest.raises(Loop):
+    with pytest.raises(SignInLoop):
         start(sign_in, other)
 
 
