@@ -45,7 +45,7 @@ _places = threading.BoundedSemaphore(AT_ONCE)
 _memory = Path("/dev/shm")  # noqa: S108 (only a unique folder is created in it)
 
 
-class Attached(msgspec.Struct, frozen=True):
+class AttachedFile(msgspec.Struct, frozen=True):
     """A file attached to the PDF; `made_at` is its date in the PDF."""
 
     name: str
@@ -64,11 +64,11 @@ class Seal(msgspec.Struct, frozen=True):
     made_at: datetime
 
 
-class Order(msgspec.Struct, frozen=True):
+class PrintJob(msgspec.Struct, frozen=True):
     """The child's input: an HTML page with language and title, the files to attach, the seal."""
 
     html: str
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[AttachedFile, ...] = ()
     seal: Seal | None = None
 
 
@@ -86,7 +86,7 @@ class CannotPrint(Exception):
 
 def pdf(
     html: str,
-    *attached: Attached,
+    *attached: AttachedFile,
     seal: Seal | None = None,
     seconds: float = SECONDS,
     wait_seconds: float = WAIT_SECONDS,
@@ -101,9 +101,9 @@ def pdf(
     """
     if len(html.encode()) > LONGEST:
         raise CannotPrint(f"{len(html)} characters are too many", is_too_long=True)
-    order = msgspec.json.encode(Order(html, attached, seal))
+    job = msgspec.json.encode(PrintJob(html, attached, seal))
     with _place(wait_seconds), _folder() as folder:
-        return _child(order, folder, seconds)
+        return _child(job, folder, seconds)
 
 
 def fault() -> str | None:
@@ -134,9 +134,9 @@ def _folder() -> Generator[Path]:
         yield Path(folder)
 
 
-def _child(order: bytes, folder: Path, seconds: float) -> bytes:
+def _child(job: bytes, folder: Path, seconds: float) -> bytes:
     try:
-        done = _run(order, folder, seconds)
+        done = _run(job, folder, seconds)
     except subprocess.TimeoutExpired:
         raise CannotPrint(f"it took more than {seconds:g} s") from None
     except OSError as error:
@@ -152,10 +152,10 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
     return done.stdout
 
 
-def _run(order: bytes, folder: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
+def _run(job: bytes, folder: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603 (our own module)
         [sys.executable, "-m", __name__],
-        input=order,
+        input=job,
         capture_output=True,
         timeout=seconds,
         check=False,

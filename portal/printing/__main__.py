@@ -1,4 +1,4 @@
-"""The child process: reads an `Order` from stdin and writes the PDF to stdout. It doesn't trust the page.
+"""The child process: reads a `PrintJob` from stdin and writes the PDF to stdout. It doesn't trust the page.
 
 It reads the certificate and key, then confines itself, and only then parses the page.
 """
@@ -22,7 +22,7 @@ from unicodedata import bidirectional
 
 import msgspec
 
-from portal.printing import NO_PANGO, ROOT, SECONDS, UNSEALED, Attached, Order, Seal
+from portal.printing import NO_PANGO, ROOT, SECONDS, UNSEALED, AttachedFile, PrintJob, Seal
 
 if TYPE_CHECKING:
     from portal.printing.sealing import DocumentSealer
@@ -46,16 +46,16 @@ def main() -> int:
     """Return the exit status: 0 when the PDF is written, NO_PANGO, or 1 after a line that names the failure."""
     _limit()
     gc.disable()  # a tenth of the time; this process lives for one document, and its memory is bounded
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=PrintJob)
     try:
         importlib.import_module("weasyprint")
     except OSError:  # a system library is missing
         return NO_PANGO
     mimetypes.init(())
-    sealer = _sealer(order.seal) if order.seal else None
+    sealer = _sealer(job.seal) if job.seal else None
     sys.addaudithook(_Confinement(os.environ.get("TMPDIR", "/nonexistent")))
     try:
-        document = _document(order, sealer)
+        document = _document(job, sealer)
     except Exception as error:  # noqa: BLE001 (only the exception's name is printed: its message may quote the page)
         print(type(error).__name__, file=sys.stderr)  # noqa: T201
         return 1
@@ -84,15 +84,15 @@ def _say_unsealed(why: str) -> None:
     print(f"{UNSEALED}{' '.join(why.split())}", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _document(order: Order, sealer: DocumentSealer | None) -> bytes:
+def _document(job: PrintJob, sealer: DocumentSealer | None) -> bytes:
     """Return the PDF, sealed if possible, with the page's text for the sealed or unsealed case."""
-    if order.seal is not None and sealer is not None:
-        document = _made(order, is_sealed=True)
+    if job.seal is not None and sealer is not None:
+        document = _made(job, is_sealed=True)
         try:
-            return sealer.sealed(document, order.seal)
+            return sealer.sealed(document, job.seal)
         except Exception as error:  # noqa: BLE001 (as above)
             _say_unsealed(type(error).__name__)
-    return _made(order, is_sealed=False)
+    return _made(job, is_sealed=False)
 
 
 def _limit() -> None:
@@ -127,7 +127,7 @@ class _Confinement:
                 raise PermissionError(event)
 
 
-def _made(order: Order, *, is_sealed: bool) -> bytes:
+def _made(job: PrintJob, *, is_sealed: bool) -> bytes:
     from weasyprint import HTML, Attachment
     from weasyprint.urls import URLFetcher, URLFetcherResponse
 
@@ -140,7 +140,7 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
                 raise ValueError("not ours")
             return URLFetcherResponse(url, file.read_bytes(), {"Content-Type": _TYPES[file.suffix]})
 
-    def attachment(file: Attached) -> Any:
+    def attachment(file: AttachedFile) -> Any:
         return Attachment(
             string=file.content,
             name=file.name,
@@ -150,8 +150,8 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
         )
 
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
-    page = HTML(string=order.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
-    if order.seal is not None:
+    page = HTML(string=job.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
+    if job.seal is not None:
         page.etree_element.set("data-seal", "sealed" if is_sealed else "unsealed")
     for facts in list(page.etree_element.iter("dl")):
         _make_table(facts)
@@ -164,7 +164,7 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
     document = page.write_pdf(
         pdf_variant="pdf/ua-1",
         pdf_identifier=b"",
-        attachments=[attachment(file) for file in order.attached] or None,
+        attachments=[attachment(file) for file in job.attached] or None,
     )
     return document or b""
 

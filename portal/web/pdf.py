@@ -17,7 +17,7 @@ from flask import Response, g, make_response, request
 
 from portal.context import context, session
 from portal.i18n.gettext import _
-from portal.printing import Attached, CannotPrint, Seal, pdf
+from portal.printing import AttachedFile, CannotPrint, Seal, pdf
 from portal.store import StoreDown, StoreFull
 from portal.web import audit, templates
 from portal.web.extensions import limiter
@@ -77,7 +77,7 @@ def pdf_response(
     name: str,
     by_hand: str,
     about: tuple[str, str, str],
-    attached: tuple[Attached, ...] = (),
+    attached: tuple[AttachedFile, ...] = (),
     sealed_as: str | None = None,
 ) -> Response:
     """Return a response that saves the document as `name` (without extension), or a page with status 503.
@@ -151,7 +151,7 @@ def _cache(about: tuple[str, str, str], digest: bytes, content: bytes) -> None:
         log.warning("PDF not kept: %s", error)
 
 
-def _digest(document: Document, attached: tuple[Attached, ...], seal: Seal | None) -> bytes:
+def _digest(document: Document, attached: tuple[AttachedFile, ...], seal: Seal | None) -> bytes:
     """Return a digest of everything in the document but its creation time; equal digests, same document."""
     timeless = dataclasses.replace(document, made_at=_BEGINNING)
     parts = [templates.render(timeless.template, timeless.context()).encode()]

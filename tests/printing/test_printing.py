@@ -20,14 +20,14 @@ import pytest
 from pypdf import PdfReader
 
 from portal import printing
-from portal.printing import Attached, CannotPrint, pdf
+from portal.printing import AttachedFile, CannotPrint, pdf
 
 PAGE = (
     '<!doctype html><html lang="{lang}" dir="{dir}"><head><meta charset="utf-8"><title>A form</title>'
     '<meta name="dcterms.created" content="2026-11-21T09:30:00Z">'
     '<link rel="stylesheet" href="portal:print.css"></head><body><main>{body}</main></body></html>'
 )
-FILE = Attached("signed.json", "What was signed", b'{"a":1}', datetime(2026, 11, 21, tzinfo=UTC))
+FILE = AttachedFile("signed.json", "What was signed", b'{"a":1}', datetime(2026, 11, 21, tzinfo=UTC))
 
 
 def page(body: str, lang: str = "en", dir_: str = "ltr") -> str:
@@ -131,7 +131,7 @@ print("written")
 
 def test_the_printing_process_ends_without_pythons_clean_up(tmp_path: Path) -> None:
     """The clean-up unloads Pango; a thread of Pango's that still ran crashed it now and then."""
-    order = msgspec.json.encode(printing.Order(page("<p>Hello</p>")))
+    order = msgspec.json.encode(printing.PrintJob(page("<p>Hello</p>")))
     run = """
 import atexit, os, runpy
 atexit.register(os.write, 2, b"cleaned up")

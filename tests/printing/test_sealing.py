@@ -153,13 +153,13 @@ def test_a_document_whose_signing_failed_says_that_it_is_not_sealed() -> None:
     failing = """
 import sys
 from datetime import UTC, datetime
-from portal.printing import Order, Seal
+from portal.printing import PrintJob, Seal
 from portal.printing.__main__ import _document
 class Failing:
     def sealed(self, document, seal):
         raise ValueError("words of the key")
 seal = Seal("", "", "Name", "Copy", datetime.now(UTC))
-sys.stdout.buffer.write(_document(Order(sys.stdin.read(), seal=seal), Failing()))
+sys.stdout.buffer.write(_document(PrintJob(sys.stdin.read(), seal=seal), Failing()))
 """
     done = subprocess.run(
         [sys.executable, "-c", failing],

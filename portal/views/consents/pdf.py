@@ -8,7 +8,7 @@ import msgspec
 from flask import Blueprint, Response, g, url_for
 
 from portal.i18n.gettext import _
-from portal.printing import Attached
+from portal.printing import AttachedFile
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.rules.consent_text import content_hash, signed_text
@@ -105,16 +105,16 @@ def events(form: ConsentForm) -> list[Event]:
     )
 
 
-def _attached(form: ConsentForm) -> Attached:
-    return Attached(ATTACHMENT, _("The text that the seal is computed from"), signed_text(form), now())
+def _attached(form: ConsentForm) -> AttachedFile:
+    return AttachedFile(ATTACHMENT, _("The text that the seal is computed from"), signed_text(form), now())
 
 
-def _proofs(form: ConsentForm, person: Person) -> list[Attached]:
+def _proofs(form: ConsentForm, person: Person) -> list[AttachedFile]:
     """What passkeys confirmed, one file for each signature (docs/passkey-signatures.md)."""
     description = _("What a passkey confirmed, and the proof")
     proofs = [signature.passkey for signature in in_order(form, person) if signature.passkey]
     return [
-        Attached(f"passkey-{number}.json", description, msgspec.json.encode(proof), now())
+        AttachedFile(f"passkey-{number}.json", description, msgspec.json.encode(proof), now())
         for number, proof in enumerate(proofs, 1)
     ]
 
