@@ -44,7 +44,7 @@ class Open(Exception):
 class Breaker:
     """One group of an upstream's endpoints; `failures` in a row open it, 0 never does.
 
-    Ask `admit` before a call; tell `good` or `bad` after it. A call that goes well takes no lock.
+    Ask `admit` before a call; say after it which it was: `record_success` or `record_failure`. A call that goes well takes no lock.
     """
 
     def __init__(self, upstream: str, group: str, failures: int, clock: Clock = time.time) -> None:
@@ -79,7 +79,7 @@ class Breaker:
             metrics.circuit_open(self._group)
             raise Open(0.0 if is_over else self._pause - waited)
 
-    def good(self) -> None:
+    def record_success(self) -> None:
         """Note that a call was answered; a refusal counts as an answer."""
         if self._history:
             self._history = (self._history << 1) & ((1 << 4 * self._failures) - 1)
@@ -87,7 +87,7 @@ class Breaker:
             with self._lock:
                 self._close()
 
-    def bad(self) -> None:
+    def record_failure(self) -> None:
         """Note that a call failed."""
         if not self._failures:
             return

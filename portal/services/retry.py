@@ -59,9 +59,9 @@ def answered(status: int, group: str, breaker: Breaker, started: float) -> None:
     """Count a response. Refusals (4xx) and 501 are responses of a healthy API."""
     metrics.answered(group, status, time.perf_counter() - started)
     if status in FAILURES:
-        breaker.bad()
+        breaker.record_failure()
     else:
-        breaker.good()
+        breaker.record_success()
 
 
 def unanswered(
@@ -70,7 +70,7 @@ def unanswered(
     """Count a call without a response, unless the portal itself is the reason."""
     metrics.upstream(group, error.reason, time.perf_counter() - started)
     if error.reason != "too large" and (is_fair or error.reason != "timed out"):
-        breaker.bad()
+        breaker.record_failure()
 
 
 def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callable[[], float]) -> T:

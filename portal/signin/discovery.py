@@ -196,7 +196,7 @@ class Provider:
         """Record and log that the server rejects this client, which only an operator can fix."""
         log.error("the identity server refuses the portal's client", extra={"client": client_id})
         metrics.upstream(_GROUP, "client-refused", seconds)
-        self._breaker.good()
+        self._breaker.record_success()
         return ClientRefused("client refused")
 
     @contextmanager
@@ -220,7 +220,7 @@ class Provider:
             yield
         except requests.RequestException as error:
             if not isinstance(error, requests.exceptions.InvalidJSONError):
-                self._breaker.bad()
+                self._breaker.record_failure()
             metrics.upstream(_GROUP, "failed", time.perf_counter() - started)
             raise
         except OAuthError as error:
@@ -233,9 +233,9 @@ class Provider:
     def _answered(self, status: int, started: float) -> None:
         metrics.answered(_GROUP, status, time.perf_counter() - started)
         if status in (500, 502, 503, 504):
-            self._breaker.bad()
+            self._breaker.record_failure()
         else:
-            self._breaker.good()
+            self._breaker.record_success()
 
     def _read_metadata(self) -> Metadata:
         body = self._get(self._discovery_url)
@@ -274,7 +274,7 @@ class Provider:
             answer = transport.send(call, alone=True)
         except TransportError as error:
             metrics.upstream(_GROUP, error.reason, time.perf_counter() - started)
-            self._breaker.bad()
+            self._breaker.record_failure()
             raise ProviderDown(error.reason) from error
         self._answered(answer.status, started)
         if answer.status != 200:

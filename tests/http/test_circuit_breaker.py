@@ -21,16 +21,16 @@ def breaker(clock: Clock) -> Breaker:
 
 def fail(breaker: Breaker, times: int = FAILURES) -> None:
     for _ in range(times):
-        breaker.bad()
+        breaker.record_failure()
 
 
 @pytest.mark.asvs("16.5.2")
 def test_the_breaker_opens_after_the_configured_failures_in_a_row(breaker: Breaker) -> None:
     fail(breaker, FAILURES - 1)
-    breaker.good()
+    breaker.record_success()
     fail(breaker, FAILURES - 1)
     breaker.admit(is_read=True)
-    breaker.bad()
+    breaker.record_failure()
     with pytest.raises(Open) as held_back:
         breaker.admit(is_read=True)
     assert 0 < held_back.value.seconds <= FIRST_PAUSE * 1.2
@@ -38,16 +38,16 @@ def test_the_breaker_opens_after_the_configured_failures_in_a_row(breaker: Break
 
 def test_the_breaker_opens_when_half_of_the_recent_calls_failed(breaker: Breaker) -> None:
     for _ in range(2 * FAILURES - 1):
-        breaker.bad()
-        breaker.good()
+        breaker.record_failure()
+        breaker.record_success()
     assert breaker.is_closed
-    breaker.bad()
+    breaker.record_failure()
     assert not breaker.is_closed
 
 
 def test_old_failures_do_not_count(breaker: Breaker, clock: Clock) -> None:
     for _ in range(10 * FAILURES):
-        breaker.bad()
+        breaker.record_failure()
         clock.now += 61
     assert breaker.is_closed
 
@@ -61,7 +61,7 @@ def test_after_the_pause_the_probe_is_one_read_and_never_an_act(breaker: Breaker
     for is_read in (True, False):
         with pytest.raises(Open):
             breaker.admit(is_read=is_read)
-    breaker.good()
+    breaker.record_success()
     breaker.admit(is_read=False)
 
 
@@ -73,7 +73,7 @@ def test_a_failed_probe_doubles_the_pause_up_to_the_maximum(breaker: Breaker, cl
         assert 0.8 * expected <= held_back.value.seconds <= 1.2 * expected
         clock.now += held_back.value.seconds + 0.001
         breaker.admit(is_read=True)
-        breaker.bad()
+        breaker.record_failure()
 
 
 def test_a_lost_probe_is_followed_by_another(breaker: Breaker, clock: Clock) -> None:
@@ -81,7 +81,7 @@ def test_a_lost_probe_is_followed_by_another(breaker: Breaker, clock: Clock) -> 
     for _ in range(3):
         clock.now += LONGEST
         breaker.admit(is_read=True)
-    breaker.good()
+    breaker.record_success()
     assert breaker.is_closed
 
 
@@ -140,10 +140,10 @@ class AnyCourse(RuleBasedStateMachine):
     def hear(self, is_good: bool) -> None:
         self.under_way -= 1
         if is_good:
-            self.breaker.good()
+            self.breaker.record_success()
             assert self.breaker.is_closed
         else:
-            self.breaker.bad()
+            self.breaker.record_failure()
 
     @precondition(lambda self: self.under_way)
     @rule()
