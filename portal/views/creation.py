@@ -80,7 +80,7 @@ class Search(Value, Generic[C, M], frozen=True):
         return self.recognise(new, content)
 
 
-class Making(Value, Generic[C, M], frozen=True):
+class Creation(Value, Generic[C, M], frozen=True):
     """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
 
     `created` and `not_found` are messages, the latter for a record that isn't there after a lost response; `unconfirmed` and
@@ -142,32 +142,32 @@ class Drafts(Value, Generic[C], frozen=True):
 
         return resolved
 
-    def create(self, draft: Draft[C], making: Making[C, M]) -> Response:
+    def create(self, draft: Draft[C], creation: Creation[C, M]) -> Response:
         """Create the record, once, and show it, or what to do instead."""
         try:
-            done = create_once(draft, making.send, making.search)
+            done = create_once(draft, creation.send, creation.search)
         except Reopened:
             return self.to_preview(draft)
         except Unconfirmed as error:
-            return making.unconfirmed(draft, error)
+            return creation.unconfirmed(draft, error)
         except CareError as error:
-            return making.refused(draft, error)
-        return self._to_created(done, making)
+            return creation.refused(draft, error)
+        return self._to_created(done, creation)
 
-    def look_again(self, draft: Draft[C], making: Making[C, M]) -> Response:
+    def look_again(self, draft: Draft[C], creation: Creation[C, M]) -> Response:
         """After a lost response, show whether the record exists by now."""
         try:
-            done = search_again(draft, making.search)
+            done = search_again(draft, creation.search)
         except Reopened:
-            toast(making.not_found, tone="attention")
+            toast(creation.not_found, tone="attention")
             return self.to_preview(draft)
         except Unconfirmed as error:
-            return making.unconfirmed(draft, error)
-        return self._to_created(done, making)
+            return creation.unconfirmed(draft, error)
+        return self._to_created(done, creation)
 
-    def _to_created(self, done: Done[M | None], making: Making[C, M]) -> Response:
+    def _to_created(self, done: Done[M | None], creation: Creation[C, M]) -> Response:
         if done.is_first:
-            toast(making.created)
+            toast(creation.created)
         return self.to_record(done.receipt)
 
     def answer(self, draft: Draft[C]) -> Response:

@@ -1,8 +1,9 @@
 """Finds where the portal's code changes something at the care API, and whether it goes through `act_once`.
 
 A call of a function of `portal.services` that uses an endpoint which isn't safe (RFC 9110 §9.2.1) is guarded when it
-stands in what is handed to `act_once` as `send` (`portal.views.creation.Making` hands it on), or to `portal.web.editing.Editing` as `write`; in what a function of
-the same module takes only to hand it on to one of them; or in a function that is used from such places alone.
+stands in what is handed to `act_once` as `send` (`portal.views.creation.Creation` hands it on), or to
+`portal.web.editing.Editing` as `write`; in what a function of the same module takes only to hand it on to one of them; or in
+a function that is used from such places alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tools.definitions import ROOT, Name, modules, sources, tree
 _GATES = {
     "act_once": ("send", 1),
     "create_once": ("send", 1),
-    "Making": ("send", None),
+    "Creation": ("send", None),
     "Editing": ("write", None),
 }
 """Who sends: the parameter that sends, by name and by place."""

@@ -34,7 +34,7 @@ from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signers import parties_of_episode, parties_of_patient
-from portal.views.creation import Draft, Making
+from portal.views.creation import Creation, Draft
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
 from portal.web.handlers import Care, Page, Person, Side, render, signed_in
@@ -164,7 +164,7 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
     if faults := all_faults_of(draft.content):
         return show_filled(draft, faults, status=422)
-    return drafts.create(draft, _making(care))
+    return drafts.create(draft, _creation(care))
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -172,11 +172,11 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 @drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
     """After a lost response, say whether the form exists now."""
-    return drafts.look_again(draft, _making(care))
+    return drafts.look_again(draft, _creation(care))
 
 
-def _making(care: Care) -> Making[NewForm, ConsentForm]:
-    return Making(
+def _creation(care: Care) -> Creation[NewForm, ConsentForm]:
+    return Creation(
         send=send_in(care),
         search=search_in(care),
         created=_("The form was sent to its signers."),

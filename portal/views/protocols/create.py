@@ -10,7 +10,7 @@ from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.protocols import Protocol, ProtocolDraft, ProtocolStatus, create_protocol, get_protocol
 from portal.state.operations import Operation
-from portal.views.creation import Draft, Making
+from portal.views.creation import Creation, Draft
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.edit import FORM
@@ -140,7 +140,7 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
     if asked := unanswered(hard_stops(None, plan, draft.content.collection), request.form):
         return _preview(care, draft, asked, status=422)
-    return drafts.create(draft, _making(care))
+    return drafts.create(draft, _creation(care))
 
 
 @bp.get("/new/look", endpoint="outcome")
@@ -148,11 +148,11 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
 @drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
     """After a lost response, say whether the protocol exists now."""
-    return drafts.look_again(draft, _making(care))
+    return drafts.look_again(draft, _creation(care))
 
 
-def _making(care: Care) -> Making[NewProtocol, Protocol]:
-    return Making(
+def _creation(care: Care) -> Creation[NewProtocol, Protocol]:
+    return Creation(
         send=lambda content, key: create_protocol(care, content.draft(), operation=key),
         search=search_in(care),
         created=_("The protocol is created."),
