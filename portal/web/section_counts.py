@@ -27,7 +27,7 @@ _SECTIONS = {
 """Where records of a kind, as the audit record names it, are counted."""
 
 
-class Read(msgspec.Struct, frozen=True):
+class SectionCount(msgspec.Struct, frozen=True):
     """A count, and when it was read (seconds since 1970)."""
 
     number: int
@@ -36,7 +36,7 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class SectionCounts(msgspec.Struct, frozen=True):
-    read: dict[str, Read] = {}
+    read: dict[str, SectionCount] = {}
 
 
 KNOWN = LastKnown("section-counts", SectionCounts(), seconds=_SECONDS)
@@ -54,7 +54,7 @@ def counts(person: Person) -> dict[str, Count]:
 
 def learn(person: Person, section: str, count: Count) -> None:
     """Keep what was just read, unless the same was kept a short while ago."""
-    read = Read(count.number, count.is_whole, context().clock())
+    read = SectionCount(count.number, count.is_whole, context().clock())
 
     def with_this(known: SectionCounts) -> SectionCounts | None:
         before = known.read.get(section)
