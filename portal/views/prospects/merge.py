@@ -12,14 +12,14 @@ from portal.services.prospects import merge_prospects
 from portal.state.operations import Operation, State
 from portal.views.prospects.comparison import ask_for_other, choices_of, chosen_in, compare_page, merge_fields
 from portal.views.prospects.enquiry import FIELDS
-from portal.views.prospects.merged import (
+from portal.views.prospects.merge_pages import (
     ConfirmPage,
     Merged,
     MergedPage,
+    compared,
     outcome_of,
     receipt_text,
     refused,
-    said_of,
     unconfirmed,
 )
 from portal.web import unsent
@@ -73,8 +73,8 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
         prospect_id=prospect_id,
         merge_id=merge_id,
         operation=operation,
-        kept=said_of(operation, "kept"),
-        merged=said_of(operation, "merged"),
+        kept=compared(operation, "kept"),
+        merged=compared(operation, "merged"),
         fields=merge_fields(),
         choices=choices_of(operation),
         outcome=outcome_of(operation),

@@ -17,7 +17,7 @@ from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
 
-class Said(msgspec.Struct, frozen=True):
+class ComparedEnquiry(msgspec.Struct, frozen=True):
     """One side of the comparison, kept for the following pages: its name, and its values by field."""
 
     name: str = ""
@@ -41,8 +41,8 @@ class ConfirmPage(Page, template="prospects/merge_confirm.html"):
     prospect_id: str
     merge_id: str
     operation: Operation
-    kept: Said
-    merged: Said
+    kept: ComparedEnquiry
+    merged: ComparedEnquiry
     fields: list[tuple[str, str]]
     choices: dict[str, str]
     outcome: dict[str, str]
@@ -57,16 +57,16 @@ class MergedPage(Page, template="prospects/merged.html"):
 class RefusedPage(Page, template="prospects/merge_refused.html"):
     prospect_id: str
     merge_id: str
-    kept: Said
-    merged: Said
+    kept: ComparedEnquiry
+    merged: ComparedEnquiry
     reason: str
 
 
 class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
     prospect_id: str
     merge_id: str
-    kept: Said
-    merged: Said
+    kept: ComparedEnquiry
+    merged: ComparedEnquiry
     operation: Operation
     may_restart: bool
 
@@ -79,8 +79,8 @@ def refused(prospect_id: str, merge_id: str, operation: Operation, error: Refuse
     page = RefusedPage(
         prospect_id=prospect_id,
         merge_id=merge_id,
-        kept=said_of(operation, "kept"),
-        merged=said_of(operation, "merged"),
+        kept=compared(operation, "kept"),
+        merged=compared(operation, "merged"),
         reason=reason,
     )
     return render(page, status=status)
@@ -91,8 +91,8 @@ def unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status
     page = UnconfirmedPage(
         prospect_id=prospect_id,
         merge_id=merge_id,
-        kept=said_of(operation, "kept"),
-        merged=said_of(operation, "merged"),
+        kept=compared(operation, "kept"),
+        merged=compared(operation, "merged"),
         operation=operation,
         may_restart=is_unconfirmed(operation),
     )
@@ -100,22 +100,22 @@ def unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status
 
 
 def receipt_text(merge_id: str, operation: Operation, survivor: Prospect | None) -> str:
-    name = (survivor.full_name if survivor else "") or said_of(operation, "kept").name
+    name = (survivor.full_name if survivor else "") or compared(operation, "kept").name
     status = str(survivor.status or "") if survivor else ""
     values = {field: value for field, value in outcome_of(operation).items() if value}
-    merged_name = said_of(operation, "merged").name
+    merged_name = compared(operation, "merged").name
     merged = Merged(merge_id, choices_of(operation), values, name, status, merged_name)
     return msgspec.json.encode(merged).decode()
 
 
-def said_of(operation: Operation, whose: str) -> Said:
+def compared(operation: Operation, whose: str) -> ComparedEnquiry:
     """The comparison's side of the record that stays (`kept`) or of the other (`merged`)."""
-    return msgspec.convert(operation.data.get("said", {}).get(whose, {}), Said)
+    return msgspec.convert(operation.data.get("said", {}).get(whose, {}), ComparedEnquiry)
 
 
 def outcome_of(operation: Operation) -> dict[str, str]:
     """The value that each field will have, as far as known."""
-    kept, merged = said_of(operation, "kept").values, said_of(operation, "merged").values
+    kept, merged = compared(operation, "kept").values, compared(operation, "merged").values
     choices = choices_of(operation)
     found: dict[str, str] = {}
     for name in FIELDS:
