@@ -34,8 +34,8 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, frozen_in, words_of_ending
 from portal.views.episodes.measurements import Measurements
-from portal.views.episodes.path import Step, step_of
 from portal.views.episodes.separation import NOT_READ, Separation, separation_of
+from portal.views.episodes.steps_ahead import Step, step_of
 from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.web import labels
 from portal.web.alerts import ClinicAlert, alerts_of
@@ -172,7 +172,7 @@ class EpisodeView:
         return [Stage(choice_name(stage), state) for stage, state in self._steps]
 
     @cached_property
-    def path_ahead(self) -> list[Step]:
+    def steps_ahead(self) -> list[Step]:
         """The steps of this treatment that are still to come and can be told in words, in order."""
         steps = (step_of(stage, self.upcoming) for stage, state in self._steps if state == "next")
         return [step for step in steps if step.meaning]
