@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from portal import metrics
 from portal.careservice.ids import sample_id
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from portal.state.session_records import record_name
 from tests.support.faults import Switchboard
 from tests.support.stack import ROOT, CareService, PortalProcess, PortalThread, free_port, workers_of
@@ -100,7 +100,7 @@ def test_metrics_need_the_token(portal: PortalThread) -> None:
 
 
 def test_metrics_do_not_exist_without_a_configured_token(service: CareService, tmp_path: Path) -> None:
-    running = PortalThread(Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets))
+    running = PortalThread(DemoSetup(free_port(), service.plan.service_port, tmp_path, service.plan.secrets))
     try:
         answer = requests.get(f"http://127.0.0.1:{running.port}/metrics", headers=WITH_TOKEN, timeout=20)
         assert answer.status_code == 404
@@ -305,7 +305,7 @@ def test_a_worker_without_a_free_descriptor_goes_on(monkeypatch: pytest.MonkeyPa
 
 def test_metrics_add_up_over_restartedworkers_of(service: CareService, tmp_path: Path) -> None:
     process = PortalProcess(
-        Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
+        DemoSetup(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
         PORTAL_METRICS_TOKEN=TOKEN,
         PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
         PORTAL_WORKERS="2",
@@ -339,7 +339,7 @@ def test_metrics_add_up_over_restartedworkers_of(service: CareService, tmp_path:
 
 def test_a_recycled_worker_counts_as_stopped(service: CareService, tmp_path: Path) -> None:
     process = PortalProcess(
-        Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
+        DemoSetup(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
         PORTAL_METRICS_TOKEN=TOKEN,
         PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
         PORTAL_WORKERS="1",

@@ -24,7 +24,7 @@ from pathlib import Path
 import requests
 
 from portal.demo.processes import free_port
-from portal.demo.stack import Plan, portal_environment, secrets_of, tenants_file
+from portal.demo.stack import DemoSetup, portal_environment, secrets_of, tenants_file
 
 ROOT = Path(__file__).parents[1]
 _OF_THE_SYSTEM = ("apt-get", "rm -rf /var/lib/apt", "python -m pip uninstall", "rm -rf /usr/local")
@@ -192,7 +192,7 @@ def check(build: Build, final: Stage) -> Iterator[str]:
         f"{one.name} is in the image" for one in packages if one.name in ("pip", "setuptools", "wheel")
     )
     data = build.root / "var/lib/portal"
-    plan = Plan(free_port(), free_port(), data, secrets_of(build.folder))
+    plan = DemoSetup(free_port(), free_port(), data, secrets_of(build.folder))
     tenants = build.folder / "tenants.toml"
     tenants.write_text(tenants_file(plan), encoding="utf-8")
     subprocess.run(["chmod", "-R", "a-w,a+rX", str(build.workdir), str(build.root / "venv")], check=True)
@@ -234,7 +234,7 @@ def _answers(asks: list[str], environment: dict[str, str], running: subprocess.P
     return False
 
 
-def _faults_of_a_page(plan: Plan) -> Iterator[str]:
+def _faults_of_a_page(plan: DemoSetup) -> Iterator[str]:
     """A page has its templates, and everything static that it names."""
     origin = f"http://127.0.0.1:{plan.portal_port}"
     host = {"Host": plan.hosts("riverside")[0]}

@@ -18,7 +18,7 @@ from portal.demo.postgres import POSTGRESQL, database_url, new_cluster
 from portal.demo.processes import DemoError, Process, Processes, answers, free_port, until_ctrl_c
 from portal.demo.programs import account, folder_of, install_missing, path_of, program, request_to_install
 from portal.demo.stack import (
-    Plan,
+    DemoSetup,
     check_ports,
     portal_environment,
     portal_process,
@@ -43,7 +43,7 @@ class Scale:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: DemoSetup,
         folder: Path,
         *,
         environment: Mapping[str, str] | None = None,
@@ -92,7 +92,7 @@ def run(*, portal_port: int, service_port: int) -> None:
     require_servers()
     with folder_for_all() as folder:
         own = folder_of(None, folder / "portal")
-        plan = Plan(portal_port, service_port, own, secrets_of(own))
+        plan = DemoSetup(portal_port, service_port, own, secrets_of(own))
         with until_ctrl_c() as processes:
             scale = Scale(plan, folder)
             scale.start(processes)

@@ -47,7 +47,7 @@ PEOPLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DemoSetup:
     """The demo's ports, data folder and secrets."""
 
     portal_port: int
@@ -68,7 +68,7 @@ def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool
     """Run until Ctrl-C; with `reloads`, reload on each change of the sources. Raises DemoError if it can't start."""
     check_ports(portal_port, service_port)
     with _folder(data) as folder:
-        plan = Plan(portal_port, service_port, folder, secrets_of(folder))
+        plan = DemoSetup(portal_port, service_port, folder, secrets_of(folder))
         tenants = folder / "tenants.toml"
         tenants.write_text(tenants_file(plan), encoding="utf-8")
         with until_ctrl_c() as processes:
@@ -148,7 +148,7 @@ def secrets_of(folder: Path) -> dict[str, str]:
     return made
 
 
-def tenants_file(plan: Plan) -> str:
+def tenants_file(plan: DemoSetup) -> str:
     """Return the text of the tenants file of the two sample clinics; make their certificates if missing."""
     clinics = {
         "riverside": ("Riverside Fertility", "#0b6e4f"),
@@ -215,7 +215,7 @@ prepare.es = "Nada de comer ni beber desde 6 horas antes. Alguien tiene que acom
 }
 
 
-def _tenant(plan: Plan, key: str, name: str, accent: str) -> str:
+def _tenant(plan: DemoSetup, key: str, name: str, accent: str) -> str:
     certificate, key_file = certificate_of(plan.data, key)
     return f"""
 [tenants.{key}]
@@ -266,7 +266,7 @@ map = "https://maps.example/{key}"
 """
 
 
-def service_command(plan: Plan, database: str | None = None) -> list[str]:
+def service_command(plan: DemoSetup, database: str | None = None) -> list[str]:
     """Return the command that runs the care service, on an SQLite file in the data folder unless `database` is given."""
     command = [
         *(sys.executable, "-m", "portal.careservice"),
@@ -281,7 +281,7 @@ def service_command(plan: Plan, database: str | None = None) -> list[str]:
     return command
 
 
-def service_process(plan: Plan, command: list[str]) -> Process:
+def service_process(plan: DemoSetup, command: list[str]) -> Process:
     """Return the care service, not yet started."""
     return Process(
         "care service",
@@ -298,7 +298,7 @@ def portal_process(environment: Mapping[str, str], log: Path, port: int) -> Proc
     return Process("portal", command, log, answers(f"http://127.0.0.1:{port}/readyz"), environment)
 
 
-def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
+def portal_environment(plan: DemoSetup, tenants: Path) -> dict[str, str]:
     """Return the portal's settings as environment variables (docs/configuration.md)."""
     return {
         **plan.secrets,
@@ -310,7 +310,7 @@ def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
     }
 
 
-def welcome(plan: Plan, *more: str) -> str:
+def welcome(plan: DemoSetup, *more: str) -> str:
     """Return the text shown once it runs: addresses, people, their password, and `more` lines."""
     port = plan.portal_port
     lines = ["", "The portal runs:"]

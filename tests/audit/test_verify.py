@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import Plan, portal_environment
+from portal.demo.stack import DemoSetup, portal_environment
 from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess
 from tests.support.visitor import Visitor
 
@@ -19,7 +19,7 @@ from tests.support.visitor import Visitor
 @pytest.fixture
 def deployed(service: CareService, tmp_path: Path) -> Iterator[PortalProcess]:
     known = service.plan  # the identity server accepts only this port
-    plan = Plan(known.portal_port, known.service_port, tmp_path, known.secrets)
+    plan = DemoSetup(known.portal_port, known.service_port, tmp_path, known.secrets)
     process = PortalProcess(plan)
     yield process
     process.stop()

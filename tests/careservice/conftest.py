@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from tests.careservice.families import Families
 from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
@@ -18,7 +18,7 @@ from tests.support.tokens import TokenMaker
 class Place:
     """Where the service of all tests of the API runs and keeps its records."""
 
-    plan: Plan
+    plan: DemoSetup
     database_url: str
 
 

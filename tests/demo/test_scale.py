@@ -22,7 +22,7 @@ from portal.careservice.ids import sample_id
 from portal.demo import programs
 from portal.demo.processes import Processes
 from portal.demo.scale import Scale, folder_for_all
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from portal.state.session_records import record_name
 from tests.demo.two_machines import MOST, Load, Stack, next_release, sid, until
 from tests.support.command_lines import command_lines
@@ -44,7 +44,7 @@ def stack() -> Iterator[Stack]:
     with folder_for_all() as folder:
         own = folder / "portal"
         own.mkdir(mode=0o700)
-        plan = Plan(free_port(), proxy.port, own, SECRETS)
+        plan = DemoSetup(free_port(), proxy.port, own, SECRETS)
         scale = Scale(
             plan,
             folder,

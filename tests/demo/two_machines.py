@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 
 from portal.demo.processes import answers
 from portal.demo.scale import Scale
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from portal.state.session_records import Tokens, record_name, tokens_name
 from portal.state.sessions import COOKIE
 from portal.store import open_store
@@ -46,7 +46,7 @@ class Stack:
 
     scale: Scale
     proxy: CountingProxy
-    plan: Plan
+    plan: DemoSetup
 
     def visitor(self, machine: int | None = None, address: str = "198.51.100.1") -> Visitor:
         """A browser whose requests nginx balances, or that goes to one machine (0 or 1) from this address."""

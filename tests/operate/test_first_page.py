@@ -10,12 +10,12 @@ from pathlib import Path
 
 import requests
 
-from portal.demo.stack import Plan, portal_environment, tenants_file
+from portal.demo.stack import DemoSetup, portal_environment, tenants_file
 from tests.support.stack import CareService, Process, free_port
 
 
 def start(service: CareService, folder: Path, port: int, **environment: str) -> Process:
-    plan = Plan(port, service.plan.service_port, folder, service.plan.secrets)
+    plan = DemoSetup(port, service.plan.service_port, folder, service.plan.secrets)
     tenants = folder / "tenants.toml"
     tenants.write_text(tenants_file(plan))
     command = [sys.executable, "-m", "gunicorn", "wsgi:app"]

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from portal.demo import stack
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from tests.support.stack import PASSWORD, CareService, PortalProcess
 from tests.support.visitor import Visitor
 
@@ -36,7 +36,7 @@ def test_one_clinics_hung_api_delays_neither_health_nor_the_other_clinics_pages(
     monkeypatch.setattr("tests.support.stack.tenants_file", lambda _plan: tenants)
     known = service.plan
     portal = PortalProcess(
-        Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
+        DemoSetup(known.portal_port, known.service_port, tmp_path, known.secrets),
         PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
         PORTAL_WORKERS="1",
         PORTAL_BREAKER="0",

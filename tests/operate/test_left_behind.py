@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from tests.support.stack import CareService, PortalProcess, free_port
 
 
 @contextmanager
 def running(folder: Path, service: CareService) -> Iterator[PortalProcess]:
-    where = Plan(free_port(), service.plan.service_port, folder, service.plan.secrets)
+    where = DemoSetup(free_port(), service.plan.service_port, folder, service.plan.secrets)
     process = PortalProcess(where, PORTAL_WORKERS="1")
     try:
         yield process

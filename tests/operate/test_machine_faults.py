@@ -15,7 +15,7 @@ import pytest
 import requests
 from pypdf import PdfReader
 
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from portal.printing import pdf
 from tests.printing.test_sealing import PAGE, signature
 from tests.support.seals import TRUSTED, VALID, Clinic, judged
@@ -67,7 +67,7 @@ def test_the_portal_answers_after_twelve_worker_crashes_and_logs_each(
     known = service.plan
     store = f"sqlite:///{tmp_path}/store.db"
     portal = PortalProcess(
-        Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
+        DemoSetup(known.portal_port, known.service_port, tmp_path, known.secrets),
         PORTAL_STORE_URL=store,
         PORTAL_LOG="json",
         PORTAL_TRACES_URL="http://127.0.0.1:9/v1/traces",

@@ -17,7 +17,7 @@ from portal.careservice.identity import keys
 from portal.careservice.identity.tables import Client
 from portal.careservice.sample import people
 from portal.careservice.settings import Settings
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from portal.operate.identity_check import check_identity
 from portal.state.session_records import record_name
 from tests.support.stack import PASSWORD, SECRETS, PortalThread, plan
@@ -25,7 +25,7 @@ from tests.support.stack import PASSWORD, SECRETS, PortalThread, plan
 KEY = ECKey.generate_key("P-256", auto_kid=True)
 
 
-def seed(where: Plan, url: str) -> Any:
+def seed(where: DemoSetup, url: str) -> Any:
     """A database in which the portal's clients at Riverside have a key instead of a secret."""
     engine = database.connect(url)
     database.Base.metadata.create_all(engine)

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from portal.state.session_records import Tokens, record_name, tokens_name
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -73,7 +73,7 @@ class Stack:
 class Upstream:
     service: CareService
     proxy: CountingProxy
-    plan: Plan
+    plan: DemoSetup
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from tests.support.hostile import CountingProxy
 from tests.support.signing import consent, copy_rows, fresh_form, to_step
 from tests.support.stack import PASSWORD
@@ -73,7 +73,7 @@ class People:
         return Visitor(self._origin)
 
 
-def _sign(people: People, plan: Plan) -> Ready:
+def _sign(people: People, plan: DemoSetup) -> Ready:
     form = fresh_form(plan)
     page = to_step(people("amelia"), form, "Sign this form")
     return Ready(
@@ -87,7 +87,7 @@ def _sign(people: People, plan: Plan) -> Ready:
     )
 
 
-def _revoke(people: People, plan: Plan) -> Ready:
+def _revoke(people: People, plan: DemoSetup) -> Ready:
     form = fresh_form(plan, signed=True)
     return Ready(
         "amelia",
@@ -100,7 +100,7 @@ def _revoke(people: People, plan: Plan) -> Ready:
     )
 
 
-def _create_consent(people: People, plan: Plan) -> Ready:
+def _create_consent(people: People, plan: DemoSetup) -> Ready:
     title = f"A form made once, {uuid.uuid4().hex[:8]}"
     page = people("nora").get(f"/consents/new?copy={_id_in(consent('amelia-treatment-2'))}")
     page = page.form("/consents/new/fill").submit(title=title)
@@ -113,7 +113,7 @@ def _create_consent(people: People, plan: Plan) -> Ready:
     )
 
 
-def _create_protocol(people: People, plan: Plan) -> Ready:
+def _create_protocol(people: People, plan: DemoSetup) -> Ready:
     name = f"A plan made once, {uuid.uuid4().hex[:8]}"
     page = people("nora").get("/protocols/new")
     form = page.form(page.select("form:has(button[value=review])")[0])
@@ -127,7 +127,7 @@ def _create_protocol(people: People, plan: Plan) -> Ready:
     )
 
 
-def _merge(people: People, plan: Plan) -> Ready:
+def _merge(people: People, plan: DemoSetup) -> Ready:
     kept, merged = fresh_prospect(plan), fresh_prospect(plan)
     page = people("colin").get(f"/prospects/{kept}/merge?merge={merged}")
     page = page.form(f"/prospects/{kept}/merge").submit()
@@ -141,7 +141,7 @@ def _merge(people: People, plan: Plan) -> Ready:
     )
 
 
-def _book(people: People, plan: Plan) -> Ready:
+def _book(people: People, plan: DemoSetup) -> Ready:
     prospect = fresh_prospect(plan)
     page = people("colin").get(_next_week(f"/prospects/{prospect}/book"))
     return Ready(
@@ -155,7 +155,7 @@ def _book(people: People, plan: Plan) -> Ready:
     )
 
 
-def _book_by_link(people: People, plan: Plan) -> Ready:
+def _book_by_link(people: People, plan: DemoSetup) -> Ready:
     prospect = fresh_prospect(plan)
     page = people("colin").get(f"/prospects/{prospect}/book-link")
     made = page.form(f"/prospects/{prospect}/book-link").submit(days="14")
@@ -172,7 +172,7 @@ def _book_by_link(people: People, plan: Plan) -> Ready:
     )
 
 
-ACTS: dict[str, Callable[[People, Plan], Ready]] = {
+ACTS: dict[str, Callable[[People, DemoSetup], Ready]] = {
     "sign": _sign,
     "revoke": _revoke,
     "create a consent": _create_consent,
@@ -184,7 +184,7 @@ ACTS: dict[str, Callable[[People, Plan], Ready]] = {
 """By name: each makes its records anew, so that tests don't meet."""
 
 
-def over_the_line(plan: Plan, line: CountingProxy) -> str:
+def over_the_line(plan: DemoSetup, line: CountingProxy) -> str:
     """The tenants file of a portal that reaches the care API by this line, and isn't told that it honours a repeat."""
     text = tenants_file(plan)
     for there, here in (
@@ -196,7 +196,7 @@ def over_the_line(plan: Plan, line: CountingProxy) -> str:
     return text
 
 
-def fresh_prospect(plan: Plan) -> str:
+def fresh_prospect(plan: DemoSetup) -> str:
     """Put an enquiry into the record, and return its id."""
     id_ = str(uuid.uuid4())
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:

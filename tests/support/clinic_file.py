@@ -6,14 +6,14 @@ from joserfc.jwk import RSAKey
 
 from portal.config.tenants import Tenant
 from portal.config.tenants_file import load_tenants
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 
 KEY = RSAKey.generate_key(2048)
 SECRET = "a+b/c=d%"  # what HTTP Basic has to encode
 ROLES = 'claim = "role"\npatient = ["patient"]\nstaff = ["nurse"]'
 
 
-def configured(where: Plan, tenant: str = "", roles: str = ROLES) -> Tenant:
+def configured(where: DemoSetup, tenant: str = "", roles: str = ROLES) -> Tenant:
     """Riverside, with these lines in its table in place of others of the same keys, and these roles."""
     text, _, _rest = tenants_file(where).partition("[tenants.harbour]")
     before, _, after = text.partition("[tenants.riverside.roles]")

@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from joserfc import jws
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 
 REMOVED = None
 
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
 class HostileServer:
     """The identity server of a test, at the address that the plan gives the care service."""
 
-    def __init__(self, plan: Plan, tenant_id: str) -> None:
+    def __init__(self, plan: DemoSetup, tenant_id: str) -> None:
         self.plan = plan
         self.origin = plan.service
         self.asked: list[str] = []

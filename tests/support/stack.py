@@ -28,7 +28,7 @@ from portal.careservice.bootstrap import bootstrap
 from portal.careservice.sample.people import SECRET_VARIABLES
 from portal.careservice.settings import Settings as CareSettings
 from portal.config.settings import Settings
-from portal.demo.stack import PEOPLE, Plan, portal_environment, service_command, tenants_file
+from portal.demo.stack import PEOPLE, DemoSetup, portal_environment, service_command, tenants_file
 from portal.store.sqlite import SqliteStore
 from tests.support import forked
 from tests.support.clock import Clock
@@ -79,9 +79,9 @@ def _give_back() -> None:
         keeper.close()
 
 
-def plan(folder: Path) -> Plan:
+def plan(folder: Path) -> DemoSetup:
     """A plan with ports that are free now."""
-    return Plan(free_port(), free_port(), folder, SECRETS)
+    return DemoSetup(free_port(), free_port(), folder, SECRETS)
 
 
 class Server(ABC):
@@ -141,7 +141,7 @@ class Process(Server):
 class CareService(Server):
     """The embedded care service over a database of its own, freshly seeded."""
 
-    def __init__(self, plan: Plan, *options: str) -> None:
+    def __init__(self, plan: DemoSetup, *options: str) -> None:
         self.plan = plan
         self.base_url = plan.service
         self.log = plan.data / "care-service.log"
@@ -187,7 +187,7 @@ def sample_database() -> Path:
 class PortalThread:
     """The portal in this process, on a port of its own, with a clock that tests can move."""
 
-    def __init__(self, plan: Plan, **environment: str) -> None:
+    def __init__(self, plan: DemoSetup, **environment: str) -> None:
         self.plan = plan
         self.port = plan.portal_port
         self.clock = Clock(time.time)
@@ -275,7 +275,7 @@ def workers_of(master: int) -> list[int]:
 class PortalProcess(Process):
     """The portal as it is deployed: gunicorn with its own defaults."""
 
-    def __init__(self, plan: Plan, **environment: str) -> None:
+    def __init__(self, plan: DemoSetup, **environment: str) -> None:
         self.plan = plan
         self.port = plan.portal_port
         tenants = plan.data / f"tenants-{self.port}.toml"

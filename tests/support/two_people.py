@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from tests.support.stack import PortalThread
 
 
@@ -28,7 +28,7 @@ def second_person_asked(portal: PortalThread) -> Generator[None]:
         use(tenant)
 
 
-def signed_by(plan: Plan, form: str, sub: str = "another") -> None:
+def signed_by(plan: DemoSetup, form: str, sub: str = "another") -> None:
     """Let the clinic's signature on the form be this person's; by default, of somebody who makes no moves."""
     with sqlite3.connect(plan.data / "care.db", timeout=10) as database:
         database.execute(

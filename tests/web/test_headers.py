@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from portal.store import StoreDown
 from tests.support.stack import CareService, PortalThread, free_port
 from tests.support.visitor import Visitor
@@ -214,7 +214,7 @@ def behind_tls(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
     """A portal that believes one proxy in front, where an address may try to sign in once an hour."""
     known = service.plan
     running = PortalThread(
-        Plan(free_port(), known.service_port, tmp_path, known.secrets),
+        DemoSetup(free_port(), known.service_port, tmp_path, known.secrets),
         PORTAL_PROXY_HOPS="1",
         PORTAL_LIMIT_SIGN_IN="1 per hour",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from portal.signin import tokens
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, free_port
@@ -25,7 +25,9 @@ def pair(
     """Two portals on one store, as two workers are, that let an address sign in three times an hour."""
     redis = RedisServer(tmp_path) if request.param == "redis" else None
     store = redis.url if redis else f"sqlite:///{tmp_path}/shared.db"
-    plans = [Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets) for _ in range(2)]
+    plans = [
+        DemoSetup(free_port(), service.plan.service_port, tmp_path, service.plan.secrets) for _ in range(2)
+    ]
     both = [PortalThread(one, PORTAL_STORE_URL=store, PORTAL_LIMIT_SIGN_IN="3 per hour") for one in plans]
     yield both[0], both[1]
     for one in both:
@@ -94,7 +96,7 @@ def strict(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
     """A portal that lets nobody sign or withdraw, and lets each open one booking page and one file an hour."""
     known = service.plan  # the identity server accepts only this port
     running = PortalThread(
-        Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
+        DemoSetup(known.portal_port, known.service_port, tmp_path, known.secrets),
         PORTAL_LIMIT_SIGNING="0 per hour",
         PORTAL_LIMIT_BOOKING="1 per hour",
         PORTAL_LIMIT_FILES="1 per hour",

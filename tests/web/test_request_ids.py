@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portal.demo.stack import Plan, tenants_file
+from portal.demo.stack import DemoSetup, tenants_file
 from portal.web.logs import JsonFormatter
 from tests.support.stack import CareService, PortalThread
 from tests.support.upstream import Make
@@ -38,7 +38,7 @@ def test_a_failed_page_its_log_lines_and_its_calls_share_one_request_id(
     tenants = tmp_path / "tenants.toml"
     text = tenants_file(service.plan)
     tenants.write_text(text.replace(f'base_url = "{service.base_url}"', f'base_url = "{api.url}"'))
-    plan: Plan = service.plan
+    plan: DemoSetup = service.plan
     portal = PortalThread(plan, PORTAL_TENANTS=str(tenants), PORTAL_STORE_URL=f"sqlite:///{tmp_path}/s.db")
     try:
         visitor = portal.visitor()

@@ -115,7 +115,7 @@ def test_another_visitors_form_token_is_refused_in_a_session(portal: PortalThrea
 
 def test_form_tokens_survive_a_key_rotation(portal: PortalThread) -> None:
     """`choose` fails where a token is refused."""
-    from portal.demo.stack import Plan
+    from portal.demo.stack import DemoSetup
     from tests.support.stack import SECRETS, free_port
     from tests.support.stack import PortalThread as Other
 
@@ -123,7 +123,7 @@ def test_form_tokens_survive_a_key_rotation(portal: PortalThread) -> None:
     token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
     cookie = next(one.value for one in visitor.http.cookies if one.name == csrf.VISITOR_COOKIE)
     secrets = {**SECRETS, "PORTAL_SECRET_KEYS": f"{'n' * 48},{SECRETS['PORTAL_SECRET_KEYS']}"}
-    rotated = Other(Plan(free_port(), portal.plan.service_port, portal.plan.data, secrets))
+    rotated = Other(DemoSetup(free_port(), portal.plan.service_port, portal.plan.data, secrets))
     try:
         choose(rotated.visitor(), token, Cookie=f"{csrf.VISITOR_COOKIE}={cookie}")
     finally:

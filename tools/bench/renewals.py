@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 
 import msgspec
 
-from portal.demo.stack import Plan, portal_environment
+from portal.demo.stack import DemoSetup, portal_environment
 from portal.state.session_records import Tokens, record_name, tokens_name
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -112,7 +112,7 @@ def _calls_of_a_renewal(bench: Bench) -> tuple[list[str], float]:
     """
     folder = bench.folder / "renewals"
     folder.mkdir()
-    where = Plan(bench.plan.portal_port, free_port(), folder, SECRETS)
+    where = DemoSetup(bench.plan.portal_port, free_port(), folder, SECRETS)
     proxy = Counting(where.service)
     care = CareService(where, "--issuer", proxy.base_url, "--sample", "small")
     tenants = folder / "tenants.toml"

@@ -31,7 +31,7 @@ from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.demo.processes import Process, Processes
 from portal.demo.scale import Scale, folder_for_all
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from portal.state.session_records import SessionRecord, Tokens, record_name, tokens_name
 from portal.state.sessions import Sessions
 from portal.store import open_store
@@ -198,7 +198,7 @@ def site() -> Iterator[Site]:
     with folder_for_all() as folder:
         own = folder / "portal"
         own.mkdir(mode=0o700)
-        plan = Plan(free_port(), free_port(), own, SECRETS)
+        plan = DemoSetup(free_port(), free_port(), own, SECRETS)
         scale = Scale(plan, folder, environment={**GENEROUS, "PORTAL_DEMO": "0"})
         stub = free_port()
         (own / "tenants.toml").write_text(_many((own / "tenants.toml").read_text(), plan, stub))
@@ -211,7 +211,7 @@ def site() -> Iterator[Site]:
             processes.stop()
 
 
-def _many(tenants: str, plan: Plan, stub: int) -> str:
+def _many(tenants: str, plan: DemoSetup, stub: int) -> str:
     """A thousand clinics more, and the stub as harbour's API."""
     ours = tenants[tenants.index("[tenants.riverside]") : tenants.index("[tenants.harbour]")]
     hosts = json.dumps(plan.hosts("riverside"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from portal.demo.programs import find
-from portal.demo.stack import Plan, portal_environment, tenants_file
+from portal.demo.stack import DemoSetup, portal_environment, tenants_file
 from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port, plan, workers_of
 from tests.support.visitor import Visitor
 from tools.bench.answers import EPISODE
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.plan: Plan = plan(folder)
+        self.plan: DemoSetup = plan(folder)
         self.upstream_port = free_port()
         self.upstream = f"http://127.0.0.1:{self.upstream_port}"
         self._log = (folder / "bench.log").open("ab")

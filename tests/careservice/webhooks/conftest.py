@@ -15,7 +15,7 @@ import requests
 from portal.careservice.ids import new_id
 from portal.careservice.webhooks.sender import multipart
 from portal.careservice.webhooks.signature import new_secret, sign
-from portal.demo.stack import Plan
+from portal.demo.stack import DemoSetup
 from tests.careservice.api.calls import Api
 from tests.support.postgres import database_url
 from tests.support.stack import SECRETS, CareService, free_port
@@ -125,7 +125,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooks]:
         "CARE_TWILIO_AUTH_TOKENS": f"riverside={TWILIO_TOKEN},harbour=a token of Harbour's at Twilio",
         "CARE_MAIL_RECEIVER": RECEIVER,
     }
-    where = Plan(free_port(), free_port(), folder, secrets)
+    where = DemoSetup(free_port(), free_port(), folder, secrets)
     running = CareService(where, "--database", database_url(folder / "care.db"))
     calls = Hooks(running)
     yield calls
