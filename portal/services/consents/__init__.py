@@ -50,8 +50,8 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SOONEST = "procedureDate"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Who told staff of a withdrawal that they record, when and how; `on_behalf_of` is that signer's `person_id`."""
+class WithdrawalNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """The notice of a withdrawal that staff record: who gave it, when and how; `on_behalf_of` is that signer's `person_id`."""
 
     on_behalf_of: str
     at: datetime
@@ -247,7 +247,7 @@ def revoke_consent(
     reason: str,
     without_reason: str = "No reason given",
     stamp: str | None,
-    told: Told | None = None,
+    told: WithdrawalNotice | None = None,
     operation: str | None = None,
 ) -> ConsentForm:
     """Revoke the form and return it; what is open under it goes on hold, and its signers are notified.

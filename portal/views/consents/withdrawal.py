@@ -17,7 +17,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
 from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services.client import Care
-from portal.services.consents import Told, get_consent, revoke_consent
+from portal.services.consents import WithdrawalNotice, get_consent, revoke_consent
 from portal.services.consents.forms import ConsentForm, ToldBy
 from portal.services.errors import Conflict, Invalid, Refused, Unavailable
 from portal.services.rules.ending import Ending
@@ -85,12 +85,12 @@ class Withdrawal(Value, frozen=True):
         )
 
     @property
-    def told(self) -> Told | None:
+    def told(self) -> WithdrawalNotice | None:
         """What staff record of how they were told; None unless they do, without faults."""
         at = self.given.told_at
         if self.ending is not Ending.RECORD or at is None:
             return None
-        return Told(on_behalf_of=self.given.who, at=at, by=ToldBy(self.given.told_by))
+        return WithdrawalNotice(on_behalf_of=self.given.who, at=at, by=ToldBy(self.given.told_by))
 
     def keep(self, given: Given) -> Withdrawal:
         """A copy with what was typed, saved in the operation."""
