@@ -41,7 +41,7 @@ _DAYS_AHEAD = 14
 """How long before a procedure its form may lead to a treatment whose visits count."""
 
 
-class Who(Value, frozen=True):
+class SheetPerson(Value, frozen=True):
     """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is."""
 
     name: str
@@ -50,7 +50,7 @@ class Who(Value, frozen=True):
     mrn: str = ""
 
     @classmethod
-    def of(cls, episode: Episode) -> Who:
+    def of(cls, episode: Episode) -> SheetPerson:
         patient = episode.patient
         href = url_for("episodes.show", episode_id=episode.id)
         return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
@@ -59,13 +59,13 @@ class Who(Value, frozen=True):
 class Visit(Value, frozen=True):
     """A visit of the day, or without `at` a procedure that forms are needed for; `missing` are titles of unsigned forms."""
 
-    who: Who
+    who: SheetPerson
     at: Appointment | None
     missing: list[str]
 
 
 class SheetDose(Value, frozen=True):
-    who: Who
+    who: SheetPerson
     line: DoseLine
 
 
@@ -105,7 +105,9 @@ def show(care: Care, person: Person) -> Response:
     doses = sorted(_doses(found.episodes, day), key=lambda dose: (dose.line.time, dose.who.name.casefold()))
     shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
-        "episode.list", "episode", [episode.id for episode in found.episodes if Who.of(episode).href in shown]
+        "episode.list",
+        "episode",
+        [episode.id for episode in found.episodes if SheetPerson.of(episode).href in shown],
     )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
     audit.shown("protocol.list", "protocol", [])
@@ -153,11 +155,11 @@ def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date
             if not appointment.is_cancelled and place_day(appointment) == day
         ]
         if not visits and episode.id in procedures:
-            yield Visit(Who.of(episode), None, missing)
-        yield from (Visit(Who.of(episode), visit, missing) for visit in visits)
+            yield Visit(SheetPerson.of(episode), None, missing)
+        yield from (Visit(SheetPerson.of(episode), visit, missing) for visit in visits)
         procedures.pop(episode.id, None)
     for needed in procedures.values():
-        who = Who(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
+        who = SheetPerson(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
         yield Visit(who, None, [form.title for form in needed])
 
 
@@ -165,7 +167,7 @@ def _doses(episodes: Iterable[Episode], day: date) -> Iterable[SheetDose]:
     for episode in episodes:
         words = PlanWords(episode.protocol, is_plain=False)
         for dose in doses_on(episode.protocol, episode, day):
-            yield SheetDose(Who.of(episode), words.line(dose))
+            yield SheetDose(SheetPerson.of(episode), words.line(dose))
 
 
 def _moment(visit: Visit) -> tuple[bool, float, str]:

@@ -26,7 +26,7 @@ from portal.web.labels import treatment_name
 from portal.web.record_links import address_of
 
 
-class Beside(Value, frozen=True):
+class RelatedLink(Value, frozen=True):
     """Another record of a person's that can be opened."""
 
     label: str
@@ -44,7 +44,7 @@ class Hit(Value, frozen=True):
     href: str
     facts: str = ""
     icon: str = ""
-    second: Beside | None = None
+    second: RelatedLink | None = None
 
 
 class Hits(Value, frozen=True):
@@ -90,7 +90,7 @@ class Hits(Value, frozen=True):
 
 def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     """A person whom the API found; `known` is what the session has read about them."""
-    others = _beside(person)
+    others = _related_links(person)
     address = patient_page(person.patient_id, person.episode_id) or address_of("prospect", person.prospect_id)
     href = address or (others[0].href if others else url_for("open_by_id.show"))
     is_named = bool(person.name) and rank_of(person.name, text) < NO_MATCH
@@ -159,28 +159,30 @@ def patient_page(patient_id: str | None, episode_id: str | None) -> str | None:
     return f"{page}?{urlencode({'episode': episode_id})}" if page and episode_id else page
 
 
-def treatment_link(episode_id: str | None, kind: str) -> Beside | None:
+def treatment_link(episode_id: str | None, kind: str) -> RelatedLink | None:
     href = address_of("episode", episode_id)
     return (
-        Beside(treatment_name(kind, plain=False) if kind else _("Treatment"), href, "treatment")
+        RelatedLink(treatment_name(kind, plain=False) if kind else _("Treatment"), href, "treatment")
         if href
         else None
     )
 
 
-def _beside(person: FoundPerson) -> list[Beside]:
-    found: list[tuple[datetime, Beside]] = []
+def _related_links(person: FoundPerson) -> list[RelatedLink]:
+    found: list[tuple[datetime, RelatedLink]] = []
     for form in person.forms:
-        found.append((happened_at(form), Beside(form.title, address_of("consent", form.id) or "", "consent")))
+        found.append(
+            (happened_at(form), RelatedLink(form.title, address_of("consent", form.id) or "", "consent"))
+        )
     for talk in person.talks:
         href = address_of("conversation", talk.id) or ""
-        found.append((happened_at(talk), Beside(talk.subject or _("Message"), href, "message")))
+        found.append((happened_at(talk), RelatedLink(talk.subject or _("Message"), href, "message")))
     for plan in person.protocols:
         found.append(
-            (happened_at(plan), Beside(plan.name, address_of("protocol", plan.id) or "", "protocol"))
+            (happened_at(plan), RelatedLink(plan.name, address_of("protocol", plan.id) or "", "protocol"))
         )
     for news in person.news:
         href = address_of(news.entity_type or "", news.entity_id, data=news.data) or "/notifications"
-        found.append((happened_at(news), Beside(news.title, href, "bell")))
+        found.append((happened_at(news), RelatedLink(news.title, href, "bell")))
     newest = sorted(found, key=lambda pair: pair[0], reverse=True)
     return [beside for _at, beside in newest if beside.href]

@@ -8,7 +8,7 @@ from portal.i18n.gettext import _
 from portal.services.listed import Listed
 from portal.services.people import FoundPerson, NewestPeople
 from portal.values import Value
-from portal.views.hits import Beside, latest_words, patient_page, treatment_link, who_words
+from portal.views.hits import RelatedLink, latest_words, patient_page, treatment_link, who_words
 from portal.web import audit
 from portal.web.filters import in_a_row
 from portal.web.known_people import KnownPerson
@@ -23,7 +23,7 @@ class PatientRow(Value, frozen=True):
     name: str
     href: str
     facts: str
-    treatment: Beside | None
+    treatment: RelatedLink | None
     latest: str
 
 
