@@ -47,6 +47,7 @@ def show(care: Care, person: Person, consent_id: str, step: str = "") -> Respons
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
     shown = min(wanted, signing.step, key=list(Step).index)
+    shown = shown if shown in signing.steps else Step.READ
     is_refused = request.args.get("refused") == "1" and _is_wanting(signing, shown)
     is_resumed = not step and shown is not Step.READ
     return show_step(care, signing, shown, is_refused=is_refused, is_resumed=is_resumed)
