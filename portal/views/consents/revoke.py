@@ -72,7 +72,7 @@ class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html", about="
 
     form: ConsentForm
     is_readable: bool
-    is_declining: bool
+    ending: Ending
 
 
 def withdrawal_step(
@@ -181,9 +181,7 @@ def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
 
 def _show_unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> Response:
     """Say that the response is missing, and what the clinic's record shows now."""
-    page = UnconfirmedPage(
-        form=withdrawal.form, is_readable=is_readable, is_declining=withdrawal.is_declining
-    )
+    page = UnconfirmedPage(form=withdrawal.form, is_readable=is_readable, ending=withdrawal.ending)
     return render(page, status=status)
 
 

@@ -70,11 +70,6 @@ class Withdrawal(Value, frozen=True):
     ending: Ending
 
     @property
-    def is_declining(self) -> bool:
-        """Whether the person is a signer of the patient's side who hasn't signed."""
-        return self.ending is Ending.DECLINE
-
-    @property
     def event(self) -> str:
         return EVENTS[self.ending]
 
