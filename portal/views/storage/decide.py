@@ -21,6 +21,7 @@ from portal.views.storage.decisions import (
     Decision,
     consequences_of,
     decisions_about,
+    is_stopped_by_clinic,
     obstacle_to,
 )
 from portal.views.storage.letter import Letter, letter_about
@@ -60,11 +61,12 @@ class ByFormPage(Page, template="storage/by_form.html"):
 
 
 class ObstaclePage(Page, template="storage/cannot.html"):
-    """Why a decision can't be made now."""
+    """Why a decision can't be made now; `is_of_hold` says that it is the clinic's hold, which has a reason of its own."""
 
     view: EmbryoView
     wish: str
     obstacle: str
+    is_of_hold: bool
 
 
 @bp.get("/<record:embryo_id>/<decision>")
@@ -73,9 +75,9 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Show the consequences of a decision, and ask; or link to the form that makes it."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
-    wanted = _wanted(decision)
+    _wanted(decision)
     if (obstacle := obstacle_to(view.embryo, decision)) is not None:
-        return _refuse(view, wanted, obstacle)
+        return _refuse(view, decision, obstacle)
     if decision in BY_FORM:
         return _lead_to_form(care, view, decision, person)
     return _ask(view, decision, open_form(_editing(care, person, embryo_id), view.embryo))
@@ -91,7 +93,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
         toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
         return redirect_to(view.href)
     if (obstacle := obstacle_to(embryo, decision)) is not None:
-        return _refuse(view, wanted, obstacle)
+        return _refuse(view, decision, obstacle)
     if decision in BY_FORM:
         audit.note("embryo.decide", "refused", id_=embryo.id)
         return _lead_to_form(care, view, decision, person, status=403)
@@ -136,7 +138,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, st
 
 def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorage]:
     """Save only the disposition, if it is still what it was when the page was opened."""
-    words = [(str(disposition), labels.disposition_name(disposition)) for disposition in Disposition]
+    words = [(str(disposition), labels.choice_name(disposition)) for disposition in Disposition]
     return Editing(
         owner=person.sub,
         event="embryo.decide",
@@ -160,7 +162,12 @@ def _ask(view: EmbryoView, name: str, edit: Edit) -> Response:
     return render(page, status=edit.status)
 
 
-def _refuse(view: EmbryoView, wanted: Disposition, obstacle: str) -> Response:
+def _refuse(view: EmbryoView, decision: str, obstacle: str) -> Response:
     audit.note("embryo.decide", "refused", id_=view.embryo.id)
-    page = ObstaclePage(view=view, wish=labels.disposition_name(wanted), obstacle=obstacle)
+    page = ObstaclePage(
+        view=view,
+        wish=labels.choice_name(_wanted(decision)),
+        obstacle=obstacle,
+        is_of_hold=is_stopped_by_clinic(view.embryo, decision),
+    )
     return render(page, status=403)

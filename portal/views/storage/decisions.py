@@ -6,7 +6,8 @@ from portal.i18n.gettext import _
 from portal.services.storage import Disposition, EmbryoStorage
 from portal.values import Value
 from portal.views.storage.view import paid_until
-from portal.web.filters import long_date
+from portal.web.filters import long_date, today
+from portal.web.not_given import not_given
 
 SAID_HERE = {
     "keep": Disposition.CONTINUE_STORAGE,
@@ -72,8 +73,20 @@ def _names(embryo: EmbryoStorage) -> list[str]:
     if not embryo.is_in_storage:
         return []
     open_ = ["leave-open"] if embryo.disposition == Disposition.CONTINUE_STORAGE else []
-    is_held_by_clinic = embryo.is_on_hold and not embryo.is_held_by_patient
-    return ["keep", *open_, *(() if is_held_by_clinic else BY_FORM)]
+    return ["keep", *open_, *(() if _is_held_by_clinic(embryo) else BY_FORM)]
+
+
+def is_stopped_by_clinic(embryo: EmbryoStorage, decision: str) -> bool:
+    """Whether the clinic's hold is why this can't be decided now."""
+    return (
+        _is_held_by_clinic(embryo)
+        and not embryo.has_final_wish
+        and decision not in (*_names(embryo), "take-back")
+    )
+
+
+def _is_held_by_clinic(embryo: EmbryoStorage) -> bool:
+    return embryo.is_on_hold and not embryo.is_held_by_patient
 
 
 def obstacle_to(embryo: EmbryoStorage, decision: str) -> str | None:
@@ -84,8 +97,12 @@ def obstacle_to(embryo: EmbryoStorage, decision: str) -> str | None:
         return _("A signed form decided what happens to this embryo. Take that decision back first.")
     if decision == "take-back" and embryo.is_in_storage:
         return _("No decision that a form made stands for this embryo, so there is nothing to take back.")
-    if embryo.is_on_hold:
+    if is_stopped_by_clinic(embryo, decision):
         return _("This embryo is on hold. Until the clinic has talked with you, it can only be kept.")
+    if embryo.is_in_storage and not_given("EmbryoStorage.disposition"):
+        return _(
+            "The clinic’s system hasn’t given what is on record for this embryo, so this can’t be said here. Ask the clinic."
+        )
     if embryo.is_in_storage:
         return _("This is what the clinic has on record already.")
     if not embryo.status.known:
@@ -108,6 +125,11 @@ def consequences_of(embryo: EmbryoStorage, name: str) -> list[str]:
                 else _("The embryo stays frozen, as it is now."),
                 _(
                     "Storage is paid until %(day)s. That date moves on when the next payment has arrived.",
+                    day=long_date(paid),
+                )
+                if paid and paid >= today()
+                else _(
+                    "Storage was paid until %(day)s. That date moves on when the next payment has arrived.",
                     day=long_date(paid),
                 )
                 if paid

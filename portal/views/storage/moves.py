@@ -119,6 +119,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
                 "On hold by the patient’s side. Only a new signed form that names this embryo ends that."
             )
         case Gap.HELD_BY_CLINIC:
+            if not embryo.hold_reason and not_given("EmbryoStorage.holdReason"):
+                return _("On hold, and the clinic’s system hasn’t given the reason. End the hold first.")
             return _("On hold by the clinic. End the hold first.")
         case Gap.FORMS_UNREADABLE:
             return _("The patient’s forms can’t be read right now.")
@@ -140,8 +142,12 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
         case Gap.TREATMENT_OVER:
             return _("The treatment that the form is for isn’t under way.")
         case Gap.WISH_DIFFERS:
-            if embryo.disposition is Disposition.UNDECIDED and not not_given("EmbryoStorage.disposition"):
-                return _("The patient hasn’t decided what happens to this embryo.")
+            if embryo.disposition is Disposition.UNDECIDED:
+                return (
+                    _("The clinic’s system hasn’t given the patient’s wish.")
+                    if not_given("EmbryoStorage.disposition")
+                    else _("The patient hasn’t decided what happens to this embryo.")
+                )
             return _(
                 "The wish on record is another: %(wish)s.", wish=labels.disposition_name(embryo.disposition)
             )
