@@ -84,10 +84,10 @@ class PlanWords:
             return time
         return _night(time, on) if on else _("in the night, %(time)s", time=time)
 
-    def when(self, medication: Medication) -> str:
-        """Return a row's times and interval: `08:00, 20:00 · every second day`."""
+    def when(self, medication: Medication, *, is_dated: bool = True) -> str:
+        """Return a row's times and interval: `08:00, 20:00 · every second day`; weekdays of a night only if `is_dated`."""
         is_single = medication.triggers or medication.end_day == medication.start_day
-        on = self.date_of(medication.start_day) if is_single else None
+        on = self.date_of(medication.start_day) if is_single and is_dated else None
         hours = in_a_row(self.hour(time, on) for time in medication.hours)
         every = max(medication.every_days or 1, 1)
         if every == 1:
@@ -103,17 +103,18 @@ class PlanWords:
         last_days = (course.last for course in row if course.last is not None and course.last >= course.first)
         return max(last_days, default=None)
 
-    def until(self, medication: Medication) -> tuple[str, str]:
-        """Return until when a row is taken, and additional text to show less prominently."""
+    def until(self, medication: Medication, *, is_dated: bool = True) -> tuple[str, str]:
+        """Return until when a row is taken, and additional text to show less prominently; dates only if `is_dated`."""
         last = self.last_dose(medication)
         rule = with_lang(medication.stop_rule)
         if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
-            return _("Day %(day)s", day=last), in_a_row(filter(None, (self._day(last), rule)), " · ")
+            on = self._day(last) if is_dated else ""
+            return _("Day %(day)s", day=last), in_a_row(filter(None, (on, rule)), " · ")
         if not rule:
             rule = _("Until the trigger") if medication.ends_with_trigger else _("Your team says when")
         if last is None:
             return rule, ""
-        last_day = self._day(last) or _("day %(day)s", day=last)
+        last_day = (self._day(last) if is_dated else "") or _("day %(day)s", day=last)
         return rule, _("last dose: %(day)s", day=last_day)
 
     def instructions_to_continue(self, remaining: Sequence[Course]) -> list[str]:

@@ -11,7 +11,7 @@ from portal.dates import days_after
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import Appointment, ConsentBrief, Episode, get_episode
-from portal.services.errors import CareError, NotOffered
+from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
 from portal.services.physicians import list_physicians
@@ -158,7 +158,7 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
         physician=names.get(protocol.physician_id or ""),
         patient=_patient_of(protocol, whole),
         withdrawn=whole.withdrawn if whole else (),
-        is_nameless=_is_unread(physicians) or _is_unread(episode),
+        is_nameless=_is_unread(physicians) or (_is_unread(episode) and not isinstance(episode, NotFound)),
     )
 
 
