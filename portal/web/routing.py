@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import cast
+from urllib.parse import parse_qsl
 
 from flask import Flask, abort, current_app, g, request
 from werkzeug.exceptions import HTTPException
@@ -56,6 +57,12 @@ def current_address() -> str:
     """Return this request's path and query; `/` for the sign-in callback."""
     path = request.full_path if request.query_string else request.path
     return request.environ.get(PREFIX, "") + without_sign_in_code(path)
+
+
+def is_this_page(address: str) -> bool:
+    """Whether an address of the portal is that of the page which is asked for, whatever the order of its query."""
+    there, here = address_parts(address), address_parts(current_address())
+    return there.path == here.path and sorted(parse_qsl(there.query)) == sorted(parse_qsl(here.query))
 
 
 def without_sign_in_code(address: str) -> str:

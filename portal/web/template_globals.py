@@ -33,7 +33,7 @@ from portal.web.navigation import navigation
 from portal.web.not_given import not_given
 from portal.web.pages import Frame
 from portal.web.preferred_name import preferred_name
-from portal.web.routing import current_address
+from portal.web.routing import current_address, is_this_page
 
 
 def init_app(app: Flask) -> None:
@@ -54,6 +54,7 @@ def init_app(app: Flask) -> None:
         explained_terms=glossary.explained,
         has_module=modules.has_module,
         is_read_only=read_only.is_read_only,
+        is_this_page=is_this_page,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
