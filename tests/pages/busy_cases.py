@@ -159,6 +159,7 @@ BUSY_CASES = [
         for query in ("all=1", "archived=1", "mine=1", f"patient={PATIENT}", "all=1&page=2", "q=x&archived=1")
     ),
     *(Case("conversations", who, TALK, BUSY, "busy") for who in ("nora", "amelia")),
+    *(Case("conversations", who, f"{TALK}/new?known=id-906", BUSY) for who in ("nora", "amelia")),
     *(Case("care_team", who, "/care-team", AT_WORK) for who in ("nora", "colin")),
     Case("care_team", "amelia", "/care-team?week=2026-W50&location=locationId-701", AT_WORK),
     *(

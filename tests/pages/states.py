@@ -71,6 +71,7 @@ LEFT_OUT = "left out"
 CLINIC = "clinic"
 STRANGE = "Unheard"
 """Of a choice: a value that it doesn't have, as from a newer API."""
+_DAY = 24 * 3600.0
 LATER = 3600.0
 """How long ago somebody signed in who has to sign in again to sign."""
 
@@ -83,6 +84,7 @@ class Change:
     """
 
     endpoint: str
+    """Of one record alone with its id: `pgt-results/{id}@r-1`."""
     place: Place
     value: str
 
@@ -104,6 +106,8 @@ class State:
     """A page that was opened before, from which people and records are known."""
     had: str = ""
     """What was opened or downloaded before, while the API still answered as usual."""
+    yesterday: str = ""
+    """A page that was opened the day before, while the API still answered as usual."""
     failing: tuple[str, ...] = ()
     """Endpoints that answer each read with a 500."""
     gone: tuple[str, ...] = ()
@@ -124,6 +128,7 @@ class State:
         parts += [f"{endpoint} isn't offered" for endpoint in self.missing]
         parts += [f"after {self.after}"] if self.after else []
         parts += [f"had {self.had}"] if self.had else []
+        parts += [f"yesterday {self.yesterday}"] if self.yesterday else []
         parts += [f"part {self.part}"] if self.part else []
         parts += [f"sought {self.sought}"] if self.sought else []
         parts += ["signed in an hour ago"] if self.late else []
@@ -143,7 +148,7 @@ class State:
         gone: list[str] = []
         missing: list[str] = []
         later: list[tuple[int, Change]] = []
-        refused, late, naming, after, had, asked, sought = 0, False, "", "", "", "", ""
+        refused, late, naming, after, had, yesterday, asked, sought = 0, False, "", "", "", "", "", ""
         for part in text.split(" | ") if text else ():
             if part == "signed in an hour ago":
                 late = True
@@ -153,6 +158,8 @@ class State:
                 asked = part.removeprefix("part ")
             elif part.startswith("sought "):
                 sought = part.removeprefix("sought ")
+            elif part.startswith("yesterday "):
+                yesterday = part.removeprefix("yesterday ")
             elif part.startswith("had "):
                 had = part.removeprefix("had ")
             elif part.endswith(" fails"):
@@ -176,7 +183,7 @@ class State:
                     changes.append(change)
             else:
                 raise ValueError(text)
-        ways = (refused, late, naming, after, had, tuple(failing), tuple(gone), tuple(later))
+        ways = (refused, late, naming, after, had, yesterday, tuple(failing), tuple(gone), tuple(later))
         return cls(tuple(changes), tuple(forms), *ways, tuple(missing), asked, sought)
 
 
@@ -185,7 +192,7 @@ def _text_of(change: Change) -> str:
 
 
 def _is_declared(change: Change) -> bool:
-    row = _READS.get(change.endpoint)
+    row = _READS.get(change.endpoint.partition("@")[0])
     kinds = list(_kinds_at(shape_of(row.answer), change.place)) if row else []
     choices = {choice.value for one in kinds if isinstance(one, inspect.EnumType) for choice in one.cls}
     is_choice = choices and change.value.startswith('"')
@@ -250,6 +257,12 @@ HER_CONSENT = {
     "episodeId": "e-1",
     "patientId": EPISODE["patient"]["id"],
     "embryoStorageIds": [embryo["id"] for embryo in EPISODE["embryos"]],
+}
+
+
+HER_PLAN = {
+    READ_EPISODE: UNDER_TREATMENT[READ_EPISODE],
+    READ_PROTOCOL: {**UNDER_TREATMENT[READ_PROTOCOL], "patientId": EPISODE["patient"]["id"]},
 }
 
 
@@ -437,6 +450,7 @@ OTHER_PAGES = [
     *(Case("consents", who, "/consents/c-1/revoke", PENDING, "to be signed") for who in ("amelia", "nora")),
     Case("consents", "nora", "/consents/new?copy=c-1", HERS | {READ_CONSENT: HER_CONSENT}, "to be replaced"),
     Case("consents", "nora", "/consents?q=a&page=9", IN_FORCE),
+    Case("consents", "amelia", "/consents/c-1/sign/statements", PENDING),
     Case(
         "consents",
         "nora",
@@ -462,7 +476,12 @@ OTHER_PAGES = [
         Case("protocols", "victor", f"/protocols/{what}", UNDER_TREATMENT)
         for what in ("new", "new/preview", "p-1/end?to=Completed")
     ),
+    Case("protocols", "victor", f"/protocols?patient={EPISODE['patient']['id']}"),
     Case("protocols", "victor", "/protocols/p-1", {}, "drafted"),
+    *(
+        Case("protocols", who, "/protocols/p-1/schedule.pdf", HER_PLAN, "hers")
+        for who in ("victor", "amelia")
+    ),
     Case("protocols", "victor", "/protocols/p-1/edit", _IN_STIMULATION, "in stimulation"),
     Case("protocols", "victor", "/protocols/p-1", _IN_STIMULATION, "in stimulation"),
     Case("pgt_results", "elif", "/pgt-results/r-1", {READ_PGT_RESULT: HER_RESULT, **HERS}, "of several"),
@@ -535,17 +554,21 @@ class Opener:
         if state.had:
             self._visited(case, state, state.had)
             api.told.clear()
-        for endpoint in state.failing:
-            api.refuses(_READS[endpoint], 500)
-        for endpoint in state.gone:
-            api.refuses(_READS[endpoint], 404)
-        for endpoint in state.missing:
-            api.refuses(_READS[endpoint], 501)
+        if state.yesterday:
+            self._portal.clock.advance(-_DAY)
+            self._visited(case, state, state.yesterday)
+            self._portal.clock.advance(_DAY)
+            api.told.clear()
+        for status, endpoints in ((500, state.failing), (404, state.gone), (501, state.missing)):
+            for endpoint in endpoints:
+                name, _, id_ = endpoint.partition("@")
+                api.refuses(_READS[name], status, id_=id_ or None)
 
         def change(path: str, answer: Any) -> Any:
             endpoint = endpoint_of(path)
+            names = (endpoint, f"{endpoint}@{path.rpartition('/')[2]}")
             for one in self._changes:
-                answer = _with(answer, one.place, one.value) if one.endpoint == endpoint else answer
+                answer = _with(answer, one.place, one.value) if one.endpoint in names else answer
             told.setdefault(endpoint, answer)
             return self._also(path, answer)
 

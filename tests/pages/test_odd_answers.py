@@ -350,7 +350,7 @@ STRANGENESSES: dict[str, Callable[[Any], Any]] = {
         ("amelia", "/notifications", "There are no notifications yet"),
         ("amelia", "/conversations", "There are no messages"),
         ("amelia", "/storage", "finds no embryo of yours"),
-        ("amelia", "/care-team", "Nobody matches"),
+        ("amelia", "/care-team", "names no physician"),
         ("nora", "/consents?q=a", "No forms here"),
         ("victor", "/protocols", "No protocols here"),
         ("colin", "/prospects/s-1/book?from=2026-11-30", "no physician whose time"),
