@@ -158,7 +158,7 @@ def clinics_medicine(medication: Medication) -> Medicine | None:
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:
-    """Return `225 IU`, or that no amount is given; for patients (`is_plain`) with the unit written out."""
+    """Return `225 IU` with a no-break space, or that no amount is given; for patients (`is_plain`) with the unit written out."""
     unit, value = medication.unit.strip(), medication.dose
     if value is None:
         return _("(amount not given: call your clinic)") if is_plain else _("(amount not given)")
@@ -166,10 +166,15 @@ def amount(medication: Medication, *, is_plain: bool) -> str:
     folded = unit.casefold()
     count = math.ceil(abs(value)) if math.isfinite(value) else 2
     if is_plain and folded in _UNITS:
-        return ngettext("%(amount)s unit", "%(amount)s units", count, amount=written)
+        return _unbroken(ngettext("%(amount)s unit", "%(amount)s units", count, amount=written))
     if is_plain and folded in _MICROGRAMS:
-        return ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written)
-    return f"{written} {unit}".strip()
+        return _unbroken(ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written))
+    return _unbroken(f"{written} {unit}".strip())
+
+
+def _unbroken(words: str) -> str:
+    """A number at the end of a line, without its unit, is easily read as another amount."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def is_same_unit(one: str, other: str) -> bool:

@@ -67,7 +67,10 @@ def test_a_day_stands_by_hour_with_what_is_missing(visitor: SignIn, fake_api: Fa
     assert "Siân Pugh" in rows[0] and "MRN RF-2" in rows[0] and "birth date not known here" in rows[0]
     assert "Ayşe Yıldız born 2 May 1990 MRN RF-1 Egg collection Consent c-1" in rows[1]
     assert "Bríd O’Shea" in rows[2] and "Procedure Consent c-3" in rows[2]
-    assert "19:00 Siân Pugh" in doses.get_text(" ", strip=True) and "Cetrorelix 0.25 mg" in doses.get_text()
+    assert (
+        "19:00 Siân Pugh" in doses.get_text(" ", strip=True)
+        and "Cetrorelix 0.25\N{NO-BREAK SPACE}mg" in doses.get_text()
+    )
     assert "Read: 2 treatments" in page.words
 
 

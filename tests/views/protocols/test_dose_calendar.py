@@ -151,7 +151,7 @@ def in_calendar(file: bytes) -> set[tuple[str, int, str]]:
             else datetime(start.year, start.month, start.day)
         )
         time = f"{start:%H:%M}" if isinstance(start, datetime) else ""
-        name = str(event["SUMMARY"]).split(" 1 ")[0]
+        name = str(event["SUMMARY"]).split(" 1\N{NO-BREAK SPACE}")[0]
         for moment in rrulestr(event["RRULE"].to_ical().decode(), dtstart=naive):
             found.add((name, (moment.date() - BEGINS).days + 1, time))
     return found
@@ -290,20 +290,22 @@ def test_what_outlasts_the_treatment_stays_shown(
     page = seen(ended, BEGINS + timedelta(days=35), monkeypatch)
     assert sorted({line.drug for line in page.doses}) == left
     assert len(page.go_on) == len(left)
-    assert all("Go on with Progesterone 400 mg until Mon" in sentence for sentence in page.go_on)
+    assert all(
+        "Go on with Progesterone 400\N{NO-BREAK SPACE}mg until Mon" in sentence for sentence in page.go_on
+    )
     assert left or page.plan_state is not None
 
 
 @pytest.mark.parametrize(
     ("language", "unit", "dose", "words"),
     [
-        ("en", "IU", 2250, "2250 units"),
-        ("en", "µg", 250, "250 micrograms"),
-        ("en", "iu", 1, "1 unit"),
-        ("en", "mg", 0.25, "0.25 mg"),
-        ("es", "IU", 2250, "2250 unidades"),
-        ("es", "mcg", 6.5, "6,5 microgramos"),
-        ("ar", "IU", 2250, "2250 وحدة"),
+        ("en", "IU", 2250, "2250\N{NO-BREAK SPACE}units"),
+        ("en", "µg", 250, "250\N{NO-BREAK SPACE}micrograms"),
+        ("en", "iu", 1, "1\N{NO-BREAK SPACE}unit"),
+        ("en", "mg", 0.25, "0.25\N{NO-BREAK SPACE}mg"),
+        ("es", "IU", 2250, "2250\N{NO-BREAK SPACE}unidades"),
+        ("es", "mcg", 6.5, "6,5\N{NO-BREAK SPACE}microgramos"),
+        ("ar", "IU", 2250, "2250\N{NO-BREAK SPACE}وحدة"),
     ],
 )
 def test_patients_read_units_written_out_and_ungrouped(

@@ -113,11 +113,13 @@ def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
     back = nora.get(f"/protocols/{AMELIAS}/edit")
     assert back.soup.select_one("#medication-1-dose")["value"] == "250"
     line = next(
-        one for one in review.select("tbody tr") if "250 IU" in one.get_text() and "225 IU" in one.get_text()
+        one
+        for one in review.select("tbody tr")
+        if "250\N{NO-BREAK SPACE}IU" in one.get_text() and "225\N{NO-BREAK SPACE}IU" in one.get_text()
     )
-    assert "19:00 225 IU" in line.get_text(" ", strip=True) and "19:00 250 IU" in line.get_text(
+    assert "19:00 225\N{NO-BREAK SPACE}IU" in line.get_text(
         " ", strip=True
-    )
+    ) and "19:00 250\N{NO-BREAK SPACE}IU" in line.get_text(" ", strip=True)
     assert not review.select("[id^=again-]")
     changed = review.select(".day-grid td[data-changed]")
     assert changed and {one.get_text(" ", strip=True) for one in changed} == {"Before: 225 After: 250"}
