@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
+from itertools import groupby
 
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol, ProtocolStatus
-from portal.services.rules.doses import minutes
+from portal.services.rules.doses import Dose, minutes
 from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
 from portal.state.session_records import Person
 from portal.values import Value
@@ -86,10 +87,10 @@ def _line(change: DoseChange) -> str:
         return _("%(drug)s: no more %(since)s", drug=drug, since=since)
     if change.kind is Kind.DAYS or old is None or new is None:
         return _("%(drug)s: taken on other days, %(since)s. See the plan.", drug=drug, since=since)
-    if old.times == new.times:
-        now, before = amount(new.medication, is_plain=True), amount(old.medication, is_plain=True)
-    elif old.amount == new.amount:
-        now, before = _hours(new), _hours(old)
+    if old.times == new.times and old.amount and new.amount:
+        now, before = _amount(new.doses[0]), _amount(old.doses[0])
+    elif old.amount and old.amount == new.amount:
+        now, before = _hours(new, new.doses), _hours(old, old.doses)
     else:
         now, before = _whole(new), _whole(old)
     return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=now, old=before, since=since)
@@ -106,19 +107,27 @@ def _since(change: DoseChange) -> str:
 
 
 def _whole(portion: Portion) -> str:
-    """`250 units at 19:00`."""
-    what, hours = amount(portion.medication, is_plain=True), _hours(portion)
+    """`250 units at 19:00`, or `150 units at 08:00, 75 units at 20:00`."""
+    alike = groupby(portion.doses, _amount)
+    return in_a_row(_part(what, _hours(portion, doses)) for what, doses in alike)
+
+
+def _part(what: str, hours: str) -> str:
     return _("%(what)s at %(hours)s", what=what, hours=hours) if hours else what
+
+
+def _amount(dose: Dose) -> str:
+    return amount(dose.medication, is_plain=True)
 
 
 def _moment(portion: Portion) -> str:
     """`Tue 24 Nov, 21:00`."""
-    return in_a_row(filter(None, (day(portion.on), _hours(portion))))
+    return in_a_row(filter(None, (day(portion.on), _hours(portion, portion.doses))))
 
 
-def _hours(portion: Portion) -> str:
+def _hours(portion: Portion, doses: Iterable[Dose]) -> str:
     words = PlanWords(None, is_plain=True)
-    return in_a_row(words.hour(time, _date(portion, time)) for time in portion.times if time)
+    return in_a_row(words.hour(dose.time, _date(portion, dose.time)) for dose in doses if dose.time)
 
 
 def _date(portion: Portion, time: str) -> date:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from datetime import date, datetime
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -185,6 +186,35 @@ def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
         READ_EPISODE, episode(replace(PLAN, medications=(replace(first, times=("21:00",)), *others)))
     )
     assert "You ticked off Follitropin 225 units at 19:04, before the plan changed." in card(amelia)
+
+
+@pytest.mark.parametrize(
+    ("evening", "told"),
+    [
+        ({"dose": 100.0}, "150 units at 08:00, 100 units at 20:00 instead of 150 units at 08:00, 75 units at 20:00"),
+        ({"dose": 150.0}, "150 units at 08:00, 20:00 instead of 150 units at 08:00, 75 units at 20:00"),
+        ({"times": ("21:00",)}, "150 units at 08:00, 75 units at 21:00 instead of 150 units at 08:00, 75 units at 20:00"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_change_of_a_days_second_dose_is_told(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    at: Callable[[str], None],
+    evening: dict[str, Any],
+    told: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    at("22 06:00")
+    first = Medication(drug="Follitropin", dose=150, unit="IU", start_day=1, end_day=7, times=("08:00",))
+    second = replace(first, dose=75, times=("20:00",))
+    plan = replace(PLAN, id=request.node.name, medications=(first, second))
+    shows(fake_api, episode(plan))
+    amelia = visitor("amelia")
+    assert not amelia.get("/").select("#plan_change .notice")
+    shows(fake_api, episode(replace(plan, medications=(first, replace(second, **evening)))))
+    (notice,) = amelia.get("/").select("#plan_change .notice")
+    assert f"Follitropin: {told}, from today" in " ".join(notice.get_text(" ").split())
 
 
 @pytest.mark.parametrize(

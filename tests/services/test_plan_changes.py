@@ -73,6 +73,20 @@ def test_each_kind_of_change_is_told_from_its_first_day(
     assert (change.doses[0].kind, change.doses[0].on) == (kind, on)
 
 
+def test_each_dose_of_a_day_counts_not_only_its_first() -> None:
+    """Rows of one medicine at several hours, or two at one hour, of which the later one is changed."""
+    evening = altered(FSH, id="g", dose=75, time="20:00")
+    both = altered(FSH, id="h", dose=75)
+    for other in (evening, both):
+        change = changed(seen(plan(FSH, other)), plan(FSH, altered(other, dose=100)), DAY_8)
+        assert change
+        (one,) = change.doses
+        assert (one.kind, one.on) == (Kind.DOSE, DAY_8)
+        assert one.before and one.before.amount is None
+        assert one.before.amounts == ((225, "IU"), (75, "IU"))
+        assert one.after and one.after.amounts == ((225, "IU"), (100, "IU"))
+
+
 @pytest.mark.parametrize("status", [s for s in ProtocolStatus if s is not ProtocolStatus.ACTIVE])
 def test_a_plan_that_is_no_longer_followed_is_a_change_of_its_status_alone(status: ProtocolStatus) -> None:
     change = changed(snapshot_of(plan(FSH)), plan(FSH, status=status), DAY_8)

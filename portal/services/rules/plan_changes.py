@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
+from typing import TypeAlias
 
 import msgspec
 from msgspec import structs
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
-from portal.services.rules.doses import courses, doses_of_day, horizon
+from portal.services.rules.doses import Dose, courses, doses_of_day, horizon
 from portal.values import Value
 
 _MOST_DAYS = 180
@@ -28,16 +29,30 @@ class PlanSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     medications: tuple[Medication, ...]
 
 
+Amount: TypeAlias = tuple[float | None, str]
+"""A number and its unit."""
+
+
 class Portion(Value, frozen=True):
-    """What is taken of a medicine on a date: the hours (HH:MM, or as the API sent them), and how much at each."""
+    """What is taken of a medicine on a date: the doses of its rows, the earliest first."""
 
     on: date
-    times: tuple[str | None, ...]
-    medication: Medication
+    doses: tuple[Dose, ...]
 
     @property
-    def amount(self) -> tuple[float | None, str]:
-        return self.medication.dose, self.medication.unit
+    def times(self) -> tuple[str | None, ...]:
+        """The hours: HH:MM, or as the API sent them."""
+        return tuple(dose.time for dose in self.doses)
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """How much at each hour."""
+        return tuple((dose.medication.dose, dose.medication.unit) for dose in self.doses)
+
+    @property
+    def amount(self) -> Amount | None:
+        """How much each time; None where it isn't always as much."""
+        return self.amounts[0] if len(set(self.amounts)) == 1 else None
 
 
 class Kind(Enum):
@@ -114,7 +129,7 @@ def _changes(before: _Calendar, after: _Calendar, names: dict[str, str]) -> Iter
 def _is_same(one: Portion | None, other: Portion | None) -> bool:
     if one is None or other is None:
         return one is other
-    return one.times == other.times and one.amount == other.amount
+    return one.times == other.times and one.amounts == other.amounts
 
 
 class _Calendar:
@@ -136,5 +151,5 @@ class _Calendar:
         for day in range(today, last + 1):
             if doses := doses_of_day(mine, day):
                 on = self._start + timedelta(days=day - 1)
-                found[on] = Portion(on, tuple(dose.time for dose in doses), doses[0].medication)
+                found[on] = Portion(on, tuple(doses))
         return found
