@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -42,7 +43,7 @@ def calendar_of(
     listed, until = _listed(protocol, today)
     sequence = revision_of(protocol)
 
-    def event(course: Course) -> dict[str, Any]:
+    def event(uid: str, course: Course) -> dict[str, Any]:
         first = protocol.date_of(course.first)
         assert first is not None
         at = _time_of(course.time)
@@ -53,7 +54,7 @@ def calendar_of(
             told = "\n".join(filter(None, (product(row), description)))
         said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {
-            "uid": _uid(protocol, course, clinic),
+            "uid": uid,
             "dtstamp": made_at,
             "sequence": sequence,
             "summary": said,
@@ -67,9 +68,9 @@ def calendar_of(
             "transp": "TRANSPARENT",
         }
 
-    uids = [_uid(protocol, course, clinic) for course in listed]
+    uids = _uids(protocol, listed, clinic)
     gone = (_cancelled(uid, made_at, sequence, today) for uid in before if uid not in uids)
-    return serialize([*map(event, listed), *gone], about="Medicines")
+    return serialize([*map(event, uids, listed), *gone], about="Medicines")
 
 
 def next_check(protocol: Protocol, on: date) -> date | None:
@@ -80,7 +81,7 @@ def next_check(protocol: Protocol, on: date) -> date | None:
 
 def events_of(protocol: Protocol, clinic: str, on: date) -> tuple[str, ...]:
     """Return the UIDs of the events in the calendar file of a plan on that date."""
-    return tuple(_uid(protocol, course, clinic) for course in _listed(protocol, on)[0])
+    return tuple(_uids(protocol, _listed(protocol, on)[0], clinic))
 
 
 def _listed(protocol: Protocol, on: date) -> tuple[list[Course], int]:
@@ -115,8 +116,16 @@ def _time_of(text: str | None) -> time | None:
     return None if found is None else time(*divmod(found, 60))
 
 
-def _uid(protocol: Protocol, course: Course, clinic: str) -> str:
-    return f"{_name(protocol, course)}@{clinic}.medicines"
+def _uids(protocol: Protocol, listed: Sequence[Course], clinic: str) -> list[str]:
+    """The UIDs of these courses: alike ones, such as two pens at one hour, are numbered, or a calendar would keep one of them."""
+    alike: Counter[str] = Counter()
+    found: list[str] = []
+    for course in listed:
+        name = _name(protocol, course)
+        alike[name] += 1
+        number = f"-{alike[name]}" if alike[name] > 1 else ""
+        found.append(f"{name}{number}@{clinic}.medicines")
+    return found
 
 
 def _name(protocol: Protocol, course: Course) -> str:

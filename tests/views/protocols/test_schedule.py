@@ -9,12 +9,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import icalendar
+import msgspec
 import pytest
 from pypdf import PdfReader
 
 from portal.careservice.ids import sample_id
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
-from portal.views.protocols.schedule import calendar_of
+from portal.views.protocols.schedule import calendar_of, events_of
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
@@ -136,6 +137,16 @@ def test_times_keep_the_clinics_local_hour_across_dst() -> None:
     )
     assert zone.to_tz().utcoffset(datetime(2026, 10, 26, 21, 30)) == timedelta(0)
     assert zone.to_tz().utcoffset(datetime(2026, 10, 24, 21, 30)) == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("id_", [None, "row"])
+def test_two_doses_of_a_medicine_at_one_hour_are_two_entries(id_: str | None) -> None:
+    row = Medication(id=id_, drug="FSH", dose=150, unit="IU", start_day=1, end_day=3, time="19:00")
+    rows = (row, msgspec.structs.replace(row, dose=75))
+    uids = [str(event["UID"]) for event in events(written(plan(*rows, start=date(2026, 10, 1))))]
+    assert len(uids) == len(set(uids)) == 2
+    assert events_of(plan(*rows, start=date(2026, 10, 1)), "c", date(2026, 10, 1)) == tuple(uids)
+    assert uids[:1] == list(events_of(plan(row, start=date(2026, 10, 1)), "c", date(2026, 10, 1)))
 
 
 def test_a_dose_without_a_time_is_an_all_day_entry() -> None:
