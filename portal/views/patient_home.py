@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
+from portal.i18n.gettext import _
 from portal.request_values import is_seen_by_staff
 from portal.services import decoding
 from portal.services.consents import list_consents
@@ -23,7 +26,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.since_last_visit import SinceLastVisit, note_and_compare
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
-from portal.web.filters import today
+from portal.web.filters import in_a_row, today
 from portal.web.handlers import Care, Page, Person
 from portal.web.plan_changes import PlanNotice
 
@@ -44,7 +47,7 @@ class TreatmentRegion(Value, frozen=True):
     is_incomplete: bool
     has_embryos: bool
     is_none_left: bool
-    plan_notice: PlanNotice | None = None
+    plan_notices: tuple[PlanNotice, ...] = ()
     tonight: tuple[Tonight, ...] = ()
 
     @property
@@ -57,7 +60,7 @@ class TreatmentRegion(Value, frozen=True):
         """Whether something comes before all else: doses, a plan that may change, a withdrawn consent, a warning, a visit."""
         return bool(
             self.tonight
-            or self.plan_notice
+            or self.plan_notices
             or any(
                 view.episode.withdrawn or view.upcoming or any(alert.is_pressing for alert in view.alerts)
                 for view in self.views
@@ -194,9 +197,22 @@ def _treatment(found: Found, person: Person) -> TreatmentRegion:
         found.is_incomplete,
         any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
         found.is_none_left,
-        shown[0].plan_notice if shown else None,
+        _plan_notices(shown),
         tuple(tonight for view in shown if (tonight := view.tonight)),
     )
+
+
+def _plan_notices(views: Sequence[EpisodeView]) -> tuple[PlanNotice, ...]:
+    """What is known of each treatment's plan; of several each is named, and only the first stands there unchanged, to ask again."""
+    found = [(view, notice) for view in views if (notice := view.plan_notice)]
+    if len(found) > 1:
+        found = [(view, _named(notice, view)) for view, notice in found]
+    return tuple(notice for place, (_view, notice) in enumerate(found) if not place or notice.title)
+
+
+def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
+    whose = view.title if view.is_own else _("%(name)s’s treatment", name=view.patient_called)
+    return replace(notice, title=notice.title and in_a_row((notice.title, whose), " · "))
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:

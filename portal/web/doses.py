@@ -225,7 +225,7 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
     advice = {
         Standing.DRAFT: _("The clinic is still preparing it. Call before you begin with anything from it."),
         Standing.ON_HOLD: _(
-            "Call the clinic before your next dose: some medicines must go on, and others must stop."
+            "Call the clinic before the next dose: some medicines must go on, and others must stop."
         ),
         Standing.COMPLETED: _(
             "If you still take a medicine, don’t stop it by yourself: call the clinic and ask how long it goes on."
@@ -235,7 +235,7 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
         Standing.ENDED: _(
             "If you still take a medicine, don’t stop it by yourself: call the clinic and ask how long it goes on."
         ),
-        Standing.UNKNOWN: _("Call the clinic before your next dose."),
+        Standing.UNKNOWN: _("Call the clinic before the next dose."),
     }
     return titles[standing], advice.get(standing, default_advice)
 

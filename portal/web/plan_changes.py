@@ -62,8 +62,8 @@ def is_before_change(at: datetime | None, changed_at: datetime | None) -> bool:
 
 def _title(change: PlanChange) -> str:
     if change.at is None:
-        return _("Your plan has changed")
-    return _("Your plan changed on %(moment)s", moment=write_moment(change.at))
+        return _("The plan has changed")
+    return _("The plan changed on %(moment)s", moment=write_moment(change.at))
 
 
 def _status(status: ProtocolStatus | None) -> Iterable[str]:

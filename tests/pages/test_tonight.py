@@ -168,7 +168,7 @@ def test_only_a_dose_that_is_shown_can_be_ticked(
     form = amelia.get("/").form("/episodes/e-1/doses")
     shows(fake_api, episode(replace(PLAN, medications=PLAN.medications[1:])))
     words = form.submit().text
-    assert "Your plan has changed. Look at the dose again before you tick it off." in words
+    assert "The plan has changed. Look at the dose again before you tick it off." in words
     assert "Done" not in card(amelia)
 
 
@@ -215,6 +215,43 @@ def test_a_change_of_a_days_second_dose_is_told(
     shows(fake_api, episode(replace(plan, medications=(first, replace(second, **evening)))))
     (notice,) = amelia.get("/").select("#plan_change .notice")
     assert f"Follitropin: {told}, from today" in " ".join(notice.get_text(" ").split())
+
+
+def test_home_tells_a_change_of_each_treatments_plan_and_whose_it_is(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("22 06:00")
+    own, hers = replace(PLAN, id="p-own"), replace(PLAN, id="p-hers")
+    first, *others = PLAN.medications
+    changed = (replace(first, dose=300), *others)
+    shows(fake_api, episode())
+    fake_api.gives(
+        LIST_CONVERSATIONS,
+        [sample(Conversation, id="c-1", episode_id="e-1"), sample(Conversation, id="c-2", episode_id="e-2")],
+    )
+    theirs = replace(
+        episode(hers, own="daniel"), id="e-2", patient=Patient(id="d", user_id="daniel", first_name="Dana")
+    )
+
+    def told(own: Protocol, hers: Protocol) -> list[str]:
+        fake_api.gives(READ_EPISODE, episode(own), id_="e-1")
+        fake_api.gives(READ_EPISODE, replace(theirs, protocol=hers), id_="e-2")
+        page = visitor("amelia").get("/")
+        assert len(page.select("#plan_change")) == 1, "an open page asks for the first plan"
+        return [
+            " ".join(one.get_text(" ").split())
+            for one in page.select(".notice")
+            if "The plan" in one.get_text()
+        ]
+
+    assert told(own, hers) == []
+    (alone,) = told(own, replace(hers, medications=changed))
+    assert alone.startswith(
+        "The plan has changed · Dana’s treatment Follitropin: 300 units instead of 225 units"
+    )
+    mine, other = told(replace(own, medications=changed), replace(hers, medications=changed))
+    assert alone == other
+    assert mine.startswith("The plan has changed · ") and "Dana" not in mine
 
 
 @pytest.mark.parametrize(

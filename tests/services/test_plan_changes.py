@@ -78,7 +78,7 @@ def test_each_dose_of_a_day_counts_not_only_its_first() -> None:
     evening = altered(FSH, id="g", dose=75, time="20:00")
     both = altered(FSH, id="h", dose=75)
     for other in (evening, both):
-        change = changed(seen(plan(FSH, other)), plan(FSH, altered(other, dose=100)), DAY_8)
+        change = changed(snapshot_of(plan(FSH, other)), plan(FSH, altered(other, dose=100)), DAY_8)
         assert change
         (one,) = change.doses
         assert (one.kind, one.on) == (Kind.DOSE, DAY_8)

@@ -61,7 +61,7 @@ def papers_of(documents: Documents, changed_at: datetime | None) -> list[Paper]:
             kind=folders.get(file.directory_id or "", ""),
             sender=with_lang(g.tenant.name),
             at=file.creation_time,
-            note=_("made before your plan changed")
+            note=_("made before the plan changed")
             if is_before_change(file.creation_time, changed_at)
             else "",
         )

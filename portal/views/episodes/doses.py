@@ -46,7 +46,7 @@ def note(care: Care, person: Person, episode_id: str) -> Response:
     key = request.form.get("dose", "")
     dose = next((dose for dose in tonight.doses if dose.key == key), None)
     if dose is None:
-        toast(_("Your plan has changed. Look at the dose again before you tick it off."), tone="attention")
+        toast(_("The plan has changed. Look at the dose again before you tick it off."), tone="attention")
     else:
         is_stored = (
             taken_doses.untick(person, key)

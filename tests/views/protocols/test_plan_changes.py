@@ -55,7 +55,7 @@ def test_a_change_is_told_on_each_page_of_the_plan_until_she_has_seen_it(
     new_hour("21:05")
     for path in PAGES:
         told = words_of(amelia, path)
-        assert "Your plan changed on" in told, path
+        assert "The plan changed on" in told, path
         assert "21:05 instead of 21:00" in told, path
     after = amelia.get(f"{EPISODE}/medication").form(f"{PLAN}/seen").submit()
     assert after.path == f"{EPISODE}/medication"
@@ -97,7 +97,7 @@ def test_a_changed_plan_stands_first_on_home(amelia: Visitor, new_hour: Callable
     new_hour("21:20")
     words = amelia.get("/").words
     assert (
-        words.index("Your plan changed on")
+        words.index("The plan changed on")
         < words.index("What needs you")
         < words.index("Unread notifications")
     )
@@ -126,8 +126,8 @@ def test_messages_and_files_from_before_a_change_say_so(
     (said,) = (
         one for one in thread.select(".bubble") if "225" in one.get_text() and "before" in one.get_text()
     )
-    assert "Written before your plan changed on" in said.get_text()
-    assert "made before your plan changed" in amelia.get(f"{EPISODE}/documents").words
+    assert "Written before the plan changed on" in said.get_text()
+    assert "made before the plan changed" in amelia.get(f"{EPISODE}/documents").words
 
 
 @pytest.mark.parametrize(("name", "is_hers"), [("amelia", True), ("daniel", False), ("nora", True)], ids=str)
