@@ -23,14 +23,15 @@ class ClinicAlert(Value, frozen=True):
         return self.tone in ("attention", "urgent")
 
 
-def alerts_of(episode: Episode) -> list[ClinicAlert]:
-    """Return the warnings that apply now, gravest first."""
+def alerts_of(*episodes: Episode) -> list[ClinicAlert]:
+    """Return the warnings that apply now, each once, gravest first."""
     found = [
         ClinicAlert(_TONES.get(str(alert.severity), "info"), alert.text, _dates_of(alert))
+        for episode in episodes
         for alert in episode.alerts_at(now())
         if alert.text
     ]
-    return sorted(found, key=lambda alert: _ORDER.index(alert.tone))
+    return sorted(dict.fromkeys(found), key=lambda alert: _ORDER.index(alert.tone))
 
 
 def _dates_of(alert: Alert) -> str:

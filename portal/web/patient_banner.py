@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import cast
 
@@ -73,8 +74,20 @@ def banner_of(ref: PatientRef | None, *, hides_mrn: bool = False) -> PatientBann
         age=number(_age(born, today())) if born else "",
         mrn="" if hides_mrn else patient.mrn,
         partner=partner.full_name if partner else "",
-        alerts=tuple(alerts_of(episode)),
+        alerts=tuple(alerts_of(episode, *_also_ongoing(patient, episode))),
     )
+
+
+def _also_ongoing(patient: Patient, episode: Episode) -> Iterable[Episode]:
+    """The patient's other ongoing treatments that the page has read: a warning of one of them is the patient's, too."""
+    for other in _episodes().values():
+        people = (other.patient, other.partner)
+        if (
+            other.id != episode.id
+            and not other.is_ended
+            and any(one and one.id == patient.id for one in people)
+        ):
+            yield other
 
 
 def _page(patient_id: str | None, episode_id: str | None = None) -> str:

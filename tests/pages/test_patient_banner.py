@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -182,6 +183,34 @@ def test_a_partners_record_is_not_taken_for_the_patients(victor: Visitor, fake_a
     assert "Partner: Amelia Hart" in said and "RF-10482" not in said
     page = victor.get("/patients/p-2/edit?episode=e-1")
     assert banner(page).startswith("Daniel Hart born 2 January 1988")
+
+
+@pytest.mark.parametrize(
+    ("other", "also"),
+    [
+        ({}, "Risk of OHSS Allergic to latex Come by foot"),
+        ({"patient": DANIEL, "partner": AMELIA}, "Risk of OHSS Allergic to latex Come by foot"),
+        ({"status": CareStatus.FINISHED}, "Allergic to latex"),
+        ({"patient": replace(DANIEL, id="p-9"), "partner": None}, "Allergic to latex"),
+    ],
+    ids=["hers", "as a partner", "ended", "another's"],
+)
+def test_a_patients_page_says_the_warnings_of_each_ongoing_treatment(
+    victor: Visitor, fake_api: FakeApi, other: dict[str, Any], also: str
+) -> None:
+    """Each once, the gravest first; also those of a treatment that isn't the newest."""
+    texts = {
+        "Risk of OHSS": Severity.URGENT,
+        "Allergic to latex": Severity.WARNING,
+        "Come by foot": Severity.INFO,
+    }
+    warnings = tuple(Alert(severity=severity, text=text) for text, severity in texts.items())
+    newest = replace(EPISODE, start_date=date(2026, 11, 1))
+    fake_api.gives(READ_EPISODE, newest, id_="e-1")
+    fake_api.gives(READ_EPISODE, replace(EPISODE, id="e-2", alerts=warnings, **other), id_="e-2")
+    fake_api.gives(LIST_CONSENTS, [FORM, replace(FORM, id="c-2", episode_id="e-2")])
+    said = banner(victor.get("/patients/p-1?episode=e-1"))
+    assert said == WHO.replace("Allergic to latex", also)
 
 
 def test_nobody_elses_details_stand_by_a_name(victor: Visitor, fake_api: FakeApi) -> None:
