@@ -13,6 +13,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.modules import Module
 from portal.dates import days_after
+from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.consents import list_due
 from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentStatus
@@ -29,6 +30,7 @@ from portal.web import modules
 from portal.web.doses import DoseLine, PlanWords
 from portal.web.filters import today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
+from portal.web.not_given import not_given
 from portal.web.permissions import SEE_DAY_SHEET
 from portal.web.visit_times import place_day
 
@@ -42,18 +44,23 @@ _DAYS_AHEAD = 14
 
 
 class SheetPerson(Value, frozen=True):
-    """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is."""
+    """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is.
+
+    `withdrawn` are the titles of the forms that the treatment rests on and that were withdrawn or declined.
+    """
 
     name: str
     href: str
     born: date | None = None
     mrn: str = ""
+    withdrawn: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, episode: Episode) -> SheetPerson:
         patient = episode.patient
         href = url_for("episodes.show", episode_id=episode.id)
-        return cls(patient.full_name, href, patient.date_of_birth, patient.mrn)
+        withdrawn = tuple(form.title for form in episode.withdrawn)
+        return cls(patient.full_name, href, patient.date_of_birth, patient.mrn, withdrawn)
 
 
 class Visit(Value, frozen=True):
@@ -62,6 +69,13 @@ class Visit(Value, frozen=True):
     who: SheetPerson
     at: Appointment | None
     missing: list[str]
+
+    @property
+    def nothing_missing(self) -> str:
+        """What stands where nothing is missing, or where the API doesn't say which forms there are; empty otherwise."""
+        if self.missing or self.who.withdrawn:
+            return ""
+        return _("Not given by the clinic’s system") if not_given("Episode.consentForms") else "–"
 
 
 class SheetDose(Value, frozen=True):

@@ -10,7 +10,7 @@ import pytest
 
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
-from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus
 from portal.services.episodes import READ_EPISODE, Appointment, ConsentBrief, Episode
 from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, Medication, Protocol, ProtocolStatus
@@ -72,6 +72,34 @@ def test_a_day_stands_by_hour_with_what_is_missing(visitor: SignIn, fake_api: Fa
         and "Cetrorelix 0.25\N{NO-BREAK SPACE}mg" in doses.get_text()
     )
     assert "Read: 2 treatments" in page.words
+
+
+def test_a_withdrawn_consent_stands_with_the_visits_and_doses_of_its_treatment(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    holds(fake_api)
+    sian = Patient(id="p-2", first_name="Siân", last_name="Pugh", mrn="RF-2")
+    withdrawn = ConsentBrief(
+        id="c-9", title="Consent to IVF", status=ConsentStatus.REVOKED, kind=ConsentKind.TREATMENT
+    )
+    plan = Protocol(
+        id="pr", name="Antagonist", status=ProtocolStatus.ACTIVE, start_date=DAY,
+        medications=(Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=9, time="19:00"),),
+    )  # fmt: skip
+    fake_api.gives(
+        READ_EPISODE,
+        Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=plan,
+                appointments=(visit("Egg collection", 8),), consent_forms=(withdrawn,)),
+        id_="2",
+    )  # fmt: skip
+    visits, doses = visitor("nora", "nurse").get(SHEET).select("table")
+    for table in (visits, doses):
+        (row,) = (
+            words
+            for one in table.select("tbody tr")
+            if "Siân" in (words := " ".join(one.get_text(" ").split()))
+        )
+        assert "Withdrawn or declined Consent to IVF" in row and "–" not in row
 
 
 def test_what_was_not_read_is_said(
