@@ -13,9 +13,23 @@ from msgspec.structs import replace
 from portal.services import capabilities
 from portal.services.api import AnyEndpoint
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningMethod
+from portal.services.consents.forms import (
+    ConsentKind,
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+    SigningMethod,
+)
 from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
-from portal.services.episodes import READ_EPISODE, Appointment, Follicles, MonitoringDay, TimelineEvent
+from portal.services.episodes import (
+    READ_EPISODE,
+    Appointment,
+    ConsentBrief,
+    Follicles,
+    MonitoringDay,
+    TimelineEvent,
+)
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS, Medication, ProtocolStatus
 from portal.store import StoreDown
@@ -196,6 +210,18 @@ def test_what_could_not_be_read_is_said_where_it_is_missing(nora: Visitor, fake_
     fake_api.refuses(READ_EPISODE, 500)
     page = nora.get("/patients/p-1")
     assert "A treatment can’t be read right now" in page.words and "No treatment is known" not in page.words
+
+
+def test_a_withdrawn_consent_stands_with_the_treatment_that_rests_on_it(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    withdrawn = ConsentBrief(
+        id="c-9", title="Consent to ICSI", status=ConsentStatus.REVOKED, kind=ConsentKind.TREATMENT
+    )
+    assert not nora.get("/patients/p-1?episode=e-1").select(".notice[data-tone=urgent]")
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, consent_forms=(withdrawn,)))
+    (notice,) = nora.get("/patients/p-1?episode=e-1").select(".card .notice[data-tone=urgent]")
+    assert "Consent withdrawn or declined Consent to ICSI" in " ".join(notice.get_text(" ").split())
 
 
 def test_a_count_that_is_not_whole_does_not_look_whole(nora: Visitor, fake_api: FakeApi) -> None:
