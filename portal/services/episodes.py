@@ -280,6 +280,17 @@ class Episode(Timed, frozen=True, kw_only=True):
         rests_on = TREATMENT_RESTS_ON - ({ConsentKind.TREATMENT} if anew else set())
         return tuple(form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on)
 
+    def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:
+        """The genetic tests of an embryo: the one that its record names first, then others of its code, such as one before
+        a repeated biopsy."""
+        found = [
+            test
+            for test in self.pgt_results
+            if test.id == embryo.pgt_result_id
+            or (test.embryo_code and test.embryo_code == embryo.embryo_code)
+        ]
+        return sorted(found, key=lambda test: test.id != embryo.pgt_result_id)
+
     @property
     def is_ended(self) -> bool:
         """Whether it is completed, cancelled or entered in error."""

@@ -36,11 +36,11 @@ class ResultView(Value, frozen=True):
 
     @property
     def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:
-        """All embryos of the treatment, each with its first test as on the treatment's page, if there are others than this."""
+        """All embryos of the treatment, each with its test as on the treatment's page, if there are others than this."""
         if self.episode is None or len(self.episode.embryos) < 2 or not has_module("storage"):
             return []
-        tests = {test.embryo_code: test for test in reversed(self.episode.pgt_results) if test.embryo_code}
-        return [(embryo, tests.get(embryo.embryo_code)) for embryo in self.episode.embryos]
+        tests_of = self.episode.tests_of
+        return [(embryo, next(iter(tests_of(embryo)), None)) for embryo in self.episode.embryos]
 
     @property
     def code(self) -> str:

@@ -15,6 +15,7 @@ from portal.i18n.gettext import _, for_each_language
 from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
 from portal.services.patients import Patient
+from portal.services.pgt_results import PgtBrief
 from portal.services.protocols import ProtocolType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.choice_names import choice_name, spaced
@@ -216,6 +217,11 @@ def _hold_reasons() -> dict[str, str]:
 _GARDNER = re.compile(r"\s*([1-6])\s*([A-C])\s*([A-C])\s*", re.IGNORECASE)
 
 
+def pgt_words(test: PgtBrief) -> str:
+    """A genetic test's call, before there is one its status; empty without either."""
+    return choice_name(test.call or test.status)
+
+
 def grade_in_words(grade: str, system: str = "") -> str | None:
     """Explain a blastocyst's grade (Gardner and Schoolcraft, 1999) plainly, or return None when it isn't one."""
     found = _GARDNER.fullmatch(grade)
@@ -249,6 +255,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "embryo_tone": embryo_status_tone,
     "disposition": disposition_name,
     "grade_in_words": grade_in_words,
+    "pgt_words": pgt_words,
     "role": role_name,
     "role_purpose": role_purpose,
     "route": route_name,

@@ -10,17 +10,20 @@ import pytest
 from msgspec import structs
 
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
-from portal.services.episodes import READ_EPISODE
+from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.files import READ_FILE_CONTENT
+from portal.services.patients import Patient
 from portal.services.pgt_results import (
     READ_PGT_RESULT,
     Abnormality,
+    PgtBrief,
     PgtCall,
     PgtResult,
     PgtStatus,
     PgtType,
     Thresholds,
 )
+from portal.services.storage import EmbryoStorage
 from tests.support.fake_api import FakeApi, sample
 from tests.support.visitor import Visitor
 
@@ -212,3 +215,26 @@ def test_a_refusal_of_the_api_is_the_page_for_what_cannot_be_found(
 def test_it_is_read_with_the_persons_own_token(visitor: SignIn, fake_api: FakeApi) -> None:
     show(visitor("grace"))
     assert {call.headers["authorization"] for call in fake_api.calls} == {"Bearer token-of-grace"}
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [("r-2", "Aneuploid another test: No result"), ("r-1", "No result another test: Aneuploid")],
+)
+@pytest.mark.parametrize("who", ["nora", "grace"])
+def test_of_an_embryo_tested_again_the_record_says_which_test_counts_and_the_other_is_there_too(
+    visitor: SignIn, fake_api: FakeApi, who: str, named: str, told: str
+) -> None:
+    embryo = sample(EmbryoStorage, id="s-6", embryo_code="GO-6", pgt_result_id=named, episode_id="e-1")
+    tests = (
+        PgtBrief(id="r-1", embryo_code="GO-6", status=PgtStatus.RELEASED, call=PgtCall.NO_RESULT),
+        PgtBrief(id="r-2", embryo_code="GO-6", status=PgtStatus.RELEASED, call=PgtCall.ANEUPLOID),
+    )
+    own = sample(Patient, id="p-1", user_id="grace")
+    fake_api.gives(READ_EPISODE, sample(Episode, id="e-1", patient=own, embryos=(embryo,), pgt_results=tests))
+    page = visitor(who, "nurse") if who == "nora" else visitor(who)
+    words = " ".join(page.get("/episodes/e-1/embryos").words.split())
+    assert told in re.sub(r" · ?| (?=:)", " ", words)
+    if who == "nora":
+        overview = " ".join(page.get("/patients/p-1?episode=e-1").words.split())
+        assert told.replace(" another test: ", " / ") in overview

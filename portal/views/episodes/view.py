@@ -28,6 +28,7 @@ from portal.services.rules.doses import (
     standing,
 )
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
+from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import listed
@@ -363,11 +364,13 @@ class EpisodeView:
         team = self.episode.care_team
         return next((m.name for m in team if physician_id and m.physician_id == physician_id), None)
 
-    def pgt(self, embryo_code: str) -> PgtBrief | None:
+    def pgt(self, embryo: EmbryoStorage) -> PgtBrief | None:
         """The genetic test of an embryo, as far as the person may see it."""
-        return next(
-            (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
-        )
+        return next(iter(self.episode.tests_of(embryo)), None)
+
+    def further_pgt(self, embryo: EmbryoStorage) -> list[PgtBrief]:
+        """Its other tests: which of them counts only the record says."""
+        return self.episode.tests_of(embryo)[1:]
 
     @cached_property
     def previous_calls(self) -> dict[str, PgtCall]:
