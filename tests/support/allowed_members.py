@@ -308,8 +308,8 @@ STAFF: dict[str, str] = {
     "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
     "/protocols/<record:protocol_id>/status": "Check; Medication; Protocol: concurrencyStamp description name",
     "/protocols/<record:protocol_id>/schedule.pdf": (
-        "Check; Medication; Physician: name; Protocol: description name; patient: dateOfBirth firstName "
-        "lastName mrn"
+        "Check; Medication; Physician: name; Protocol: description name patientName; patient: dateOfBirth "
+        "firstName lastName mrn"
     ),
     "/protocols/new": "Check; Medication; Physician: name; Protocol: description name",
     "/protocols/new/back": "Check; Medication; Physician: name; Protocol: description name",
