@@ -82,6 +82,7 @@ def app() -> Iterator[Flask]:
         opening_hours=opening_hours,
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
         reader_is_staff=lambda: False,
+        is_this_page=lambda _address: False,
     )
     for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted", "with_lang"):
         app.jinja_env.filters[name] = str
