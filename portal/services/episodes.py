@@ -280,6 +280,13 @@ class Episode(Timed, frozen=True, kw_only=True):
         rests_on = TREATMENT_RESTS_ON - ({ConsentKind.TREATMENT} if anew else set())
         return tuple(form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on)
 
+    def owner_of(self, embryo: EmbryoStorage) -> Patient | None:
+        """Whose embryo it is: a treatment may use the partner's. None if its record names neither of the two."""
+        if embryo.patient_id is None:
+            return self.patient
+        people = (person for person in (self.patient, self.partner) if person is not None)
+        return next((person for person in people if person.id == embryo.patient_id), None)
+
     def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:
         """The genetic tests of an embryo: the one that its record names first, then others of its code, such as one before
         a repeated biopsy."""

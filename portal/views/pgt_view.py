@@ -32,7 +32,16 @@ class ResultView(Value, frozen=True):
     @property
     def patient(self) -> Patient | None:
         """Whose embryo was tested, if that is known."""
-        return self.episode.patient if self.episode else None
+        if self.episode is None:
+            return None
+        ids = (self.result.embryo_storage_id, self.result.embryo_code)
+        tested = (one for one in self.episode.embryos if one.id == ids[0] or one.embryo_code == ids[1])
+        embryo = next(tested, None)
+        return self.episode.owner_of(embryo) if embryo else self.episode.patient
+
+    def owner_of(self, embryo: EmbryoStorage) -> Patient | None:
+        """Whose embryo of the treatment it is."""
+        return self.episode.owner_of(embryo) if self.episode else None
 
     @property
     def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:

@@ -136,9 +136,9 @@ def _treatment_names() -> dict[ProtocolType, tuple[str, str]]:
     }
 
 
-def with_record(code: str, patient: Patient) -> str:
+def with_record(code: str, patient: Patient | None) -> str:
     """Return an embryo's code, for staff with its patient's record number: codes are unique only within a record."""
-    return f"{code} · {patient.mrn}" if reader_is_staff() and patient.mrn else code
+    return f"{code} · {patient.mrn}" if reader_is_staff() and patient and patient.mrn else code
 
 
 def place_line(place: StorageLocation | None) -> str:

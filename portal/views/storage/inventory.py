@@ -139,7 +139,7 @@ def once(embryos: Iterable[KeptEmbryo]) -> tuple[KeptEmbryo, ...]:
 
 
 def _kept_embryo(embryo: EmbryoStorage, episode: Episode) -> KeptEmbryo:
-    at, patient = embryo.location, episode.patient
+    at, patient = embryo.location, episode.owner_of(embryo) or episode.patient
     return KeptEmbryo(
         id=embryo.id,
         episode_id=episode.id,

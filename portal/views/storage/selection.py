@@ -169,6 +169,6 @@ def words_of(text: str) -> list[str]:
 
 
 def _has_word(view: EmbryoView, word: str) -> bool:
-    patient = view.episode.patient
+    patient = view.owner or view.episode.patient
     begins = (view.embryo.embryo_code, patient.mrn, *patient.full_name.replace("-", " ").split())
     return word in map(folded, place_of(view)) or any(folded(begin).startswith(word) for begin in begins)

@@ -60,7 +60,7 @@ class StrawLabel(msgspec.Struct, frozen=True):
                 "This isn’t the code of the embryo that you opened. If the straw says so, stop: it is another one."
             )
             found.append(("code", words))
-        if (number := view.episode.patient.mrn) and not _is_same(self.record_number, number):
+        if (number := view.record_number) and not _is_same(self.record_number, number):
             words = _(
                 "This isn’t the patient’s record number. If the straw says so, stop: it is another patient’s."
             )

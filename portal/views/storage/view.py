@@ -14,6 +14,7 @@ from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
+from portal.services.patients import Patient
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from portal.values import Value
@@ -72,7 +73,25 @@ class EmbryoView(Value, frozen=True):
     @property
     def code(self) -> str:
         """Its code, for staff with its patient's record number."""
-        return with_record(self.embryo.embryo_code, self.episode.patient)
+        return with_record(self.embryo.embryo_code, self.owner)
+
+    @property
+    def owner(self) -> Patient | None:
+        """Whose it is: of a treatment that uses the partner's embryo, the partner; None if it is known to be another's."""
+        return self.episode.owner_of(self.embryo)
+
+    @property
+    def owner_name(self) -> str:
+        return self.owner.full_name if self.owner else ""
+
+    @property
+    def owner_born(self) -> date | None:
+        return self.owner.date_of_birth if self.owner else None
+
+    @property
+    def record_number(self) -> str:
+        """The record number that stands on its straw; empty if it isn't known."""
+        return self.owner.mrn if self.owner else ""
 
     @property
     def href(self) -> str:

@@ -1,0 +1,70 @@
+"""Whose embryo it is in a treatment that uses the partner's: its record number, not the treated person's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask import g
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS
+from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief
+from portal.views.storage.straw_check import StrawLabel
+from portal.views.storage.view import EmbryoView
+from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM, RESULT
+from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+
+def treatment(owner: str | None) -> Episode:
+    """Amelia's, with Daniel as her partner; two embryos of this owner."""
+    embryos = (
+        replace(EMBRYO, patient_id=owner),
+        replace(EMBRYO, id="s-2", embryo_code="AH-2", patient_id=owner),
+    )
+    return replace(EPISODE, embryos=embryos, pgt_results=(PgtBrief(id="g-1", embryo_code="AH-1"),))
+
+
+@pytest.mark.parametrize(
+    ("owner", "code"),
+    [(None, "AH-1 · RF-10482"), ("p-1", "AH-1 · RF-10482"), ("p-2", "AH-1 · RF-10483"), ("p-9", "AH-1")],
+    ids=["not given", "the patient's", "the partner's", "another's"],
+)
+def test_an_embryo_stands_with_the_record_number_of_whose_it_is(
+    visitor: SignIn, fake_api: FakeApi, owner: str | None, code: str
+) -> None:
+    fake_api.gives(READ_EPISODE, treatment(owner))
+    fake_api.gives(LIST_CONSENTS, [FORM])
+    fake_api.gives(READ_PGT_RESULT, replace(RESULT, embryo_storage_id=None))
+    elif_ = visitor("elif", "embryologist")
+    heading = elif_.get("/storage/s-1?episode=e-1").select("h1")[0].get_text()
+    assert heading.replace("\N{NO-BREAK SPACE}", " ") == f"Embryo {code}"
+    listed = elif_.get("/episodes/e-1/embryos").select("tbody th a")
+    assert listed[0].get_text() == code
+    tested = elif_.get("/pgt-results/g-1").select("tbody th")
+    assert [one.get_text().strip() for one in tested] == [code, code.replace("AH-1", "AH-2")]
+
+
+@pytest.mark.parametrize(
+    ("owner", "number", "fields"),
+    [
+        ("p-1", "RF-10482", []),
+        ("p-1", "RF-10483", ["record_number"]),
+        ("p-2", "RF-10483", []),
+        ("p-2", "RF-10482", ["record_number"]),
+        ("p-9", None, []),
+    ],
+)
+def test_the_straw_of_a_partners_embryo_bears_the_partners_number(
+    in_process: InProcess, owner: str, number: str | None, fields: list[str]
+) -> None:
+    episode = treatment(owner)
+    with in_process.app.test_request_context():
+        g.language = "en"
+        found = StrawLabel("AH-1", number).faults(EmbryoView(episode.embryos[0], episode))
+    assert [field for field, _words in found] == fields
