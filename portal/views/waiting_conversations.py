@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
+from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.listed import Listed
@@ -13,6 +14,7 @@ from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import section_counts
+from portal.web.not_given import not_given
 from portal.web.permissions import may
 from portal.web.plain_text import plain_text
 
@@ -59,14 +61,43 @@ class Waiting(Value, frozen=True):
         """How many conversations were searched, None if all."""
         return None if self.conversations.is_whole else len(self.newest)
 
+    def words_of_none(self, *, mine: bool = False) -> str:
+        """What is to be said where none, or none of one's own, was found.
+
+        An API that doesn't tell patients' messages from the clinic's shows none.
+        """
+        if _is_untold(self.newest):
+            return _(
+                "The clinic’s system doesn’t say which messages are from patients, so which of them wait for an answer isn’t known here."
+            )
+        if mine:
+            return (
+                _("None of your conversations waits for an answer.")
+                if self.covers is None
+                else _("Among the newest conversations none of yours waits for an answer.")
+            )
+        if self.covers is None:
+            return _("Every conversation has been answered.")
+        return ngettext(
+            "The newest conversation has been answered.",
+            "The newest %(num)s conversations have been answered.",
+            self.covers,
+        )
+
 
 def read_waiting(care: Care, person: Person) -> Waiting:
     """Search the newest conversations for waiting ones. Raises CareError."""
     page = list_conversations(care, limit=MOST).listed
-    waiting = Waiting(page.through(_in_order), page.items)
+    found = page.through(_in_order)
+    waiting = Waiting(Listed(found.items, is_whole=found.is_whole and not _is_untold(page.items)), page.items)
     if may(person, "message.answer"):
         section_counts.learn(person, "/conversations", waiting.conversations.count)
     return waiting
+
+
+def _is_untold(conversations: tuple[Conversation, ...]) -> bool:
+    """Whether the API doesn't tell whose messages these conversations hold."""
+    return bool(conversations) and (not_given("Message.side") or not_given("Conversation.messages"))
 
 
 def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversation]:

@@ -203,3 +203,19 @@ def test_their_own_of_the_messages_that_wait_are_those_in_which_they_are_named(
     assert "Question 1" in everybodys.words and "Question 2" in everybodys.words
     own = everybodys.follow("Mine")
     assert "Question 2" in own.words and "Question 1" not in own.words
+
+
+@pytest.mark.parametrize("missing", ["side", "messages"])
+def test_messages_are_not_called_answered_by_an_api_that_does_not_tell_whose_they_are(
+    visitor: SignIn, fake_api: FakeApi, missing: str
+) -> None:
+    message = {"id": "m-1", "body": "I have a fever.", "sentAt": "2026-11-20T12:00:00Z"}
+    talk = {"id": "t-1", "subject": "Fever", "messages": [message]}
+    if missing == "messages":
+        del talk["messages"]
+    fake_api.gives(LIST_CONVERSATIONS, [talk])
+    nora = visitor("nora", "nurse")
+    for path in ("/", "/conversations", "/conversations?mine=1"):
+        words = nora.get(path).words
+        assert "which of them wait for an answer isn’t known here" in words, path
+        assert "answered" not in words and "none of your" not in words.lower(), path

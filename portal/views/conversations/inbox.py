@@ -36,6 +36,7 @@ class InboxPage(Page, template="conversations/inbox.html", about="chosen"):
     is_waiting: bool = False
     mine: bool = False
     covers: int | None = None
+    words_of_none: str = ""
     chosen: ChosenPatient | None = None
 
 
@@ -104,6 +105,7 @@ def show_waiting(care: Care, person: Person, number: int) -> Response:
             is_waiting=True,
             mine=mine,
             covers=waiting.covers,
+            words_of_none=waiting.words_of_none(mine=mine),
         ),
         fragment="inbox",
     )
