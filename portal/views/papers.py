@@ -69,7 +69,10 @@ def index(care: Care, person: Person) -> Response:
         papers=by_date({paper.download: paper for paper in papers}.values()),
         of_now=[*{paper.download: paper for episode in episodes for paper in _of_now(episode)}.values()],
         is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
-        is_cut=bool(listed and not listed.is_whole) or bool(conversations and not conversations.is_counted),
+        is_cut=any(
+            read is not None and not read.is_whole
+            for read in (listed, conversations and conversations.listed)
+        ),
     )
     return render(page)
 

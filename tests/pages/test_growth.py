@@ -219,3 +219,15 @@ def test_a_request_leaves_nothing_to_the_garbage_collector(
         assert remains() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(("count", "is_cut"), [(100, False), (101, True)])
+def test_papers_say_that_messages_beyond_those_read_may_have_more(
+    visitor: SignIn, fake_api: FakeApi, count: int, is_cut: bool
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [])
+    fake_api.computes(
+        LIST_CONVERSATIONS, paged(count, lambda number: Conversation(id=f"t-{number}", subject="Scan"))
+    )
+    words = visitor("amelia").get("/papers").words
+    assert ("There may be older ones that could not be read here." in words) is is_cut
