@@ -34,9 +34,9 @@ class ResultView(Value, frozen=True):
         """Whose embryo was tested, if that is known."""
         if self.episode is None:
             return None
-        ids = (self.result.embryo_storage_id, self.result.embryo_code)
-        tested = (one for one in self.episode.embryos if one.id == ids[0] or one.embryo_code == ids[1])
-        embryo = next(tested, None)
+        id_, code = self.result.embryo_storage_id, self.result.embryo_code
+        tested = [one for one in self.episode.embryos if one.id == id_ or one.embryo_code == code]
+        embryo = min(tested, key=lambda one: one.id != id_, default=None)  # a couple may have two of one code
         return self.episode.owner_of(embryo) if embryo else self.episode.patient
 
     def owner_of(self, embryo: EmbryoStorage) -> Patient | None:

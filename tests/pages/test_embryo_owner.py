@@ -68,3 +68,14 @@ def test_the_straw_of_a_partners_embryo_bears_the_partners_number(
         g.language = "en"
         found = StrawLabel("AH-1", number).faults(EmbryoView(episode.embryos[0], episode))
     assert [field for field, _words in found] == fields
+
+
+def test_of_two_embryos_of_one_code_the_tested_one_is_known_by_its_id(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    """Codes are unique only within a record: a couple may have two of one."""
+    both = (replace(EMBRYO, patient_id="p-1"), replace(EMBRYO, id="s-2", patient_id="p-2"))
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=both))
+    fake_api.gives(READ_PGT_RESULT, replace(RESULT, embryo_storage_id="s-2"))
+    heading = visitor("elif", "embryologist").get("/pgt-results/g-1").select("h1")[0].get_text()
+    assert "RF-10483" in heading and "RF-10482" not in heading
