@@ -76,6 +76,17 @@ class PatientOverview(Value, frozen=True):
             self.patient_id,
         )
 
+    def treatment_of(self, plan: Protocol) -> Episode | None:
+        """The treatment of a plan, if it could be read."""
+        return next(
+            (
+                episode
+                for episode in self.episodes
+                if episode.id == plan.episode_id or (episode.protocol and episode.protocol.id == plan.id)
+            ),
+            None,
+        )
+
     def is_partner_in(self, episode: Episode) -> bool:
         """Whether it is the treatment of the other person of the couple."""
         return episode.patient.id != self.patient_id

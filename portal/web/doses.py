@@ -89,11 +89,7 @@ class PlanWords:
         is_single = medication.triggers or medication.end_day == medication.start_day
         on = self.date_of(medication.start_day) if is_single and is_dated else None
         hours = in_a_row(self.hour(time, on) for time in medication.hours)
-        every = max(medication.every_days or 1, 1)
-        if every == 1:
-            return hours
-        interval = _("every second day") if every == 2 else _("every %(num)s days", num=every)
-        return in_a_row((hours, interval), " · ")
+        return in_a_row(filter(None, (hours, every(max(medication.every_days or 1, 1)))), " · ")
 
     def last_dose(self, medication: Medication) -> int | None:
         """Return the last day with a dose of this row; None if it is open-ended or has no dose."""
@@ -170,6 +166,13 @@ def amount(medication: Medication, *, is_plain: bool) -> str:
     if is_plain and folded in _MICROGRAMS:
         return _unbroken(ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written))
     return _unbroken(f"{written} {unit}".strip())
+
+
+def every(days: int) -> str:
+    """Return `every second day`; empty for every day."""
+    if days == 1:
+        return ""
+    return _("every second day") if days == 2 else _("every %(num)s days", num=days)
 
 
 def _unbroken(words: str) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from portal.services import capabilities
 from portal.services.api import AnyEndpoint
+from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import (
     ConsentKind,
@@ -28,6 +29,7 @@ from portal.services.episodes import (
     ConsentBrief,
     Follicles,
     MonitoringDay,
+    Outcome,
     TimelineEvent,
 )
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
@@ -143,6 +145,88 @@ def test_one_click_from_any_record_leads_to_the_last_seven_days_as_one_list(nora
     places = [next(at for at, one in enumerate(happened) if words in one) for words in moments]
     assert places == sorted(places), f"not the latest first: {happened}"
     assert not any("Long ago" in one for one in happened), "older than seven days"
+
+
+def doses_of(nora: Visitor, fake_api: FakeApi, *rows: Medication, **plan: object) -> list[str]:
+    """What the last seven days tell of a plan's doses, the latest first, without what all of them say."""
+    fake_api.gives(LIST_PROTOCOLS, [replace(CHANGED, medications=rows, **plan)])
+    happened = week(nora.get("/patients/p-1?episode=e-1"))
+    heads = ("Dose from this day ", "Single dose ")
+    return [
+        one.replace("\N{NO-BREAK SPACE}", " ").removeprefix(heads[0])
+        for one in happened
+        if one.startswith(heads)
+    ]
+
+
+RFSH = Medication(id="1", drug="rFSH", dose=225, unit="IU", start_day=2, end_day=4, time="19:00")
+
+
+def test_doses_of_the_week_are_told_where_they_begin_change_and_end(nora: Visitor, fake_api: FakeApi) -> None:
+    every_second = Medication(
+        id="3", drug="Estradiol", dose=2, unit="mg", start_day=3, time="08:00", every_days=2
+    )
+    trigger = Medication(
+        id="4", drug="Ovitrelle", dose=250, unit="µg", start_day=5, end_day=5, time="22:00", is_trigger=True
+    )
+    morning = replace(RFSH, id="5", dose=75, start_day=3, time="07:00")
+    assert doses_of(nora, fake_api, trigger, RFSH, every_second, morning) == [
+        "Single dose Ovitrelle 22:00 250 µg",
+        "rFSH ends",
+        "Estradiol 08:00 2 mg every second day begins",
+        "rFSH 07:00 75 IU, 19:00 225 IU instead of 19:00 225 IU",
+        "rFSH 19:00 225 IU begins",
+    ]
+
+
+def test_a_row_that_goes_on_as_another_is_no_change(nora: Visitor, fake_api: FakeApi) -> None:
+    after = replace(RFSH, id="2", start_day=5, end_day=None, last_dose_day=20)
+    assert doses_of(nora, fake_api, RFSH, after) == ["rFSH 19:00 225 IU begins"]
+
+
+@pytest.mark.parametrize("status", [ProtocolStatus.CANCELLED, ProtocolStatus.COMPLETED])
+def test_no_dose_is_told_from_the_day_on_which_its_plan_ended(
+    nora: Visitor, fake_api: FakeApi, status: ProtocolStatus
+) -> None:
+    rows = (RFSH, replace(RFSH, id="2", dose=300, start_day=5, end_day=9))
+    told = ["rFSH 19:00 300 IU instead of 19:00 225 IU", "rFSH 19:00 225 IU begins"]
+    for days_ago, shown in ((1, told), (2, told[1:]), (6, [])):
+        ended = {"status": status, "last_modification_time": ago(days_ago)}
+        assert doses_of(nora, fake_api, *rows, **ended) == shown, days_ago
+    assert doses_of(nora, fake_api, *rows, status=status, last_modification_time=None) == []
+    assert doses_of(nora, fake_api, *rows, status=ProtocolStatus.ON_HOLD) == []
+
+
+def test_no_dose_is_told_from_the_day_on_which_its_treatment_ended(nora: Visitor, fake_api: FakeApi) -> None:
+    rows = (RFSH, replace(RFSH, id="2", dose=300, start_day=5, end_day=9))
+    for end, shown in ((ago(1).date(), 2), (ago(2).date(), 1), (None, 0)):
+        fake_api.gives(
+            READ_EPISODE,
+            replace(TREATMENT, status=CareStatus.FINISHED, end_date=end, outcome=Outcome.CANCELLED),
+        )
+        assert len(doses_of(nora, fake_api, *rows)) == shown, end
+
+
+def test_a_plan_made_and_changed_in_the_week_is_told_as_both(nora: Visitor, fake_api: FakeApi) -> None:
+    def told(made: datetime, changed: datetime | None) -> list[str]:
+        fake_api.gives(LIST_PROTOCOLS, [replace(CHANGED, creation_time=made, last_modification_time=changed)])
+        return [one for one in week(nora.get("/patients/p-1?episode=e-1")) if one.split()[1] == "Plan"]
+
+    both = told(ago(4), ago(1.5))
+    assert ["changed" in one for one in both] == [True, False]
+    for changed in (None, ago(4)):
+        (made,) = told(ago(4), changed)
+        assert "Plan made" in made
+
+
+def test_notifications_that_may_be_missing_from_the_week_are_said_to_be(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    for days, total, is_said in ((0.5, 1, False), (0.5, 300, True), (8, 300, False)):
+        read = replace(NEWS, creation_time=ago(days))
+        fake_api.gives(LIST_NOTIFICATIONS, {"items": [read], "totalCount": total})
+        said = "Only your newest notifications could be read" in nora.get("/patients/p-1?episode=e-1").words
+        assert said == is_said, (days, total)
 
 
 def test_it_leads_to_every_record_and_each_leads_back(nora: Visitor) -> None:

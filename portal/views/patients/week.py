@@ -22,7 +22,7 @@ from portal.values import Value
 from portal.views.consents.labels import method_word, state_word
 from portal.views.conversations.view import subject_of
 from portal.web import modules
-from portal.web.doses import amount
+from portal.web.doses import amount, every
 from portal.web.drawings.monitoring import describe
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, isolate, local, now, number, today
@@ -93,7 +93,7 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for episode in overview.episodes:
         yield from _of_episode(episode)
     for plan in items_of(overview.plans):
-        yield from _of_plan(plan, first)
+        yield from _of_plan(plan, overview.treatment_of(plan), first)
     for item in items_of(overview.news):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
             href = address_of(item.entity_type or "", item.entity_id, data=item.data)
@@ -168,39 +168,66 @@ def _of_monitoring(day: MonitoringDay, episode: Episode) -> Happening:
     return Happening(day.date, None, "laboratory", _("Scan and blood tests"), more, href, day.verified)
 
 
-def _of_plan(plan: Protocol, first: date) -> Iterator[Happening]:
+def _of_plan(plan: Protocol, treatment: Episode | None, first: date) -> Iterator[Happening]:
     if modules.is_off("protocols.show"):
         return
     href = url_for("protocols.show", protocol_id=plan.id)
-    if plan.creation_time and plan.creation_time == (plan.last_modification_time or plan.creation_time):
-        yield _at(plan.creation_time, "protocol", _("Plan made"), plan.name, href)
-    elif plan.last_modification_time:
-        yield _at(plan.last_modification_time, "protocol", _("Plan changed"), plan.name, href)
-    for on, words in _dose_steps(plan, first):
-        yield Happening(on, None, "medication", _("Dose from this day"), words, href)
-
-
-def _dose_steps(plan: Protocol, first: date) -> Iterator[tuple[date, str]]:
-    """The doses of a plan that differ from those of the day before, with their day."""
-    if not (plan.is_active or plan.is_ended) or (day := plan.day_on(first)) is None:
-        return
+    made, changed = plan.creation_time, plan.last_modification_time
+    if made:
+        yield _at(made, "protocol", _("Plan made"), plan.name, href)
+    if changed and changed != made:
+        yield _at(changed, "protocol", _("Plan changed"), plan.name, href)
     planned = courses(plan.medications)
-    before = _doses(planned, day - 1)
+    for on, day in _days_followed(plan, treatment, first):
+        for course in planned:
+            if course.first == course.last == day:
+                words = f"{isolate(course.medication.drug)} {isolate(_dose(course))}"
+                yield Happening(on, None, "medication", _("Single dose"), words, href)
+        for words in _differences(_running(planned, day - 1), _running(planned, day)):
+            yield Happening(on, None, "medication", _("Dose from this day"), words, href)
+
+
+def _days_followed(plan: Protocol, treatment: Episode | None, first: date) -> Iterator[tuple[date, int]]:
+    """Those of the last seven days on which the plan was followed, with their numbers in it.
+
+    None of a plan on hold, or of one that ended on a day that isn't known.
+    """
+    number = plan.day_on(first)
+    if number is None or not (plan.is_active or plan.is_ended):
+        return
+    ends: list[date | None] = []
+    if plan.is_ended:
+        ends.append(local(plan.last_modification_time).date() if plan.last_modification_time else None)
+    if treatment and treatment.is_ended:
+        ends.append(treatment.end_date)
     for ahead in range(DAYS):
-        now = _doses(planned, day + ahead)
-        if now != before:
-            on = first + timedelta(days=ahead)
-            yield from ((on, words) for words in _differences(plan, before, now))
-        before = now
+        on = first + timedelta(days=ahead)
+        if all(end is not None and on < end for end in ends):
+            yield on, number + ahead
 
 
-def _differences(plan: Protocol, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+def _running(planned: Sequence[Course], day: int) -> dict[str, str]:
+    """How each medicine is taken from day to day around a day of a plan; single doses don't count."""
+    found: dict[str, list[Course]] = {}
+    for course in sorted(planned, key=lambda course: course.time or ""):
+        is_begun = course.first <= day and course.first != course.last
+        if is_begun and (course.last is None or day <= course.last):
+            found.setdefault(course.medication.drug, []).append(course)
+    return {drug: in_a_row(map(_dose, running)) for drug, running in found.items()}
+
+
+def _dose(course: Course) -> str:
+    """`20:00 150 IU`, with the interval unless it is taken daily."""
+    interval = "" if course.first == course.last else every(course.every)
+    words = (course.time or "", amount(course.medication, is_plain=False), interval)
+    return " ".join(filter(None, words))
+
+
+def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     for drug in sorted(now.keys() | before.keys()):
-        one, other = before.get(drug, ""), now.get(drug, "")
-        is_every_day = all(max(row.every_days or 1, 1) == 1 for row in plan.medications if row.drug == drug)
-        if one == other or not is_every_day:
+        one, other, name = before.get(drug, ""), now.get(drug, ""), isolate(drug)
+        if one == other:
             continue
-        name = isolate(drug)
         if not one:
             yield _("%(drug)s %(dose)s begins", drug=name, dose=isolate(other))
         elif not other:
@@ -209,15 +236,6 @@ def _differences(plan: Protocol, before: Mapping[str, str], now: Mapping[str, st
             yield _(
                 "%(drug)s %(dose)s instead of %(before)s", drug=name, dose=isolate(other), before=isolate(one)
             )
-
-
-def _doses(planned: Sequence[Course], day: int) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
-    for course in planned:
-        if course.is_on(day):
-            words = amount(course.medication, is_plain=False)
-            found.setdefault(course.medication.drug, []).append(f"{course.time or ''} {words}".strip())
-    return {drug: in_a_row(doses) for drug, doses in found.items()}
 
 
 def _at(
@@ -249,6 +267,8 @@ def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
         yield _("The plans can’t be read right now, so changed doses are missing here.")
     if _is_lost(overview.news):
         yield _("Your notifications can’t be read right now and are missing here.")
+    elif not _is_whole_since(overview.news, first, [item.creation_time for item in items_of(overview.news)]):
+        yield _("Only your newest notifications could be read: older ones are missing here.")
 
 
 def _is_lost(part: object) -> bool:
@@ -256,9 +276,7 @@ def _is_lost(part: object) -> bool:
     return isinstance(part, CareError) and not isinstance(part, NotOffered)
 
 
-def _is_whole_since(
-    part: Listed[Conversation] | CareError, first: date, times: Sequence[datetime | None]
-) -> bool:
+def _is_whole_since(part: Listed[T] | CareError, first: date, times: Sequence[datetime | None]) -> bool:
     """Whether what is missing from a list, newest first, is older."""
     if isinstance(part, CareError) or part.is_whole:
         return True
