@@ -120,7 +120,7 @@ def is_at_night(time: str | None) -> bool:
 
 def courses(medications: Sequence[Medication]) -> list[Course]:
     """Return the courses of a plan, by first day and hour."""
-    triggers = [(m.start_day, minutes(m.hours[0])) for m in medications if m.triggers]
+    triggers = [(m.start_day, minutes(time)) for m in medications if m.triggers for time in m.hours]
     found = [
         Course(
             medication,

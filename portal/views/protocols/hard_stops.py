@@ -73,42 +73,52 @@ def unanswered(found: Sequence[HardStop], form: Mapping[str, str]) -> list[HardS
 
 
 def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
-    """Return for each trigger with an hour: `35 h before egg collection, Fri 27 Nov, 08:00`."""
-    return [told for _row, _hours, told in _gaps(plan, collection)]
+    """Return for each hour of a trigger: `35 h before egg collection, Fri 27 Nov, 08:00`."""
+    return [gap.told for gap in _gaps(plan, collection)]
 
 
-def _gaps(plan: Plan, collection: Appointment | None) -> list[tuple[MedicationRow, float, str]]:
+class _Gap(Value, frozen=True):
+    """The time from an hour of a trigger, in row `index`, to the egg collection."""
+
+    index: int
+    at: str
+    hours: float
+    told: str
+
+
+def _gaps(plan: Plan, collection: Appointment | None) -> list[_Gap]:
     begins = plan.begins
-    found: list[tuple[MedicationRow, float, str]] = []
-    for row in plan.medications if begins and collection else ():
-        at = minutes(row.hours[0]) if row.hours else None
+    found: list[_Gap] = []
+    for index, row in enumerate(plan.medications if begins and collection else ()):
         on: date | None = days_after(begins, int(row.start_day) - 1) if begins and row.is_trigger else None
-        if on is None or at is None or collection is None:
-            continue
-        moment = datetime.combine(on, time(*divmod(at, 60)), g.tenant.time_zone)
-        hours = (collection.start - moment).total_seconds() / 3600
-        told = _(
-            "%(hours)s h before egg collection, %(moment)s",
-            hours=number(round(hours, 1)),
-            moment=visit_time(collection),
-        )
-        found.append((row, hours, told))
+        for hour in row.hours:
+            at = minutes(hour)
+            if on is None or at is None or collection is None:
+                continue
+            moment = datetime.combine(on, time(*divmod(at, 60)), g.tenant.time_zone)
+            hours = (collection.start - moment).total_seconds() / 3600
+            told = _(
+                "%(hours)s h before egg collection, %(moment)s",
+                hours=number(round(hours, 1)),
+                moment=visit_time(collection),
+            )
+            found.append(_Gap(index, hour, hours, told))
     return found
 
 
 def _trigger_hard_stops(plan: Plan, collection: Appointment | None) -> list[HardStop]:
     return [
         HardStop(
-            "again-trigger",
+            f"again-{gap.index}-{gap.at.replace(':', '')}",
             _(
                 "The trigger is %(told)s. Usual are %(least)s to %(most)s hours.",
-                told=told, least=EARLIEST, most=LATEST,
+                told=gap.told, least=EARLIEST, most=LATEST,
             ),
-            _("Type the hour of the trigger again: %(time)s", time=row.hours[0]),
-            row.hours[0],
+            _("Type the hour of the trigger again: %(time)s", time=gap.at),
+            gap.at,
         )
-        for row, hours, told in _gaps(plan, collection)
-        if not EARLIEST <= hours <= LATEST
+        for gap in _gaps(plan, collection)
+        if not EARLIEST <= gap.hours <= LATEST
     ]  # fmt: skip
 
 

@@ -86,12 +86,20 @@ def test_a_trigger_needs_its_hour_to_be_active(nora):
 def test_a_trigger_too_far_from_the_collection_stops_until_its_hour_is_typed_again(nora):
     page = nora.get(f"/protocols/{AMELIAS}/edit")
     review = press(page, "review", description="As it is")
-    assert "35 h before egg collection" in review.words and not review.select("#again-trigger")
+    assert "35 h before egg collection" in review.words and not review.select("[id^=again-]")
     review = press(nora.get(f"/protocols/{AMELIAS}/edit"), "review", **row(2, time="00:30"))
     assert "55.5 h before egg collection" in review.words
     refused = review.form(f"/protocols/{AMELIAS}/save").submit(status=422)
     assert "Type 00:30, or change it." in refused.words
     assert "21:00" in nora.get(f"/protocols/{AMELIAS}").words
+
+
+def test_each_hour_of_a_trigger_is_asked_for_and_answered_by_itself(nora):
+    review = press(nora.get(f"/protocols/{AMELIAS}/edit"), "review", **row(2, time="00:30, 01:45"))
+    asked = [one["id"] for one in review.select("[id^=again-]") if one.name == "input"]
+    assert asked == ["again-2-0030", "again-2-0145"]
+    refused = review.form(f"/protocols/{AMELIAS}/save").submit(status=422, **{"again-2-0030": "00:30"})
+    assert "Type 01:45, or change it." in refused.words and "Type 00:30" not in refused.words
 
 
 def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
