@@ -289,12 +289,13 @@ class Episode(Timed, frozen=True, kw_only=True):
 
     def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:
         """The genetic tests of an embryo: the one that its record names first, then others of its code, such as one before
-        a repeated biopsy."""
+        a repeated biopsy, but for those that another embryo's record names: each of a couple may have an embryo of one code."""
+        others = {other.pgt_result_id for other in self.embryos if other.id != embryo.id}
         found = [
             test
             for test in self.pgt_results
             if test.id == embryo.pgt_result_id
-            or (test.embryo_code and test.embryo_code == embryo.embryo_code)
+            or (test.embryo_code and test.embryo_code == embryo.embryo_code and test.id not in others)
         ]
         return sorted(found, key=lambda test: test.id != embryo.pgt_result_id)
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from portal.services.consents import LIST_CONSENTS
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief
+from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from portal.views.storage.view import EmbryoView
 from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM, RESULT
@@ -79,3 +80,21 @@ def test_of_two_embryos_of_one_code_the_tested_one_is_known_by_its_id(
     fake_api.gives(READ_PGT_RESULT, replace(RESULT, embryo_storage_id="s-2"))
     heading = visitor("elif", "embryologist").get("/pgt-results/g-1").select("h1")[0].get_text()
     assert "RF-10483" in heading and "RF-10482" not in heading
+
+
+def test_each_of_two_embryos_of_one_code_has_its_own_tests() -> None:
+    tests = tuple(PgtBrief(id=id_, embryo_code="AH-1") for id_ in ("g-1", "g-2", "g-0"))
+    hers = replace(EMBRYO, patient_id="p-1", pgt_result_id="g-1")
+    his = replace(EMBRYO, id="s-2", patient_id="p-2", pgt_result_id="g-2")
+    episode = replace(EPISODE, embryos=(hers, his), pgt_results=tests)
+    assert [test.id for test in episode.tests_of(hers)] == ["g-1", "g-0"]
+    assert [test.id for test in episode.tests_of(his)] == ["g-2", "g-0"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "number"),
+    [("p-1", "Amelia Hart", "RF-10482"), ("p-2", "Daniel Hart", "RF-10483"), ("p-9", "", "")],
+)
+def test_the_inventory_has_an_embryo_under_nobody_elses_name(owner: str, name: str, number: str) -> None:
+    kept = kept_of([treatment(owner)])[0]
+    assert (kept.patient_id, kept.view.owner_name, kept.view.record_number) == (owner, name, number)

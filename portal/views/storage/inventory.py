@@ -27,7 +27,7 @@ MOST = 4000
 
 
 class KeptEmbryo(msgspec.Struct, frozen=True, array_like=True):
-    """An embryo that isn't gone, and whose it is: what the inventory shows of it."""
+    """An embryo that isn't gone, and whose it is, without a name where its treatment doesn't know that person."""
 
     id: str
     episode_id: str
@@ -139,7 +139,7 @@ def once(embryos: Iterable[KeptEmbryo]) -> tuple[KeptEmbryo, ...]:
 
 
 def _kept_embryo(embryo: EmbryoStorage, episode: Episode) -> KeptEmbryo:
-    at, patient = embryo.location, episode.owner_of(embryo) or episode.patient
+    at, patient = embryo.location, episode.owner_of(embryo) or Patient(id=embryo.patient_id or "")
     return KeptEmbryo(
         id=embryo.id,
         episode_id=episode.id,

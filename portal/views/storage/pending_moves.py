@@ -88,7 +88,7 @@ def keep_pending_move(view: EmbryoView, person: Person, values: Values) -> Pendi
         at=now,
         embryo_id=embryo.id,
         episode_id=view.episode.id,
-        patient=(view.owner or view.episode.patient).full_name,
+        patient=view.owner_name,
         mark=_mark(embryo),
         values=values,
     )
