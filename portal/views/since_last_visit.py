@@ -19,7 +19,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.documents import Paper
 from portal.views.episodes.view import EpisodeView
-from portal.web.filters import day, local, now
+from portal.web.filters import day, in_a_row, local, now
 from portal.web.labels import event_title, visit_kind
 from portal.web.last_visit import LastVisit, note_visit
 from portal.web.modules import has_module
@@ -103,6 +103,18 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
         ),
         lambda count: Row(ngettext("%(num)s appointment", "%(num)s appointments", count), "", visits),
     )
+    yield _Kind(
+        within,
+        tuple(
+            (("visit", visit.id, visit.start.isoformat(), "cancelled"), partial(_cancelled, visit, visits))
+            for visit in view.cancelled_ahead
+        ),
+        lambda count: Row(
+            ngettext("%(num)s appointment was cancelled", "%(num)s appointments were cancelled", count),
+            "",
+            visits,
+        ),
+    )
     yield _events(view, within)
     yield _Kind(
         within,
@@ -117,6 +129,11 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
 
 def _visit(visit: Appointment, href: str) -> Row:
     return Row(visit_kind(visit.kind) or _("Appointment"), visit_time(visit), href)
+
+
+def _cancelled(visit: Appointment, href: str) -> Row:
+    kind = visit_kind(visit.kind) or _("Appointment")
+    return Row(_("Appointment cancelled"), in_a_row((kind, visit_time(visit)), " · "), href)
 
 
 def _paper(paper: Paper) -> Row:

@@ -13,7 +13,14 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation
 from portal.services.directories import Documents
-from portal.services.episodes import READ_EPISODE, Episode, Follicles, MonitoringDay, TimelineEvent
+from portal.services.episodes import (
+    READ_EPISODE,
+    Appointment,
+    Episode,
+    Follicles,
+    MonitoringDay,
+    TimelineEvent,
+)
 from portal.services.files import File
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.web import last_visit
@@ -130,3 +137,27 @@ def test_a_treatment_that_is_new_itself_isnt_told_in_parts(
     at("24 13:00")
     shows(fake_api, replace(AFTER, id="e-2"), SIGNED)
     assert told(visitor("amelia")) == ["Storing embryos Daniel Hart has signed /consents/c-1"]
+
+
+def test_a_visit_that_was_cancelled_is_told(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    def visit(id_: str, on: int, status: str = "Confirmed") -> Appointment:
+        start = datetime(2026, 11, on, 9, 30, tzinfo=ZONE)
+        return Appointment(id=id_, kind="Blood test", start=start, end=start, status=status)
+
+    booked = (visit("a-1", 27), visit("a-2", 28))
+    at("24 09:00")
+    shows(fake_api, replace(BEFORE, appointments=booked), FORM)
+    told(visitor("amelia"))
+    at("24 13:00")
+    moved = (visit("a-1", 27, "Cancelled"), visit("a-2", 28), visit("a-0", 20, "Cancelled"), visit("a-3", 29))
+    shows(fake_api, replace(BEFORE, appointments=moved), FORM)
+    assert told(visitor("amelia")) == [
+        "Blood test Sun 29 Nov, 09:30 /episodes/e-1/appointments",
+        "Appointment cancelled Blood test · Fri 27 Nov, 09:30 /episodes/e-1/appointments",
+    ]
+    at("24 21:00")
+    both = (visit("a-1", 27, "Cancelled"), visit("a-2", 28, "Cancelled"), visit("a-3", 29, "Cancelled"))
+    shows(fake_api, replace(BEFORE, appointments=both), FORM)
+    assert told(visitor("amelia")) == ["2 appointments were cancelled /episodes/e-1/appointments"]
