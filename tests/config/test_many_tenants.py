@@ -82,7 +82,7 @@ def test_a_thousand_clinics_are_read_within_the_start_budget(tmp_path: Path) -> 
             "PORTAL_STORE_URL": f"sqlite:///{tmp_path}/store.db",
         }
     )
-    assert time.process_time() - began < 1.5, "seconds of CPU; the budget for a start is three"
+    assert time.process_time() - began < 3, "seconds of CPU: the budget for a start"
     assert len(read.tenants.by_key) == 1000
     found = read.tenants.at("CLINIC999.example")
     assert found is not None and found.key == "clinic999"

@@ -160,7 +160,7 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
             for id_ in (person.account, person.patient_id)
         },
         addresses={talk.patient_id or "": talk.reply_address for talk in reversed(talks)},
-        unread=frozenset(to_read) - {episode.id for episode in read},
+        unread=frozenset(wanted) - have - {episode.id for episode in read},
         is_asked=True,
         is_unread=bool(patients) and isinstance(answers[-1], CareError),
     )

@@ -25,8 +25,6 @@ from portal.views.consents.missing import missing_words
 from portal.web.permissions import may
 from portal.web.refusals import refusal_message
 
-"""The roles that create forms; the API decides in the end."""
-
 
 class SignerRow(Value, frozen=True):
     """A row of the list of signers: name, role, and whether they have signed or can sign now."""

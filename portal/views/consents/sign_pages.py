@@ -30,7 +30,7 @@ from portal.views.consents.signature import (
 )
 from portal.views.consents.signing import Signing, Step
 from portal.web.guard import to_sign_in
-from portal.web.handlers import Care, Page, audit, redirect_to, render
+from portal.web.handlers import Care, Page, audit, redirect_to, render, toast
 from portal.web.refusals import refusal_message
 
 
@@ -109,7 +109,7 @@ def register(bp: Blueprint) -> None:
     bp.register_error_handler(StalePage, _stale)
     bp.register_error_handler(Incomplete, _incomplete)
     bp.register_error_handler(SignInNeeded, _sign_in)
-    bp.register_error_handler(StartOver, lambda error: _to_steps(error.form))
+    bp.register_error_handler(StartOver, _start_over)
     bp.register_error_handler(NotSigned, _not_signed)
     bp.register_error_handler(SignatureUnconfirmed, _unconfirmed)
     bp.register_error_handler(PasskeyRefused, _passkey_refused)
@@ -153,6 +153,17 @@ def _sign_in(error: SignInNeeded) -> Response:
 
 def _to_steps(form: ConsentForm) -> Response:
     return redirect_to(with_queue(url_for("consents.sign.show", consent_id=form.id)))
+
+
+def _start_over(error: StartOver) -> Response:
+    if error.was_changed:
+        toast(
+            _(
+                "Your signature wasn’t recorded, because the form was changed or signed at the same moment. Please go on from here."
+            ),
+            tone="attention",
+        )
+    return _to_steps(error.form)
 
 
 def _not_signed(error: NotSigned) -> Response:

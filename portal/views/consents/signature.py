@@ -61,9 +61,10 @@ class SignInNeeded(Exception):
 
 @dataclass(eq=False)
 class StartOver(Exception):
-    """The steps have to be shown again as they are now."""
+    """The steps have to be shown again as they are now; `was_changed`: the signature was refused for a change of the form."""
 
     form: ConsentForm
+    was_changed: bool = False
 
 
 @dataclass(eq=False)
@@ -152,7 +153,7 @@ def sign_once(care: Care, signing: Signing) -> None:
             limit=context().settings.limit_signing,
         )
     except (Reopened, Conflict) as error:
-        raise StartOver(form) from error
+        raise StartOver(form, was_changed=isinstance(error, Conflict)) from error
     except Unconfirmed as error:
         raise SignatureUnconfirmed(signing, error.is_readable, error.status) from error
     except Unavailable as error:

@@ -38,7 +38,8 @@ class Enquiry(Value, frozen=True):
     @property
     def wrote_as(self) -> str:
         """The name in the enquirer's latest message."""
-        inbound = [m for c in self.conversations for m in c.in_order if m.side == MessageSide.INBOUND]
+        inbound = [m for c in self.conversations for m in c.messages if m.side == MessageSide.INBOUND]
+        inbound.sort(key=lambda message: message.sent_at.timestamp() if message.sent_at else 0.0)
         return inbound[-1].sender_name if inbound else ""
 
     @property
