@@ -7,8 +7,9 @@ from datetime import date, datetime, timedelta
 from itertools import groupby
 
 from portal.i18n.gettext import _
+from portal.services.episodes import Episode
 from portal.services.protocols import Protocol, ProtocolStatus
-from portal.services.rules.doses import Dose, minutes
+from portal.services.rules.doses import Dose, Standing, minutes, standing
 from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
 from portal.state.session_records import Person
 from portal.values import Value
@@ -27,7 +28,7 @@ class PlanNotice(Value, frozen=True):
     """What to show about a plan: a title and one line per change, if it changed.
 
     `shown` is the plan's digest, with which the person confirms having seen it; `has_calendar` says that its calendar file
-    was downloaded, `is_calendar_old` that the plan has changed since.
+    was downloaded, `is_calendar_old` that the plan has changed since, or its treatment has ended.
     """
 
     plan: Protocol
@@ -38,10 +39,11 @@ class PlanNotice(Value, frozen=True):
     is_calendar_old: bool
 
 
-def notice_of(person: Person, plan: Protocol) -> PlanNotice:
-    """Return what changed in the plan since the person confirmed having seen it."""
+def notice_of(person: Person, plan: Protocol, episode: Episode | None = None) -> PlanNotice:
+    """Return what changed in the plan since the person confirmed having seen it; no doses of a treatment that has ended."""
     seen_plan, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
-    change = changed(seen_plan.plan, plan, today())
+    found = standing(plan, episode, today())
+    change = None if found is Standing.ENDED else changed(seen_plan.plan, plan, today())
     if change and change.at != seen_plan.changed_at:
         seen_plans.note_change(person, plan)
     lines = [*_status(change.status), *(_line(dose) for dose in change.doses)] if change else []
@@ -51,7 +53,7 @@ def notice_of(person: Person, plan: Protocol) -> PlanNotice:
         _title(change) if change else None,
         lines,
         has_calendar=bool(seen_plan.events),
-        is_calendar_old=bool(seen_plan.events) and seen_plan.downloaded != shown,
+        is_calendar_old=bool(seen_plan.events) and (seen_plan.downloaded != shown or not found.has_doses),
     )
 
 

@@ -252,7 +252,9 @@ class EpisodeView:
     @cached_property
     def plan_notice(self) -> PlanNotice | None:
         """What changed in the plan since the patient saw it; None for staff, and without a plan."""
-        return notice_of(self.person, self.protocol) if self.person.is_patient and self.protocol else None
+        if not (self.person.is_patient and self.protocol):
+            return None
+        return notice_of(self.person, self.protocol, self.episode)
 
     @cached_property
     def go_on(self) -> list[str]:

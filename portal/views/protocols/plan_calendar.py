@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from portal.dates import in_zone, later
 from portal.i18n.gettext import _
+from portal.services.episodes import Episode
 from portal.services.protocols import Protocol
 from portal.services.rules.doses import Course, active_courses, horizon, minutes
 from portal.web.calendar_file import serialize
@@ -21,6 +22,7 @@ _TAKES = timedelta(minutes=15)
 
 def calendar_of(
     protocol: Protocol,
+    episode: Episode | None,
     *,
     zone: ZoneInfo,
     clinic: str,
@@ -34,13 +36,14 @@ def calendar_of(
     no hour.
 
     Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and name the medicine only on
-    request (`is_named`); `address` links to the details. Rows without an end stop two weeks from now.
+    request (`is_named`); `address` links to the details. Rows without an end stop two weeks from now; of a treatment that has
+    ended (`episode`) there is what goes on.
     Events have stable UIDs and a sequence, so that importing the file again updates them; those in `before`, UIDs of
     an earlier file, that are gone are cancelled.
     """
     description = _("What to take and how much is in your plan: %(address)s", address=address)
     today = in_zone(made_at, zone).date()
-    listed, until = _listed(protocol, today)
+    listed, until = _listed(protocol, episode, today)
     sequence = revision_of(protocol)
 
     def event(uid: str, course: Course) -> dict[str, Any]:
@@ -79,14 +82,14 @@ def next_check(protocol: Protocol, on: date) -> date | None:
     return min((found for found in dates if found and found >= on), default=None)
 
 
-def events_of(protocol: Protocol, clinic: str, on: date) -> tuple[str, ...]:
+def events_of(protocol: Protocol, episode: Episode | None, clinic: str, on: date) -> tuple[str, ...]:
     """Return the UIDs of the events in the calendar file of a plan on that date."""
-    return tuple(_uids(protocol, _listed(protocol, on)[0], clinic))
+    return tuple(_uids(protocol, _listed(protocol, episode, on)[0], clinic))
 
 
-def _listed(protocol: Protocol, on: date) -> tuple[list[Course], int]:
+def _listed(protocol: Protocol, episode: Episode | None, on: date) -> tuple[list[Course], int]:
     """The courses of the calendar file, and the last day that it holds."""
-    found = active_courses(protocol, None, on)
+    found = active_courses(protocol, episode, on)
     until = horizon(found, protocol.day_on(on))
     return [row for row in found if row.days(until) and protocol.date_of(row.first)], until
 

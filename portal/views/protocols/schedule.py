@@ -7,12 +7,11 @@ from datetime import date
 from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
+from portal.services.episodes import Episode
 from portal.services.errors import NotFound, Unavailable
-from portal.services.patients import Patient
 from portal.services.protocols import Check, Protocol, get_protocol
 from portal.services.rules.doses import (
     Dose,
-    Standing,
     active_courses,
     courses,
     doses_of_day,
@@ -21,7 +20,7 @@ from portal.services.rules.doses import (
 )
 from portal.values import Value
 from portal.views.protocols.plan_calendar import calendar_of, events_of, next_check
-from portal.views.protocols.view import ProtocolView, read_view, read_whose
+from portal.views.protocols.view import ProtocolView, read_treatment, read_view
 from portal.web import seen_plans
 from portal.web.calendar_file import as_download
 from portal.web.choice_names import choice_name
@@ -46,15 +45,12 @@ class Day(Value, frozen=True):
 
 
 class ScheduleDocument(Document, template="print/protocol.html"):
-    """The printed plan; `is_cut` says that it continues after the days listed.
-
-    `patient` is whose plan it is, with what this person may know of them, or None if that can't be read; `holds_until` the
-    next check, after which doses may change.
+    """The printed plan; `is_cut` says that it continues after the days listed, `holds_until` is the next check, after which
+    doses may change.
     """
 
     protocol: Protocol
     view: ProtocolView
-    patient: Patient | None
     holds_until: date | None
     days: list[Day]
     is_cut: bool
@@ -66,19 +62,13 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
     """Return the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
     view = read_view(care, person, protocol)
-    patient, is_nameless = view.patient, view.is_nameless
-    if person.is_patient:
-        whose = read_whose(care, protocol)
-        patient = whose.patient and whose.patient.as_known_to(person.sub)
-        is_nameless = whose.is_unread
-    if is_nameless:  # a printed plan must say whose it is
-        raise Unavailable("names on the plan")
-    listed = days(protocol, today())
+    if view.is_incomplete:  # a printed plan must say whose it is, and whether it is followed
+        raise Unavailable("the treatment or a name of the plan")
+    listed = days(protocol, view.episode, today())
     return pdf_response(
         ScheduleDocument(
             protocol=protocol,
             view=view,
-            patient=patient,
             holds_until=next_check(protocol, today()),
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,
@@ -94,17 +84,19 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF, is_file=True)
 def calendar(care: Care, person: Person, protocol_id: str) -> Response:
-    """Return the medicines of an active plan as a calendar file (RFC 5545).
+    """Return the medicines of a plan that is followed, or goes on after its treatment, as a calendar file (RFC 5545).
 
     Events of a file that the person downloaded before and that are no longer in the plan are cancelled in it.
     """
     protocol = get_protocol(care, protocol_id)
+    episode = read_treatment(care, protocol)
     before = seen_plans.last_seen(person, protocol).events if person.is_patient else ()
-    if standing(protocol, None, today()) is not Standing.FOLLOWED and not before:
+    if not standing(protocol, episode, today()).has_doses and not before:
         raise NotFound
     audit.shown("protocol.calendar", "protocol", protocol.id)
     content = calendar_of(
         protocol,
+        episode,
         zone=g.tenant.time_zone,
         clinic=g.tenant.key,
         made_at=now(),
@@ -114,17 +106,18 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
         before=before,
     )
     if person.is_patient:
-        seen_plans.remember_download(person, protocol, events_of(protocol, g.tenant.key, today()))
+        seen_plans.remember_download(person, protocol, events_of(protocol, episode, g.tenant.key, today()))
     return as_download(content, "medicines.ics")
 
 
-def days(protocol: Protocol, on: date) -> list[Day]:
+def days(protocol: Protocol, episode: Episode | None, on: date) -> list[Day]:
     """Return the days of a plan from its first to its last, at most one more than are listed; rows without an end go on
     for two weeks.
 
-    A patient's plan that isn't followed on the date `on` has no days; the clinic's own, without a patient, has.
+    A patient's plan that isn't followed on the date `on` has no days, and after the end of its treatment (`episode`) those of
+    what goes on; the clinic's own, without a patient, has all.
     """
-    found = active_courses(protocol, None, on) if protocol.patient_id else courses(protocol.medications)
+    found = active_courses(protocol, episode, on) if protocol.patient_id else courses(protocol.medications)
     checks = protocol.monitoring if found or not protocol.patient_id else ()
     until = horizon(found, protocol.day_on(on))
     due = {check.day for check in checks}

@@ -16,7 +16,7 @@ from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Check, Medication, Protocol, ProtocolStatus
-from portal.services.rules.doses import Standing, standing
+from portal.services.rules.doses import Standing, remaining, standing
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of
@@ -28,14 +28,24 @@ from portal.web.permissions import may
 
 
 class ProtocolView(Value, frozen=True):
-    """A protocol with the names for its ids, as far as known."""
+    """A protocol with its treatment and the names for its ids, as far as known; `is_incomplete` if one couldn't be read."""
 
     protocol: Protocol
     person: Person
     physician: str | None
-    patient: Patient | None
-    withdrawn: tuple[ConsentBrief, ...] = ()
-    is_nameless: bool = False
+    episode: Episode | None
+    is_incomplete: bool = False
+
+    @property
+    def patient(self) -> Patient | None:
+        """Whose plan it is, with what the reader may know of them."""
+        patient = _patient_of(self.protocol, self.episode)
+        return patient.as_known_to(self.person.sub) if patient and self.person.is_patient else patient
+
+    @property
+    def withdrawn(self) -> tuple[ConsentBrief, ...]:
+        """The forms that the treatment rests on and that were withdrawn."""
+        return self.episode.withdrawn if self.episode else ()
 
     @property
     def may_write(self) -> bool:
@@ -56,10 +66,10 @@ class ProtocolView(Value, frozen=True):
 
     @property
     def day(self) -> int | None:
-        """The day of the protocol today, while it is active."""
+        """The day of the protocol today, while it is active and its treatment goes on."""
         day = self.protocol.day_on(today())
         is_running = self.protocol.is_active and day is not None and day > 0
-        return day if is_running else None
+        return day if is_running and not (self.episode and self.episode.is_ended) else None
 
     @property
     def grid(self) -> Markup | None:
@@ -87,18 +97,28 @@ class ProtocolView(Value, frozen=True):
         return PlanWords(self.protocol, is_plain=self.person.is_patient)
 
     @property
+    def standing(self) -> Standing:
+        """Whether its doses are taken today."""
+        return standing(self.protocol, self.episode, today())
+
+    @property
     def is_followed(self) -> bool:
         """Whether the patient follows it now, so that its days are calendar dates."""
-        return standing(self.protocol, None, today()) is Standing.FOLLOWED
+        return self.standing is Standing.FOLLOWED
 
     @property
     def state(self) -> tuple[str, str] | None:
-        """For a patient: why it isn't followed now, and what to do."""
-        return (
-            state_words(standing(self.protocol, None, today()), is_plain=True)
-            if self.person.is_patient
-            else None
-        )
+        """Why it isn't followed now, and what to do; for staff only what its status doesn't say."""
+        if self.person.is_staff and self.standing is not Standing.ENDED:
+            return None
+        return state_words(self.standing, is_plain=self.person.is_patient)
+
+    @property
+    def go_on(self) -> list[str]:
+        """What of it is still to be taken although the treatment has ended."""
+        if self.standing is not Standing.GOES_ON:
+            return []
+        return self.words.instructions_to_continue(remaining(self.protocol, self.episode, today()))
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the protocol, if it has a start date."""
@@ -108,14 +128,12 @@ class ProtocolView(Value, frozen=True):
 class Whose(Value, frozen=True):
     """Whose plan it is: the patient, if they can be read, and when eggs are to be collected.
 
-    `withdrawn` are the forms that the treatment rests on and that were withdrawn; `is_unread` says that the API has it but
-    didn't answer.
+    `withdrawn` are the forms that the treatment rests on and that were withdrawn.
     """
 
     patient: Patient | None = None
     withdrawn: tuple[ConsentBrief, ...] = ()
     collection: Appointment | None = None
-    is_unread: bool = False
 
 
 def read_whose(care: Care, protocol: Protocol) -> Whose:
@@ -123,14 +141,8 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     episode_id = protocol.episode_id
     if not episode_id:
         return Whose()
-    read = attempt(lambda: get_episode(care, episode_id))
-    episode = known(read)
-    return Whose(
-        _patient_of(protocol, episode),
-        episode.withdrawn if episode else (),
-        collection_of(episode),
-        is_unread=_is_unread(read),
-    )
+    episode = known(attempt(lambda: get_episode(care, episode_id)))
+    return Whose(_patient_of(protocol, episode), episode.withdrawn if episode else (), collection_of(episode))
 
 
 def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:
@@ -139,26 +151,31 @@ def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:
 
 
 def _is_unread(read: object) -> bool:
-    return isinstance(read, CareError) and not isinstance(read, NotOffered)
+    """Whether it may be there although it couldn't be read."""
+    return isinstance(read, CareError) and not isinstance(read, NotOffered | NotFound)
+
+
+def read_treatment(care: Care, protocol: Protocol) -> Episode | None:
+    """The plan's treatment, None if there is none that the API gives; raises CareError if it can't be read."""
+    read = attempt(lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None)
+    if isinstance(read, CareError) and _is_unread(read):
+        raise read
+    return known(read)
 
 
 def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
-    """The protocol; for staff with the names for its ids, as far as they can be read."""
-    if not person.is_staff:
-        return ProtocolView(protocol, person, physician=None, patient=None)
+    """The protocol with its treatment; for staff with its physician's name."""
     physicians, episode = gather(
-        lambda: list_physicians(care).value.items if protocol.physician_id else (),
+        lambda: list_physicians(care).value.items if person.is_staff and protocol.physician_id else (),
         lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None,
     )
     names = {physician.id: physician.name for physician in known(physicians) or ()}
-    whole = known(episode)
     return ProtocolView(
         protocol,
         person,
         physician=names.get(protocol.physician_id or ""),
-        patient=_patient_of(protocol, whole),
-        withdrawn=whole.withdrawn if whole else (),
-        is_nameless=_is_unread(physicians) or (_is_unread(episode) and not isinstance(episode, NotFound)),
+        episode=known(episode),
+        is_incomplete=_is_unread(physicians) or _is_unread(episode),
     )
 
 

@@ -119,12 +119,13 @@ def test_all_views_name_the_same_doses_on_every_day(
         assert not any(expected[day] for day in range(now + 1, now + 7))
 
     printed = {
-        one.number: [(d.medication.drug, d.time or "") for d in one.doses] for one in days(protocol, today)
+        one.number: [(d.medication.drug, d.time or "") for d in one.doses]
+        for one in days(protocol, None, today)
     }
     drawn = {(bar.medication.drug, day) for bar in bars(medications, now) for day in bar.days}
     downloaded = in_calendar(
         calendar_of(
-            protocol, zone=LONDON, clinic="c", made_at=datetime.combine(today, datetime.min.time(), UTC),
+            protocol, None, zone=LONDON, clinic="c", made_at=datetime.combine(today, datetime.min.time(), UTC),
             address="https://clinic.example/p", is_named=True,
         )
     )  # fmt: skip
@@ -215,6 +216,14 @@ def test_a_trigger_after_midnight_belongs_to_the_evening_before() -> None:
     assert doses_on(protocol, None, night) == []
 
 
+@pytest.mark.parametrize("times", [("22:00", "00:30"), ("00:30", "22:00")])
+def test_of_a_triggers_hours_the_first_ends_what_comes_before_it(times: tuple[str, str]) -> None:
+    fsh = Medication(drug="FSH", start_day=1, time="19:00", stop_rule="Until trigger")
+    hcg = Medication(drug="hCG", start_day=10, is_trigger=True, time=times[0], times=times)
+    (last,) = (one.last for one in courses([fsh, hcg]) if one.medication is fsh)
+    assert last == 8
+
+
 def test_a_night_dose_says_from_which_day_to_which_and_is_there_after_midnight(monkeypatch: Any) -> None:
     hcg = Medication(drug="hCG", start_day=6, is_trigger=True, time="00:30")  # Wednesday 25 March
     fsh = Medication(drug="FSH", start_day=1, end_day=5, time="19:00")
@@ -264,7 +273,7 @@ def test_a_plan_that_is_not_followed_has_no_doses_and_says_why(
     assert standing(protocol, None, BEGINS) is found
     page = seen(episode(protocol), BEGINS, monkeypatch)
     assert page.doses == [] and page.coming_days == [] and page.grid is None
-    assert days(protocol, BEGINS) == []
+    assert days(protocol, None, BEGINS) == []
     assert page.plan_state is not None and "all" in page.plan_state[1], page.plan_state
 
 

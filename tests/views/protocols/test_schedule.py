@@ -118,6 +118,7 @@ def plan(*medications: Medication, start: date) -> Protocol:
 def written(protocol: Protocol) -> bytes:
     return calendar_of(
         protocol,
+        None,
         zone=LONDON,
         clinic="c",
         made_at=datetime(2026, 10, 1, tzinfo=UTC),
@@ -145,8 +146,8 @@ def test_two_doses_of_a_medicine_at_one_hour_are_two_entries(id_: str | None) ->
     rows = (row, msgspec.structs.replace(row, dose=75))
     uids = [str(event["UID"]) for event in events(written(plan(*rows, start=date(2026, 10, 1))))]
     assert len(uids) == len(set(uids)) == 2
-    assert events_of(plan(*rows, start=date(2026, 10, 1)), "c", date(2026, 10, 1)) == tuple(uids)
-    assert uids[:1] == list(events_of(plan(row, start=date(2026, 10, 1)), "c", date(2026, 10, 1)))
+    assert events_of(plan(*rows, start=date(2026, 10, 1)), None, "c", date(2026, 10, 1)) == tuple(uids)
+    assert uids[:1] == list(events_of(plan(row, start=date(2026, 10, 1)), None, "c", date(2026, 10, 1)))
 
 
 def test_a_dose_without_a_time_is_an_all_day_entry() -> None:

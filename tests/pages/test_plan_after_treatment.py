@@ -1,0 +1,155 @@
+"""A plan whose treatment has ended gives no doses that nobody follows: on its page, in print and in calendars."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Callable
+from datetime import date
+
+import icalendar
+import pytest
+from msgspec.structs import replace
+from pypdf import PdfReader
+
+from portal.services.cases import CareStatus
+from portal.services.episodes import READ_EPISODE, Outcome
+from portal.services.protocols import READ_PROTOCOL, Medication
+from portal.web import seen_plans
+from tests.pages.test_tonight import PLAN, episode, shows
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+LUTEAL = Medication(id="l", drug="Progesterone", dose=400, unit="mg", start_day=2, times=("22:00",))
+STIMULATION = Medication(
+    id="f", drug="Follitropin", drug_class="Gonadotropin", dose=225, unit="IU", start_day=1, times=("19:00",)
+)
+BOTH = replace(PLAN, patient_id="amelia-patient", medications=(STIMULATION, LUTEAL))
+ACTIVE = episode(BOTH)
+STOPPED = replace(ACTIVE, status=CareStatus.FINISHED, outcome=Outcome.CANCELLED, end_date=date(2026, 11, 24))
+PREGNANT = replace(STOPPED, outcome=Outcome.PREGNANCY)
+PAGE = "/protocols/p-1"
+NOT_FOLLOWED = "The treatment of this plan has ended."
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen(
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    fake_api: FakeApi,
+    visitor: SignIn,
+    at: Callable[[str], None],
+) -> None:
+    """Keep the plans that were seen in each test apart; it is noon on the plan's sixth day."""
+    kept = dataclasses.replace(seen_plans._SEEN, kind=f"plans {request.node.name}")
+    monkeypatch.setattr(seen_plans, "_SEEN", kept)
+    at("25 12:00")
+    shows(fake_api, ACTIVE)
+    fake_api.gives(READ_PROTOCOL, BOTH)
+
+
+def printed(visitor: Visitor) -> str:
+    answer = visitor.http.get(f"{visitor.origin}{PAGE}/schedule.pdf")
+    assert answer.status_code == 200
+    pages = PdfReader(io.BytesIO(answer.content)).pages
+    return " ".join(" ".join(page.extract_text() for page in pages).split())
+
+
+def calendar(visitor: Visitor) -> dict[str, str]:
+    """What the calendar file says of each event: its name, or that it is cancelled."""
+    answer = visitor.http.get(f"{visitor.origin}{PAGE}/schedule.ics?names=1")
+    assert answer.status_code == 200
+    found = icalendar.Calendar.from_ical(answer.content).walk("VEVENT")
+    return {str(one["UID"]).partition("@")[0]: str(one.get("STATUS", one["SUMMARY"])) for one in found}
+
+
+def test_a_plan_is_followed_while_its_treatment_goes_on(visitor: SignIn) -> None:
+    amelia = visitor("amelia")
+    page = amelia.get(PAGE)
+    assert page.select("figure svg") and "today is day 6" in page.words and NOT_FOLLOWED not in page.words
+    assert "Day by day" in printed(amelia)
+    assert calendar(amelia) == {
+        "f": "Follitropin 225\N{NO-BREAK SPACE}units, 19:00",
+        "l": "Progesterone 400\N{NO-BREAK SPACE}mg, 22:00",
+    }
+
+
+def test_none_of_its_doses_stand_once_its_treatment_was_stopped(visitor: SignIn, fake_api: FakeApi) -> None:
+    shows(fake_api, STOPPED)
+    amelia = visitor("amelia")
+    page = amelia.get(PAGE)
+    assert NOT_FOLLOWED in page.words and "call the clinic" in page.words
+    assert not page.select("figure svg") and "today is day" not in page.words
+    assert not page.select("a[href$='schedule.ics']")
+    words = printed(amelia)
+    assert NOT_FOLLOWED in words and "Day by day" not in words and "Valid" not in words
+    amelia.get(f"{PAGE}/schedule.ics", status=404)
+
+
+def test_reminders_of_a_stopped_treatment_are_taken_out(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    calendar(amelia)
+    medicines = "/episodes/e-1/medication"
+    assert "Take them out of my calendar" not in amelia.get(medicines).words
+    shows(fake_api, STOPPED)
+    page = amelia.get(medicines)
+    assert "Take them out of my calendar" in page.words and "Open the new file" in page.words
+    assert calendar(amelia) == {"f": "CANCELLED", "l": "CANCELLED"}
+    assert "Take them out of my calendar" not in amelia.get(medicines).words
+
+
+def test_what_outlasts_the_treatment_goes_on_alone(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    calendar(amelia)
+    shows(fake_api, PREGNANT)
+    told = "Go on with Progesterone 400\N{NO-BREAK SPACE}mg"
+    page = amelia.get(PAGE)
+    assert told in page.select("main")[0].get_text() and NOT_FOLLOWED not in page.words
+    assert not page.select("figure svg")
+    words = printed(amelia)
+    assert told.replace("\N{NO-BREAK SPACE}", " ") in words.replace("\N{NO-BREAK SPACE}", " ")
+    assert calendar(amelia) == {"f": "CANCELLED", "l": "Progesterone 400\N{NO-BREAK SPACE}mg, 22:00"}
+
+
+def test_a_treatment_that_cannot_be_read_is_not_taken_for_one_that_goes_on(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.refuses(READ_EPISODE, 503)
+    amelia = visitor("amelia")
+    page = amelia.get(PAGE)
+    assert "can’t tell whether this plan still holds" in page.words and "Follitropin" in page.words
+    for kind in ("pdf", "ics"):
+        amelia.get(f"{PAGE}/schedule.{kind}", status=503)
+
+
+def test_a_treatment_that_is_not_there_says_nothing_about_its_plan(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.refuses(READ_EPISODE, 404)
+    amelia = visitor("amelia")
+    assert "can’t tell whether" not in amelia.get(PAGE).words
+    assert "Follitropin 225" in calendar(amelia)["f"]
+
+
+def test_new_doses_of_a_stopped_treatment_are_no_news(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    amelia.get("/episodes/e-1/medication")
+    more = replace(BOTH, medications=(replace(STIMULATION, dose=300), LUTEAL))
+    shows(fake_api, replace(ACTIVE, protocol=more))
+    assert "300 units instead of 225 units" in amelia.get("/episodes/e-1/medication").words
+    shows(fake_api, replace(STOPPED, protocol=more))
+    assert "instead of" not in amelia.get("/episodes/e-1/medication").words
+
+
+def test_staff_read_that_its_treatment_has_ended(visitor: SignIn, fake_api: FakeApi) -> None:
+    nora = visitor("nora", "nurse")
+    page = nora.get(PAGE)
+    assert NOT_FOLLOWED not in page.words and "today is day 6" in page.words
+    shows(fake_api, STOPPED)
+    page = nora.get(PAGE)
+    assert NOT_FOLLOWED in page.words and "The patient sees no doses" in page.words
+    assert "today is day 6" not in page.words and "Valid" not in printed(nora)
+    shows(fake_api, PREGNANT)
+    assert "The patient is told this" in nora.get(PAGE).words
