@@ -107,6 +107,11 @@ class ProtocolView(Value, frozen=True):
         return self.standing is Standing.FOLLOWED
 
     @property
+    def has_status(self) -> bool:
+        """Whether its status is told: to patients not that of an active plan whose treatment has ended."""
+        return self.person.is_staff or self.standing not in (Standing.ENDED, Standing.GOES_ON)
+
+    @property
     def state(self) -> tuple[str, str] | None:
         """Why it isn't followed now, and what to do; for staff only what its status doesn't say."""
         if self.person.is_staff and self.standing is not Standing.ENDED:
