@@ -101,8 +101,11 @@ def last_change(person: Person, episode_id: str | None) -> datetime | None:
 
 
 def digest(plan: Protocol) -> str:
-    """Return a digest of the plan's status, days and doses: equal digests, equal plans."""
-    return hashlib.sha256(msgspec.json.encode(snapshot_of(plan))).hexdigest()[:32]
+    """Return a digest of the plan's status, days and doses, whatever the order of its rows: equal digests, equal plans."""
+    snapshot = snapshot_of(plan)
+    rows = sorted(map(msgspec.json.encode, snapshot.medications))
+    head = msgspec.json.encode((snapshot.status, snapshot.start_date))
+    return hashlib.sha256(b"\n".join((head, *rows))).hexdigest()[:32]
 
 
 def _first_seen(plan: Protocol) -> SeenPlan:

@@ -69,7 +69,9 @@ def test_a_plan_is_followed_while_its_treatment_goes_on(visitor: SignIn) -> None
     amelia = visitor("amelia")
     page = amelia.get(PAGE)
     assert page.select("figure svg") and "today is day 6" in page.words and NOT_FOLLOWED not in page.words
-    assert "Day by day" in printed(amelia)
+    assert [tag.get_text(strip=True) for tag in page.select(".pagehead .tag")] == ["Active"]
+    words = printed(amelia)
+    assert "Day by day" in words and "Status Active" in words
     assert calendar(amelia) == {
         "f": "Follitropin 225\N{NO-BREAK SPACE}units, 19:00",
         "l": "Progesterone 400\N{NO-BREAK SPACE}mg, 22:00",
@@ -82,8 +84,9 @@ def test_none_of_its_doses_stand_once_its_treatment_was_stopped(visitor: SignIn,
     page = amelia.get(PAGE)
     assert NOT_FOLLOWED in page.words and "call the clinic" in page.words
     assert not page.select("figure svg") and "today is day" not in page.words
-    assert not page.select("a[href$='schedule.ics']")
+    assert not page.select("a[href$='schedule.ics']") and not page.select("h1 ~ .tag, .pagehead .tag")
     words = printed(amelia)
+    assert "Status Active" not in words
     assert NOT_FOLLOWED in words and "Day by day" not in words and "Valid" not in words
     amelia.get(f"{PAGE}/schedule.ics", status=404)
 
@@ -153,3 +156,12 @@ def test_staff_read_that_its_treatment_has_ended(visitor: SignIn, fake_api: Fake
     assert "today is day 6" not in page.words and "Valid" not in printed(nora)
     shows(fake_api, PREGNANT)
     assert "The patient is told this" in nora.get(PAGE).words
+
+
+def test_a_calendar_is_not_old_because_rows_changed_places(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    calendar(amelia)
+    old = "The plan has changed since you added it to your calendar"
+    for rows, is_old in (((LUTEAL, STIMULATION), False), ((LUTEAL, replace(STIMULATION, dose=250)), True)):
+        shows(fake_api, replace(ACTIVE, protocol=replace(BOTH, medications=rows)))
+        assert (old in amelia.get("/episodes/e-1/medication").words) is is_old, rows

@@ -100,3 +100,12 @@ def test_what_is_kept_of_a_plan_names_nobody_and_survives_the_store() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=PlanSnapshot) == kept
     assert b"Nora" not in msgspec.msgpack.encode(kept)
     assert changed(kept, plan(told, TRIGGER), DAY_8) is None
+
+
+def test_two_pens_at_one_hour_are_the_same_in_either_order() -> None:
+    pens = (FSH, altered(FSH, id="g", dose=75))
+    assert changed(snapshot_of(plan(*pens)), plan(*pens[::-1]), DAY_8) is None
+    exchanged = (altered(FSH, time="07:00"), altered(FSH, id="g", dose=75))
+    other_way = (altered(FSH, time="07:00", dose=75), altered(FSH, id="g"))
+    change = changed(snapshot_of(plan(*exchanged)), plan(*other_way), DAY_8)
+    assert change and [one.kind for one in change.doses] == [Kind.DOSE]

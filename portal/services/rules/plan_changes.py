@@ -5,6 +5,7 @@ Two plans are compared day by day with the calendar of doses that every page use
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum, auto
@@ -129,7 +130,9 @@ def _changes(before: _Calendar, after: _Calendar, names: dict[str, str]) -> Iter
 def _is_same(one: Portion | None, other: Portion | None) -> bool:
     if one is None or other is None:
         return one is other
-    return one.times == other.times and one.amounts == other.amounts
+    return Counter(zip(one.times, one.amounts, strict=True)) == Counter(
+        zip(other.times, other.amounts, strict=True)
+    )
 
 
 class _Calendar:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import courses, horizon, minutes
+from portal.services.rules.doses import Course, courses, horizon, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
@@ -59,12 +59,18 @@ def _by_day(plan: Plan, drug: str) -> dict[int, str]:
     of = courses(rows)
     until = horizon(of, None)
     found: dict[int, list[str]] = {}
-    for course in of:
+    for course in sorted(of, key=_hour_and_amount):
         if course.medication.drug == drug:
             words = amount(course.medication, is_plain=False)
             for day in course.days(until):
                 found.setdefault(day, []).append(f"{course.time or ''} {words}".strip())
     return {day: in_a_row(doses) for day, doses in found.items()}
+
+
+def _hour_and_amount(course: Course) -> tuple[int, float]:
+    """What orders the doses of a day, whatever the order of the rows."""
+    at = minutes(course.time)
+    return (24 * 60 if at is None else at), course.medication.dose or 0.0
 
 
 def new_doses(protocol: Protocol | None, plan: Plan) -> dict[int, NewDose]:
