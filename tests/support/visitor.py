@@ -1,7 +1,7 @@
 """A person at the portal over plain HTTP: follows links, fills forms as a browser without JavaScript would.
 
-Every page that it fetches is linted: valid HTML, a title, one h1, unique ids, labelled fields, htmx elements with
-their nonce, no script or style inline.
+Every page that it fetches is linted: valid HTML, a title, one h1, unique ids that exist where they are named, addresses
+that lead somewhere, icons that exist, labelled fields, htmx elements with their nonce, no script or style inline.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import cache, cached_property
 from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -361,9 +362,24 @@ def lint(page: Page) -> None:
         assert "hx-nonce" in element.attrib, f"{where}: htmx element without nonce: {_source(element)}"
     bad = _ACTIVE(root)
     assert not bad, f"{where}: {bad[0].attrname} on {_source(bad[0].getparent())}"
-    twice = {id_ for id_, times in Counter(_IDS(root)).items() if times > 1}
+    ids = Counter(_IDS(root))
+    twice = {id_ for id_, times in ids.items() if times > 1}
     assert not twice, f"{where}: duplicate ids: {twice}"
+    lost = [address for address in _ADDRESSES(root) if not _ADDRESS.match(address)]
+    assert not lost, f"{where}: lead nowhere: {lost}"
+    times = [time for time in _TIMES(root) if not _MOMENT.fullmatch(time)]
+    assert not times, f"{where}: no times: {times}"
+    icons = {address.partition("#")[2] for address in _ICONS(root)} - icon_names()
+    assert not icons, f"{where}: no such icons: {icons}"
+    empty = [one for one in _FILLED(root) if not (one.text_content().strip() or _THINGS(one))]
+    assert not empty, f"{where}: nothing in it: {[_source(one)[:90] for one in empty]}"
+    odd = _WITHOUT(root)
+    assert not odd, f"{where}: a part is missing: {_source(odd[0])}"
     if whole:
+        unknown = {id_ for told in _REFERENCES(root) for id_ in told.split()} - ids.keys()
+        assert not unknown, f"{where}: nothing has these ids: {unknown}"
+        keys = _KEYS(root)
+        assert all(len(key) == 1 for key in keys) and len({*keys}) == len(keys), f"{where}: {keys}"
         headings = [*root.iter("h1")]
         assert len(headings) == 1, f"{where}: {len(headings)} h1"
         assert root.findtext(".//title", "").strip(), f"{where}: no title"
@@ -394,6 +410,62 @@ def lint(page: Page) -> None:
 _HTMX = XPath("//*[@*[starts-with(name(), 'hx-')]][not(self::hx-partial)]")
 _ACTIVE = XPath("//@*[name() = 'style' or starts-with(name(), 'on')]")
 _IDS = XPath("//@id")
+_ADDRESSES = XPath("//@href | //@src | //@action | //@formaction | //@hx-get | //@hx-post")
+_ADDRESS = re.compile(r"/(?!/)|[#?].|https?://.|mailto:.|tel:.|sms:.")
+_TIMES = XPath("//time/@datetime")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d))?|P.+")
+_ICONS = XPath("//use/@href")
+_REFERENCES = XPath("//@for | //@aria-describedby | //@aria-labelledby | //@aria-controls")
+_KEYS = XPath("//nav//@data-key")
+_FILLED = XPath(
+    " | ".join(
+        f"//{name}"
+        for name in (
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "p[not(@role = 'status' or @aria-live)]",
+            "li",
+            "dt",
+            "dd",
+            "th",
+            "td[@data-label]",
+            "label",
+            "legend",
+            "caption",
+            "summary",
+            "select//option",
+            "time",
+            "strong[not(@data-countdown)]",
+            "figcaption",
+        )
+    )
+)
+_THINGS = XPath(".//input | .//select | .//textarea | .//svg | .//img | .//*[@aria-hidden]")
+_WITHOUT = XPath(
+    " | ".join(
+        (
+            "//fieldset[not(legend)]",
+            "//details[not(summary)]",
+            "//figure[not(.//svg | .//img | .//table | .//iframe | .//object)]",
+            "//table[not(caption)]",
+            "//th[not(@scope)]",
+            "//img[not(@alt)]",
+            "//select[not(option | optgroup)]",
+            "//*[contains(concat(' ', @class, ' '), ' field-error ')][not(.//svg)]",
+            "//*[contains(concat(' ', @class, ' '), ' icon-text ')][not(.//svg)]",
+            "//*[@data-tone = '' or @data-kind = '' or @data-state = '']",
+        )
+    )
+)
+
+
+@cache
+def icon_names() -> frozenset[str]:
+    """The names of the icons that there are."""
+    sprite = (Path(__file__).parents[2] / "static" / "icons.svg").read_text(encoding="utf-8")
+    return frozenset(re.findall(r'<symbol id="([^"]+)"', sprite))
 
 
 def _source(element: Any) -> str:
