@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from portal.services.cases import CareStatus
 from portal.services.episodes import READ_EPISODE, Appointment, Episode
 from portal.services.patients import Patient
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -83,3 +83,38 @@ def test_a_visit_that_changed_since_it_was_added_says_so(visitor: SignIn, fake_a
     shows(fake_api, replace(scan, status="Cancelled"))
     words = amelia.get("/episodes/e-1/appointments").words
     assert "Appointment cancelled" in words and removed in words and "earlier appointment" not in words
+
+
+@pytest.mark.parametrize("path", ["/", "/episodes/e-1", "/episodes/e-1/appointments"])
+def test_a_visit_in_the_calendar_that_is_not_listed_any_more_is_told(
+    visitor: SignIn, fake_api: FakeApi, path: str
+) -> None:
+    told = "In your calendar, but not planned any more"
+    amelia, talk = visitor("amelia"), replace(ELSEWHERE, status="Booked", start=SOON + timedelta(hours=1))
+    shows(fake_api, SCAN, talk)
+    events(amelia)
+    for listed, is_told in (
+        ((SCAN, talk), False),
+        ((SCAN,), True),
+        ((SCAN, replace(talk, status="Cancelled")), False),
+        ((SCAN, replace(talk, id="a-9")), False),
+    ):
+        shows(fake_api, *listed)
+        page = amelia.get(path)
+        assert (told in page.words) is is_told, listed
+    shows(fake_api, SCAN)
+    notice, *_ = [one for one in amelia.get(path).select(".notice") if told in one.get_text()]
+    assert f"{(SOON + timedelta(hours=1)).astimezone(ZONE):%H:%M}. If nobody" in notice.get_text(
+        " ", strip=True
+    )
+    assert told not in visitor("daniel").get(path).words, "only in the calendar of whoever added it"
+
+
+def test_a_visit_that_is_over_or_was_never_added_is_not_missed(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    shows(fake_api, SCAN)
+    assert "not planned any more" not in amelia.get("/episodes/e-1/appointments").words
+    shows(fake_api, replace(SCAN, start=SOON - timedelta(days=3)))
+    events(amelia)
+    shows(fake_api)
+    assert "not planned any more" not in amelia.get("/episodes/e-1/appointments").words

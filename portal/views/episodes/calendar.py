@@ -42,6 +42,6 @@ def one_appointment(care: Care, person: Person, episode_id: str, appointment_id:
 
 def _download(person: Person, visits: Sequence[Appointment], episode_id: str) -> Response:
     audit.shown("appointments.download", "episode", episode_id)
-    added_visits.note(person, visits)
+    added_visits.note(person, episode_id, visits)
     content = appointments_calendar(visits, clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointments.ics")

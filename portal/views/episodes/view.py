@@ -38,12 +38,13 @@ from portal.views.episodes.measurements import Measurements
 from portal.views.episodes.separation import NOT_READ, Separation, separation_of
 from portal.views.episodes.steps_ahead import Step, step_of
 from portal.views.episodes.tonight import Tonight, tonight_of
-from portal.web import labels
+from portal.web import added_visits, labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.choice_names import choice_name
 from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import in_a_row, local, months, now, number, short_date, today
+from portal.web.filters import in_a_row, local, moment, months, now, number, short_date, today
+from portal.web.not_given import not_given
 from portal.web.permissions import may
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
@@ -283,6 +284,13 @@ class EpisodeView:
         """Visits that would still come but were cancelled, the next one first."""
         visits = (a for a in self.episode.appointments if a.is_cancelled and a.start > now())
         return sorted(map(named, visits), key=lambda appointment: appointment.start)
+
+    @cached_property
+    def gone_visits(self) -> list[str]:
+        """When the visits would be that a patient added to a calendar and that aren't planned any more."""
+        if self.person.is_staff or not_given("Episode.appointments"):
+            return []
+        return [moment(start) for start in added_visits.gone(self.person, self.episode, now())]
 
     @cached_property
     def past_visits(self) -> list[Appointment]:
