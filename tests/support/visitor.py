@@ -435,7 +435,7 @@ _FILLED = XPath(
             "legend",
             "caption",
             "summary",
-            "select//option",
+            "select//option[@value != '']",
             "time",
             "strong[not(@data-countdown)]",
             "figcaption",
