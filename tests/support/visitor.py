@@ -411,7 +411,7 @@ _HTMX = XPath("//*[@*[starts-with(name(), 'hx-')]][not(self::hx-partial)]")
 _ACTIVE = XPath("//@*[name() = 'style' or starts-with(name(), 'on')]")
 _IDS = XPath("//@id")
 _ADDRESSES = XPath("//@href | //@src | //@action | //@formaction | //@hx-get | //@hx-post")
-_ADDRESS = re.compile(r"/(?!/)|[#?].|https?://.|mailto:.|tel:.|sms:.")
+_ADDRESS = re.compile(r"/(?!/)|#.*|[?].|https?://.|mailto:.|tel:.|sms:.")
 _TIMES = XPath("//time/@datetime")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d))?|P.+")
 _ICONS = XPath("//use/@href")
@@ -425,7 +425,7 @@ _FILLED = XPath(
             "h2",
             "h3",
             "h4",
-            "p[not(@role = 'status' or @aria-live)]",
+            "p[not(@role = 'status' or @aria-live or @class = 'as-written')]",
             "li",
             "dt",
             "dd",
@@ -452,7 +452,6 @@ _WITHOUT = XPath(
             "//table[not(caption)]",
             "//th[not(@scope)]",
             "//img[not(@alt)]",
-            "//select[not(option | optgroup)]",
             "//*[contains(concat(' ', @class, ' '), ' field-error ')][not(.//svg)]",
             "//*[contains(concat(' ', @class, ' '), ' icon-text ')][not(.//svg)]",
             "//*[@data-tone = '' or @data-kind = '' or @data-state = '']",
