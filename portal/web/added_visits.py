@@ -1,4 +1,4 @@
-"""The visits that people added to their calendar, to say of one that it has changed since, or isn't planned any more.
+"""The visits that people added to their calendar, to say of one that it has changed since, or isn't listed any more.
 
 Stored encrypted for each person and clinic: a digest for each visit's id, its treatment's id and its start.
 """

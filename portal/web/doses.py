@@ -7,7 +7,6 @@ Amounts have no thousands separator in any language. Units are written out for p
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
@@ -20,8 +19,18 @@ from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
 from portal.request_values import clinic
+from portal.services.episodes import Episode
 from portal.services.protocols import Medication, Protocol
-from portal.services.rules.doses import Course, Dose, Standing, courses, is_at_night, minutes
+from portal.services.rules.doses import (
+    Course,
+    Dose,
+    Standing,
+    courses,
+    is_at_night,
+    minutes,
+    remaining,
+    standing,
+)
 from portal.values import Value
 from portal.web import labels
 from portal.web.clinic_contact import line_now
@@ -113,16 +122,18 @@ class PlanWords:
         last_day = (self._day(last) if is_dated else "") or _("day %(day)s", day=last)
         return rule, _("last dose: %(day)s", day=last_day)
 
-    def instructions_to_continue(self, remaining: Sequence[Course]) -> list[str]:
-        """Return one sentence for each medicine that must still be taken although the treatment has ended."""
+    def instructions_to_continue(self, episode: Episode | None, on: date) -> list[str]:
+        """Return one sentence for each medicine that must still be taken although the treatment has ended; none otherwise."""
+        if standing(self.plan, episode, on) is not Standing.GOES_ON:
+            return []
         sentences: dict[str, None] = {}  # a dict, to drop duplicates and keep the order
-        for course in remaining:
+        for course in remaining(self.plan, episode, on):
             what = f"{course.medication.drug} {self.amount(course.medication)}"
-            on = None if course.last is None else self.date_of(course.last)
+            last_day = None if course.last is None else self.date_of(course.last)
             rule = course.medication.stop_rule
             sentences[
-                _("Go on with %(what)s until %(day)s.", what=what, day=day(on))
-                if on
+                _("Go on with %(what)s until %(day)s.", what=what, day=day(last_day))
+                if last_day
                 else _("Go on with %(what)s: %(rule)s.", what=what, rule=rule)
                 if rule
                 else _("Go on with %(what)s until your team tells you to stop.", what=what)

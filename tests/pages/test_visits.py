@@ -89,7 +89,7 @@ def test_a_visit_that_changed_since_it_was_added_says_so(visitor: SignIn, fake_a
 def test_a_visit_in_the_calendar_that_is_not_listed_any_more_is_told(
     visitor: SignIn, fake_api: FakeApi, path: str
 ) -> None:
-    told = "In your calendar, but not planned any more"
+    told = "In your calendar, but not listed here any more"
     amelia, talk = visitor("amelia"), replace(ELSEWHERE, status="Booked", start=SOON + timedelta(hours=1))
     shows(fake_api, SCAN, talk)
     events(amelia)
@@ -113,8 +113,8 @@ def test_a_visit_in_the_calendar_that_is_not_listed_any_more_is_told(
 def test_a_visit_that_is_over_or_was_never_added_is_not_missed(visitor: SignIn, fake_api: FakeApi) -> None:
     amelia = visitor("amelia")
     shows(fake_api, SCAN)
-    assert "not planned any more" not in amelia.get("/episodes/e-1/appointments").words
+    assert "not listed here any more" not in amelia.get("/episodes/e-1/appointments").words
     shows(fake_api, replace(SCAN, start=SOON - timedelta(days=3)))
     events(amelia)
     shows(fake_api)
-    assert "not planned any more" not in amelia.get("/episodes/e-1/appointments").words
+    assert "not listed here any more" not in amelia.get("/episodes/e-1/appointments").words

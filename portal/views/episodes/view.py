@@ -24,7 +24,6 @@ from portal.services.rules.doses import (
     doses_on,
     doses_tonight,
     minutes,
-    remaining,
     standing,
 )
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
@@ -260,9 +259,7 @@ class EpisodeView:
     @cached_property
     def go_on(self) -> list[str]:
         """What of the plan is still to be taken although the treatment has ended."""
-        if self.standing is not Standing.GOES_ON:
-            return []
-        return self.words.instructions_to_continue(remaining(self.protocol, self.episode, today()))
+        return self.words.instructions_to_continue(self.episode, today())
 
     @cached_property
     def visits_today(self) -> list[Appointment]:
@@ -287,7 +284,7 @@ class EpisodeView:
 
     @cached_property
     def gone_visits(self) -> list[str]:
-        """When the visits would be that a patient added to a calendar and that aren't planned any more."""
+        """When the visits would be that a patient added to a calendar and that the API doesn't list any more."""
         if self.person.is_staff or not_given("Episode.appointments"):
             return []
         return [moment(start) for start in added_visits.gone(self.person, self.episode, now())]

@@ -16,7 +16,7 @@ from portal.services.gather import attempt, gather, known
 from portal.services.patients import Patient
 from portal.services.physicians import list_physicians
 from portal.services.protocols import Check, Medication, Protocol, ProtocolStatus
-from portal.services.rules.doses import Standing, remaining, standing
+from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of
@@ -121,9 +121,7 @@ class ProtocolView(Value, frozen=True):
     @property
     def go_on(self) -> list[str]:
         """What of it is still to be taken although the treatment has ended."""
-        if self.standing is not Standing.GOES_ON:
-            return []
-        return self.words.instructions_to_continue(remaining(self.protocol, self.episode, today()))
+        return self.words.instructions_to_continue(self.episode, today())
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the protocol, if it has a start date."""
