@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from portal.services.client import Care
 from portal.services.consents.forms import EMBRYO_KINDS, ConsentForm, ConsentKind
 from portal.services.episodes import Episode, get_episode
@@ -20,14 +22,27 @@ def episode_of(care: Care, form: ConsentForm) -> Episode | None:
 
 def names_in(form: ConsentForm, episode: Episode | None) -> list[str]:
     """The codes of the form's embryos; the id if the code can't be read."""
-    codes = (
-        {embryo.id: with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos}
-        if episode
-        else {}
-    )
-    return [codes.get(id_, id_) for id_ in form.embryo_storage_ids or ()]
+    return named(form.embryo_storage_ids or (), _codes_in(episode))
+
+
+def named(ids: Iterable[str], codes: Mapping[str, str]) -> list[str]:
+    return [codes.get(id_, id_) for id_ in ids]
+
+
+def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Mapping[str, str]:
+    """The codes of the embryos that the form names, or has named `before`, by id; empty if they can't be read."""
+    episode_id = form.episode_id
+    if not episode_id or not (form.embryo_storage_ids or tuple(before)):
+        return {}
+    return _codes_in(known(attempt(lambda: get_episode(care, episode_id))))
+
+
+def _codes_in(episode: Episode | None) -> Mapping[str, str]:
+    if episode is None:
+        return {}
+    return {embryo.id: with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos}
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:
-    """The same, with its episode read if the form names any."""
-    return names_in(form, episode_of(care, form)) if form.embryo_storage_ids else []
+    """The codes of the form's embryos, with its episode read if it names any."""
+    return named(form.embryo_storage_ids or (), read_codes(care, form))

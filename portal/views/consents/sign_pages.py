@@ -12,7 +12,7 @@ from portal.services.rules.signing import has_signed, open_role
 from portal.signin.passkeys import PasskeyRefused
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_sign
-from portal.views.consents.embryos import embryo_names
+from portal.views.consents.embryos import embryo_names, named, read_codes
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.passkey import Offer, offer
 from portal.views.consents.queue import Place, place_in_list, to_receipt, with_queue
@@ -29,6 +29,7 @@ from portal.views.consents.signature import (
     StartOver,
 )
 from portal.views.consents.signing import Signing, Step
+from portal.views.consents.snapshot import Change
 from portal.web.guard import to_sign_in
 from portal.web.handlers import Care, Page, audit, redirect_to, render, toast
 from portal.web.refusals import refusal_message
@@ -45,6 +46,9 @@ class StepPage(Page, about="form", is_pinned=True):
 
 
 class ReadPage(StepPage, template="consents/sign/read.html"):
+    """The text to read, with `changes` since it was shown before."""
+
+    changes: list[Change]
     embryos: list[str]
     is_refused: bool
 
@@ -62,6 +66,7 @@ class CountersignPage(Page, template="consents/sign/countersign.html", about="fo
 
     signing: Signing
     form: ConsentForm
+    changes: list[Change]
     embryos: list[str]
     declaration: Declaration
     mark: str
@@ -171,7 +176,7 @@ def _not_signed(error: NotSigned) -> Response:
 
 
 def _stale(error: StalePage) -> Response:
-    is_stale = not error.signing.changes
+    is_stale = not error.signing.changes({})
     return show_step(error.care, error.signing, Step.READ, status=409, is_stale=is_stale)
 
 
@@ -208,13 +213,15 @@ def show_step(
     form, number = signing.form, signing.steps.index(step) + 1
     match step:
         case Step.READ:
+            codes = read_codes(care, form, signing.embryos_before)
             page = ReadPage(
                 signing=signing,
                 form=form,
+                changes=signing.changes(codes),
                 step_number=number,
                 is_stale=is_stale,
                 is_refused=is_refused and signing.asks_reading_mode,
-                embryos=embryo_names(care, form),
+                embryos=named(form.embryo_storage_ids or (), codes),
             )
         case Step.STATEMENTS:
             page = StatementsPage(
@@ -249,8 +256,9 @@ def show_step(
 def _countersign_page(
     care: Care, signing: Signing, *, is_refused: bool, is_stale: bool, is_undone: bool
 ) -> CountersignPage:
-    declaration = signing.declaration
+    declaration, form = signing.declaration, signing.form
     assert declaration
+    codes = read_codes(care, form, signing.embryos_before)
     faults: list[tuple[str, str]] = []
     if is_refused and signing.asks_reading_mode and not signing.progress.reading_mode:
         faults.append(("reading-mode", _("Choose how you read the form.")))
@@ -261,13 +269,14 @@ def _countersign_page(
         faults.append(("signature", name))
     return CountersignPage(
         signing=signing,
-        form=signing.form,
-        embryos=embryo_names(care, signing.form),
+        form=form,
+        changes=signing.changes(codes),
+        embryos=named(form.embryo_storage_ids or (), codes),
         declaration=declaration,
         mark=declaration.shown_in(language()),
         faults=faults,
-        unseen=unseen_words(signing.form, signing.role),
+        unseen=unseen_words(form, signing.role),
         is_stale=is_stale,
         is_undone=is_undone,
-        place=place_in_list(care, g.person, signing.form),
+        place=place_in_list(care, g.person, form),
     )

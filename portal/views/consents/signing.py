@@ -7,6 +7,7 @@ that identifies the operation and the text. If only the stamp has changed, becau
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -160,9 +161,13 @@ class Signing(Value, frozen=True):
         )
 
     @property
-    def changes(self) -> list[Change]:
+    def embryos_before(self) -> tuple[str, ...]:
+        """The ids of the embryos in the text shown before."""
+        return self.progress.before.embryos if self.progress.before else ()
+
+    def changes(self, codes: Mapping[str, str]) -> list[Change]:
         """The changes since the text shown before; empty if there was none or the new one has been read."""
-        return changes(self.progress.before, self.progress.content) if self.progress.before else []
+        return changes(self.progress.before, self.progress.content, codes) if self.progress.before else []
 
     @property
     def expected_name(self) -> str:

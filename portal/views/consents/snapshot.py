@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from portal.i18n.gettext import _
-from portal.services.consents.forms import Clause, ConsentForm, Statement
+from portal.services.consents.forms import Clause, ConsentForm, ConsentKind, Statement
 from portal.services.storage import Disposition
 from portal.values import Value
+from portal.views.consents.embryos import named
+from portal.web.choice_names import choice_name
 from portal.web.labels import disposition_name
+
+PartT = TypeVar("PartT", Clause, Statement)
 
 _MOST_WORDS = 1000
 """How many words of a part are compared one by one: it takes the product of both sides."""
@@ -57,21 +62,26 @@ class Change(Value, frozen=True):
     new: tuple[Run, ...]
 
 
-def changes(before: Snapshot, after: Snapshot) -> list[Change]:
-    """Return the differences by part, in the order of the new form; removed parts come last."""
-    named = [
+def changes(before: Snapshot, after: Snapshot, codes: Mapping[str, str]) -> list[Change]:
+    """Return the differences by part, in the order of the new form; removed parts come last.
+
+    Embryos are told by their `codes`, by id; one without a code by its id.
+    """
+    pairs = [
         (_("Title"), before.title, after.title),
-        (_("Kind"), before.kind, after.kind),
+        (_("Kind"), _kind(before), _kind(after)),
         (_("Version"), before.version, after.version),
-        (_("Embryos"), "\n".join(before.embryos), "\n".join(after.embryos)),
+        (_("Embryos"), _lines(named(before.embryos, codes)), _lines(named(after.embryos, codes))),
         (_("Decision about the embryos"), _decision(before), _decision(after)),
+        *_clauses(before.body, after.body),
+        *_statements(before.statements, after.statements),
     ]
-    pairs = [*named, *_clauses(before.body, after.body), *_statements(before.statements, after.statements)]
     return [_change(part, old, new) for part, old, new in pairs if old != new]
 
 
 def _clauses(before: Sequence[Clause], after: Sequence[Clause]) -> Iterable[tuple[str, str, str]]:
     old = {clause.id: _whole(clause) for clause in before}
+    yield _("Order of the clauses"), *_order(before, after, lambda clause: clause.heading or clause.text)
     for number, clause in enumerate(after, start=1):
         yield _("Clause %(number)s", number=number), old.pop(clause.id, ""), _whole(clause)
     for number, clause in enumerate(before, start=1):
@@ -81,6 +91,7 @@ def _clauses(before: Sequence[Clause], after: Sequence[Clause]) -> Iterable[tupl
 
 def _statements(before: Sequence[Statement], after: Sequence[Statement]) -> Iterable[tuple[str, str, str]]:
     old = {statement.id: statement.text for statement in before}
+    yield _("Order of the statements"), *_order(before, after, lambda statement: statement.text)
     for number, statement in enumerate(after, start=1):
         yield _("Statement %(number)s", number=number), old.pop(statement.id, ""), statement.text
     for number, statement in enumerate(before, start=1):
@@ -88,12 +99,28 @@ def _statements(before: Sequence[Statement], after: Sequence[Statement]) -> Iter
             yield _("Statement %(number)s of the earlier form", number=number), old[statement.id], ""
 
 
+def _order(before: Sequence[PartT], after: Sequence[PartT], words: Callable[[PartT], str]) -> tuple[str, str]:
+    """The parts of both forms in their two orders, in the words of the new one; equal if none has moved."""
+    now = {part.id: words(part) for part in after}
+    was = [part.id for part in before if part.id in now]
+    stays = set(was)
+    return _lines(now[id_] for id_ in was), _lines(now[part.id] for part in after if part.id in stays)
+
+
+def _lines(words: Iterable[str]) -> str:
+    return "\n".join(words)
+
+
+def _kind(of: Snapshot) -> str:
+    return choice_name(ConsentKind(of.kind)) if of.kind else ""
+
+
 def _decision(of: Snapshot) -> str:
     return disposition_name(Disposition(of.disposition)) if of.disposition else ""
 
 
 def _whole(clause: Clause) -> str:
-    return "\n".join(part for part in (clause.heading, clause.text, clause.summary) if part)
+    return _lines(part for part in (clause.heading, clause.text, clause.summary) if part)
 
 
 def _change(part: str, old: str, new: str) -> Change:

@@ -30,6 +30,7 @@ from portal.views.consents.signers import Candidate, Parties, Row, candidates, r
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.views.episodes.lookup import episode_id_of
+from portal.web.choice_names import choice_name
 from portal.web.refusals import refusal_message
 from tests.support.builders import consent, person
 
@@ -230,10 +231,43 @@ def test_changes_show_each_part_before_and_after() -> None:
         ),
         statements=(Statement(id="s1", text="Agreed"), Statement(id="s2", text="Added")),
     )
-    found = {change.part: change for change in changes(Snapshot.of(before), Snapshot.of(after))}
+    found = {change.part: change for change in changes(Snapshot.of(before), Snapshot.of(after), {})}
     assert set(found) == {"Clause 1", "Clause 2", "Clause 2 of the earlier form", "Statement 2"}
     assert [run.text for run in found["Clause 1"].new if run.differs] == ["new "]
     assert not found["Statement 2"].old and not found["Clause 2 of the earlier form"].new
+
+
+def test_changes_tell_that_clauses_or_statements_have_another_order() -> None:
+    clauses = [Clause(id=f"c{number}", heading=name) for number, name in enumerate(("Risks", "Costs", "End"))]
+    agreed = [Statement(id="s1", text="I agree"), Statement(id="s2", text="I was told")]
+    before = form(body=tuple(clauses), statements=tuple(agreed))
+    after = form(body=(clauses[1], clauses[0], clauses[2]), statements=tuple(agreed[::-1]))
+    found = changes(Snapshot.of(before), Snapshot.of(after), {})
+    told = {
+        change.part: ["".join(run.text for run in side) for side in (change.old, change.new)]
+        for change in found
+    }
+    assert told == {
+        "Order of the clauses": ["Risks\nCosts\nEnd", "Costs\nRisks\nEnd"],
+        "Order of the statements": ["I agree\nI was told", "I was told\nI agree"],
+    }
+    added = form(body=(Clause(id="c9", heading="New"), *clauses[:2]), statements=tuple(agreed))
+    parts = [change.part for change in changes(Snapshot.of(before), Snapshot.of(added), {})]
+    assert parts == ["Clause 1", "Clause 3 of the earlier form"], "what stays is in its order"
+
+
+def test_changes_tell_the_kind_in_words_and_embryos_by_their_codes() -> None:
+    before = form(kind=ConsentKind.STORAGE, embryo_storage_ids=("e1",))
+    after = form(kind=ConsentKind.DISPOSITION, embryo_storage_ids=("e1", "e2", "e3"))
+    found = changes(Snapshot.of(before), Snapshot.of(after), {"e1": "E1-4", "e2": "E2-4"})
+    told = {
+        change.part: ["".join(run.text for run in side) for side in (change.old, change.new)]
+        for change in found
+    }
+    assert told == {
+        "Kind": [choice_name(ConsentKind.STORAGE), choice_name(ConsentKind.DISPOSITION)],
+        "Embryos": ["E1-4", "E1-4\nE2-4\ne3"],
+    }
 
 
 def test_another_signature_changes_the_stamp_but_not_the_content_mark() -> None:
