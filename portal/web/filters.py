@@ -220,6 +220,11 @@ def isolate(text: str) -> str:
     return "\u2068" + text + "\u2069" if is_rtl() or _has_rtl(text) else text
 
 
+def within_a_sentence(words: str) -> str:
+    """Return words that stand alone elsewhere, with a small first letter."""
+    return words[:1].lower() + words[1:]
+
+
 def _has_rtl(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 

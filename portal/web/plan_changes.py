@@ -15,8 +15,9 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import seen_plans
 from portal.web.doses import PlanWords, amount
-from portal.web.filters import day, in_a_row, today
+from portal.web.filters import day, in_a_row, today, within_a_sentence
 from portal.web.filters import moment as write_moment
+from portal.web.labels import route_name
 
 _EVENING = 17 * 60
 """Minutes after midnight."""
@@ -85,6 +86,8 @@ def _line(change: DoseChange) -> str:
         return _("%(drug)s: %(new)s instead of %(old)s", drug=drug, new=_moment(new), old=_moment(old))
     if change.kind is Kind.NEW and new:
         return _("New: %(drug)s %(what)s, %(since)s", drug=drug, what=_whole(new), since=since)
+    if change.kind is Kind.WAY and old and new:
+        return _way(drug, since, old, new)
     if change.kind is Kind.ENDED:
         return _("%(drug)s: no more %(since)s", drug=drug, since=since)
     if change.kind is Kind.DAYS or old is None or new is None:
@@ -96,6 +99,20 @@ def _line(change: DoseChange) -> str:
     else:
         now, before = _whole(new), _whole(old)
     return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=now, old=before, since=since)
+
+
+def _way(drug: str, since: str, old: Portion, new: Portion) -> str:
+    """How it is taken now: `Progesterone: into a muscle instead of vaginally, from today`."""
+    routes = [within_a_sentence(route_name(portion.route)) for portion in (new, old) if portion.route]
+    if len(set(routes)) < 2:
+        return _("%(drug)s: its instructions have changed, %(since)s. See the plan.", drug=drug, since=since)
+    return _(
+        "%(drug)s: %(new)s instead of %(old)s, %(since)s",
+        drug=drug,
+        new=routes[0],
+        old=routes[1],
+        since=since,
+    )
 
 
 def _since(change: DoseChange) -> str:

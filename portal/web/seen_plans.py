@@ -1,6 +1,7 @@
 """Snapshots of medicine plans as a person last saw them, to show what changed until they confirm having seen it.
 
-Stored encrypted for each person and clinic, without names: status, first day, and each row's medicine, dose and times.
+Stored encrypted for each person and clinic, without names: status, first day, and each row's medicine, dose, times and route,
+and a hash of its instructions.
 The first time that a plan is shown, its snapshot is taken as it is, so nothing counts as changed.
 """
 
@@ -101,9 +102,14 @@ def last_change(person: Person, episode_id: str | None) -> datetime | None:
 
 
 def digest(plan: Protocol) -> str:
-    """Return a digest of the plan's status, days and doses, whatever the order of its rows: equal digests, equal plans."""
+    """Return a digest of the plan's status, days, doses and routes, whatever the order of its rows: equal digests, equal plans.
+
+    Without instructions, which the plan within a treatment may lack.
+    """
     snapshot = snapshot_of(plan)
-    rows = sorted(map(msgspec.json.encode, snapshot.medications))
+    rows = sorted(
+        msgspec.json.encode(structs.replace(row, instructions=None)) for row in snapshot.medications
+    )
     head = msgspec.json.encode((snapshot.status, snapshot.start_date))
     return hashlib.sha256(b"\n".join((head, *rows))).hexdigest()[:32]
 

@@ -102,6 +102,52 @@ def test_what_is_kept_of_a_plan_names_nobody_and_survives_the_store() -> None:
     assert changed(kept, plan(told, TRIGGER), DAY_8) is None
 
 
+PROGESTERONE = Medication(
+    id="p",
+    drug="Progesterone",
+    dose=400,
+    unit="mg",
+    start_day=1,
+    time="08:00",
+    route="Vaginal",
+    instructions="Lie down",
+)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"route": "Oral"}, {"instructions": "After a meal"}, {"stop_rule": "Until week 10"}],
+    ids=lambda members: next(iter(members)),
+)
+def test_another_way_to_take_a_medicine_is_a_change_beside_that_of_its_dose(members: dict[str, str]) -> None:
+    seen = snapshot_of(plan(PROGESTERONE))
+    change = changed(seen, plan(altered(PROGESTERONE, **members)), DAY_8)
+    assert change and [(one.kind, one.on) for one in change.doses] == [(Kind.WAY, DAY_8)]
+    change = changed(seen, plan(altered(PROGESTERONE, dose=200, **members)), DAY_8)
+    assert change and [one.kind for one in change.doses] == [Kind.DOSE, Kind.WAY]
+
+
+def test_what_a_plan_says_no_more_or_in_other_spacing_is_no_other_way() -> None:
+    seen = snapshot_of(plan(PROGESTERONE))
+    for members in (
+        {"instructions": None},
+        {"route": ""},
+        {"route": "vaginal"},
+        {"instructions": " Lie  down"},
+    ):
+        assert changed(seen, plan(altered(PROGESTERONE, **members)), DAY_8) is None, members
+
+
+def test_a_single_dose_that_moves_is_told_with_its_new_way() -> None:
+    seen = snapshot_of(plan(altered(TRIGGER, route="Subcutaneous")))
+    moved = altered(TRIGGER, start_day=12, route="Intramuscular")
+    change = changed(seen, plan(moved), DAY_8)
+    assert change and [(one.kind, one.on) for one in change.doses] == [
+        (Kind.MOVED, BEGINS + timedelta(days=11)),
+        (Kind.WAY, BEGINS + timedelta(days=11)),
+    ]
+
+
 def test_two_pens_at_one_hour_are_the_same_in_either_order() -> None:
     pens = (FSH, altered(FSH, id="g", dose=75))
     assert changed(snapshot_of(plan(*pens)), plan(*pens[::-1]), DAY_8) is None

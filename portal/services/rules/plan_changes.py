@@ -5,6 +5,7 @@ Two plans are compared day by day with the calendar of doses that every page use
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -23,7 +24,10 @@ _MOST_DAYS = 180
 
 
 class PlanSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan as somebody saw it: its status, its first day, and of each row what says when to take how much."""
+    """A plan as somebody saw it: its status, its first day, and of each row what says when to take how much, and how.
+
+    Of a row's instructions there is only a hash.
+    """
 
     status: ProtocolStatus
     start_date: date | None
@@ -51,9 +55,25 @@ class Portion(Value, frozen=True):
         return tuple((dose.medication.dose, dose.medication.unit) for dose in self.doses)
 
     @property
+    def ways(self) -> set[str]:
+        """What is given of how it is taken."""
+        rows = [dose.medication for dose in self.doses]
+        told = (part for row in rows for part in (row.route, row.instructions, row.stop_rule))
+        return {part.casefold() for part in told if part}
+
+    @property
+    def route(self) -> str:
+        """Its route; empty where none is given, or more than one."""
+        routes = {dose.medication.route for dose in self.doses}
+        return routes.pop() if len(routes) == 1 else ""
+
+    @property
     def amount(self) -> Amount | None:
         """How much each time; None where it isn't always as much."""
         return self.amounts[0] if len(set(self.amounts)) == 1 else None
+
+
+_Portions: TypeAlias = dict[date, Portion]
 
 
 class Kind(Enum):
@@ -66,10 +86,12 @@ class Kind(Enum):
     DOSE = auto()
     DAYS = auto()
     """The days on which it is taken."""
+    WAY = auto()
+    """How it is taken: its route, its instructions, or the rule by which it stops."""
 
 
 class DoseChange(Value, frozen=True):
-    """The first difference of one medicine: from date `on` it is `after` and no longer `before`."""
+    """The first difference of one medicine, in its doses or in how it is taken: from date `on` it is `after` and no longer `before`."""
 
     kind: Kind
     drug: str
@@ -87,14 +109,19 @@ class PlanChange(Value, frozen=True):
 
 
 def snapshot_of(plan: Protocol) -> PlanSnapshot:
-    """Return what is kept of a plan, to tell later what changed: no names, routes or instructions."""
+    """Return what is kept of a plan, to tell later what changed: no names, and no instructions, which may have some."""
     return PlanSnapshot(
         status=plan.status,
         start_date=plan.start_date,
         medications=tuple(
-            structs.replace(row, id=None, route="", instructions=None) for row in plan.medications
+            structs.replace(row, id=None, instructions=_hash(row.instructions)) for row in plan.medications
         ),
     )
+
+
+def _hash(instructions: str | None) -> str | None:
+    words = " ".join((instructions or "").split())
+    return hashlib.sha256(words.encode()).hexdigest()[:16] if words else None
 
 
 def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None:
@@ -111,20 +138,36 @@ def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None
 def _changes(before: _Calendar, after: _Calendar, names: dict[str, str]) -> Iterator[DoseChange]:
     for drug, name in names.items():
         was, is_now = before.portions(drug), after.portions(drug)
-        differ = [day for day in sorted({*was, *is_now}) if not _is_same(was.get(day), is_now.get(day))]
-        if not differ:
-            continue
-        first = differ[0]
-        one, other = was.get(first), is_now.get(first)
-        if len(was) == len(is_now) == 1:
-            (one,), (other,) = was.values(), is_now.values()
-            yield DoseChange(Kind.DOSE if one.on == other.on else Kind.MOVED, name, other.on, one, other)
-        elif not was:
-            yield DoseChange(Kind.NEW, name, first, None, other)
-        elif not any(day >= first for day in is_now):
-            yield DoseChange(Kind.ENDED, name, first, one, None)
-        else:
-            yield DoseChange(Kind.DOSE if one and other else Kind.DAYS, name, first, one, other)
+        if dose := _other_dose(name, was, is_now):
+            yield dose
+        if way := _other_way(name, was, is_now):
+            yield way
+
+
+def _other_dose(name: str, was: _Portions, is_now: _Portions) -> DoseChange | None:
+    differ = [day for day in sorted({*was, *is_now}) if not _is_same(was.get(day), is_now.get(day))]
+    if not differ:
+        return None
+    first = differ[0]
+    one, other = was.get(first), is_now.get(first)
+    if len(was) == len(is_now) == 1:
+        (one,), (other,) = was.values(), is_now.values()
+        return DoseChange(Kind.DOSE if one.on == other.on else Kind.MOVED, name, other.on, one, other)
+    if not was:
+        return DoseChange(Kind.NEW, name, first, None, other)
+    if not any(day >= first for day in is_now):
+        return DoseChange(Kind.ENDED, name, first, one, None)
+    return DoseChange(Kind.DOSE if one and other else Kind.DAYS, name, first, one, other)
+
+
+def _other_way(name: str, was: _Portions, is_now: _Portions) -> DoseChange | None:
+    """What is new in how a medicine is taken. What isn't given any more is no change: a list may leave it out."""
+    is_single = len(was) == len(is_now) == 1
+    days = zip(was, is_now, strict=True) if is_single else ((day, day) for day in is_now if day in was)
+    for before, after in days:
+        if is_now[after].ways - was[before].ways:
+            return DoseChange(Kind.WAY, name, after, was[before], is_now[after])
+    return None
 
 
 def _is_same(one: Portion | None, other: Portion | None) -> bool:
@@ -143,14 +186,14 @@ class _Calendar:
         self._courses = courses(plan.medications)
         self._on = on
 
-    def portions(self, drug: str) -> dict[date, Portion]:
+    def portions(self, drug: str) -> _Portions:
         """What is taken of a medicine, by date; rows without an end go on for two weeks."""
         if self._start is None:
             return {}
         mine = [course for course in self._courses if course.medication.drug.casefold() == drug]
         today = (self._on - self._start).days + 1
         last = min(horizon(self._courses, today), today + _MOST_DAYS)
-        found: dict[date, Portion] = {}
+        found: _Portions = {}
         for day in range(today, last + 1):
             if doses := doses_of_day(mine, day):
                 on = self._start + timedelta(days=day - 1)

@@ -24,6 +24,7 @@ from portal.views.protocols.dose_changes import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
 from portal.views.protocols.view import Whose, read_whose
+from portal.web.filters import within_a_sentence
 from portal.web.forms import Choices, Values
 from portal.web.handlers import Care, Page, render
 from portal.web.labels import treatment_name
@@ -146,7 +147,7 @@ def _summary(faults: Mapping[str, str]) -> list[tuple[str, str]]:
             continue
         told = {
             "number": int(row["number"]) + 1,
-            "field": _within_a_sentence(names[row["column"]]),
+            "field": within_a_sentence(names[row["column"]]),
             "fault": fault,
         }
         if row["what"] == "medication":
@@ -154,10 +155,6 @@ def _summary(faults: Mapping[str, str]) -> list[tuple[str, str]]:
         else:
             found.append((id_, _("Check %(number)s, %(field)s: %(fault)s", **told)))
     return found
-
-
-def _within_a_sentence(label: str) -> str:
-    return label[:1].lower() + label[1:]
 
 
 def _focus(plan: Plan, act: str) -> str:

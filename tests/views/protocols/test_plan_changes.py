@@ -62,6 +62,26 @@ def test_a_change_is_told_on_each_page_of_the_plan_until_she_has_seen_it(
     assert not any(amelia.get(path).select(NOTICE) for path in PAGES)
 
 
+def test_another_route_is_told_until_she_has_seen_it(_looked: None, amelia: Visitor, victor: Visitor) -> None:
+    page = victor.get(f"{PLAN}/edit")
+    (field,) = (
+        str(one["id"])
+        for one in page.select("input[id^=medication-][id$=-drug]")
+        if "Choriogonadotropin" in str(one["value"])
+    )
+    place = int(field.split("-")[1])
+    press(page, "review", **row(place, route="Intramuscular")).form(f"{PLAN}/save").submit()
+    told = words_of(amelia, "/")
+    assert "into a muscle instead of under the skin, from" in told
+    assert amelia.get("/").form(f"{PLAN}/seen").submit().select(NOTICE) == []
+    press(victor.get(f"{PLAN}/edit"), "review", **row(place, instructions="Lie down")).form(
+        f"{PLAN}/save"
+    ).submit()
+    assert "its instructions have changed, from" in words_of(amelia, f"{EPISODE}/medication")
+    amelia.get("/").form(f"{PLAN}/seen").submit()
+    assert not amelia.get("/").select(NOTICE)
+
+
 def test_seeing_an_older_state_does_not_hide_a_newer_change(
     amelia: Visitor, new_hour: Callable[[str], None]
 ) -> None:
