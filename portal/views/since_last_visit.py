@@ -96,7 +96,7 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
         within,
         tuple(
             (
-                ("visit", visit.id, visit.start.isoformat()),
+                ("visit", visit.id, visit.start.isoformat(), visit.location or ""),
                 partial(_visit, visit, visits),
             )
             for visit in view.upcoming
@@ -145,7 +145,7 @@ def _results(view: EpisodeView, within: Id) -> _Kind:
         within,
         tuple(
             (
-                ("result", test.id, str(test.status)),
+                ("result", test.id, str(test.status), str(test.call)),
                 partial(_result, test),
             )
             for test in view.episode.pgt_results
@@ -174,7 +174,7 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
         within,
         tuple(
             (
-                ("scan", id_, measured.date.isoformat()),
+                ("scan", id_, measured.date.isoformat(), _values(measured)),
                 partial(_scan, measured, scans),
             )
             for measured in view.measurements.days
@@ -183,6 +183,11 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
             ngettext("%(num)s scan or blood test", "%(num)s scans or blood tests", count), "", scans
         ),
     )
+
+
+def _values(measured: MonitoringDay) -> str:
+    """What was measured: a day's blood test comes hours after its scan, or is corrected."""
+    return repr((measured.sizes, measured.endometrium_mm, measured.e2, measured.lh, measured.p4))
 
 
 def _scan(measured: MonitoringDay, href: str) -> Row:

@@ -1,8 +1,8 @@
 """What a patient had seen when they last visited, to show what has come since.
 
 A visit is one or more looks at the home page, none of them hours after the one before. Stored encrypted for each person and
-clinic: the times of looks, and hashes of the ids of what was shown, nothing else. Compared are ids, not times, because a
-record's date may be long before the day on which it could first be read.
+clinic: the times of looks, and hashes of what was shown (an id, and what makes it new if it changes), nothing else. Times
+aren't compared, because a record's date may be long before the day on which it could first be read.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from portal.services.episodes import (
 )
 from portal.services.files import File
 from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.pgt_results import PgtBrief, PgtCall, PgtStatus
 from portal.web import last_visit
 from tests.pages.test_tonight import episode
 from tests.support.fake_api import ZONE, FakeApi, sample
@@ -126,6 +127,56 @@ def test_what_was_told_with_something_else_isnt_new_without_it(
     at("24 13:00")
     shows(fake_api, replace(with_scan, monitoring=()), FORM)
     assert told(visitor("amelia")) == []
+
+
+SCANNED = MonitoringDay(date=date(2026, 11, 23), follicles=Follicles(left=(12,)), verified=True)
+VISIT = Appointment(
+    id="a-1",
+    kind="BaselineScan",
+    start=datetime(2026, 11, 28, 9, tzinfo=ZONE),
+    time_zone=ZONE.key,
+    location="Riverside",
+)
+RESULT = PgtBrief(id="r-1", embryo_code="E1", status=PgtStatus.AMENDED, call=PgtCall.EUPLOID)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "row"),
+    [
+        (
+            {"monitoring": (SCANNED,)},
+            {"monitoring": (replace(SCANNED, e2=1200.0, unit="pmol/L"),)},
+            "Scan or blood test Mon 23 Nov /episodes/e-1/monitoring",
+        ),
+        (
+            {"appointments": (VISIT,)},
+            {"appointments": (replace(VISIT, location="Harbour"),)},
+            "First scan Sat 28 Nov, 09:00 /episodes/e-1/appointments",
+        ),
+        (
+            {"pgt_results": (RESULT,)},
+            {"pgt_results": (replace(RESULT, call=PgtCall.LOW_MOSAIC),)},
+            "Result of a genetic test E1 /pgt-results/r-1",
+        ),
+    ],
+    ids=["a value that came later", "another place", "another result"],
+)
+def test_what_has_changed_is_told_as_new(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    at: Callable[[str], None],
+    before: dict[str, object],
+    after: dict[str, object],
+    row: str,
+) -> None:
+    at("24 09:00")
+    shows(fake_api, replace(BEFORE, **before), FORM)
+    told(visitor("amelia"))
+    at("24 13:00")
+    assert told(visitor("amelia")) == []
+    shows(fake_api, replace(BEFORE, **after), FORM)
+    at("24 18:00")
+    assert told(visitor("amelia")) == [row]
 
 
 def test_a_treatment_that_is_new_itself_isnt_told_in_parts(
