@@ -126,19 +126,25 @@ class PlanWords:
         """Return one sentence for each medicine that must still be taken although the treatment has ended; none otherwise."""
         if standing(self.plan, episode, on) is not Standing.GOES_ON:
             return []
-        sentences: dict[str, None] = {}  # a dict, to drop duplicates and keep the order
+        rows: dict[int, list[Course]] = {}
         for course in remaining(self.plan, episode, on):
-            what = f"{course.medication.drug} {self.amount(course.medication)}"
-            last_day = None if course.last is None else self.date_of(course.last)
-            rule = course.medication.stop_rule
-            sentences[
-                _("Go on with %(what)s until %(day)s.", what=what, day=day(last_day))
-                if last_day
-                else _("Go on with %(what)s: %(rule)s.", what=what, rule=rule)
-                if rule
-                else _("Go on with %(what)s until your team tells you to stop.", what=what)
-            ] = None
-        return list(sentences)
+            rows.setdefault(id(course.medication), []).append(course)
+        return list(dict.fromkeys(map(self._to_continue, rows.values())))
+
+    def _to_continue(self, row: list[Course]) -> str:
+        """What is said of one row of the plan, whose courses are at different hours."""
+        medication = row[0].medication
+        last = None if any(course.last is None for course in row) else max(course.last or 0 for course in row)
+        what = f"{medication.drug} {self.amount(medication)}"
+        hours = in_a_row(self.hour(course.time, None) for course in row if course.time)
+        if when := in_a_row(filter(None, (hours, every(row[0].every))), " · "):
+            what = _("%(what)s (%(when)s)", what=what, when=when)
+        last_day = None if last is None else self.date_of(last)
+        if last_day:
+            return _("Go on with %(what)s until %(day)s.", what=what, day=day(last_day))
+        if medication.stop_rule:
+            return _("Go on with %(what)s: %(rule)s.", what=what, rule=medication.stop_rule)
+        return _("Go on with %(what)s until your team tells you to stop.", what=what)
 
     @cached_property
     def _courses(self) -> list[Course]:

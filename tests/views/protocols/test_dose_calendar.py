@@ -300,7 +300,8 @@ def test_what_outlasts_the_treatment_stays_shown(
     assert sorted({line.drug for line in page.doses}) == left
     assert len(page.go_on) == len(left)
     assert all(
-        "Go on with Progesterone 400\N{NO-BREAK SPACE}mg until Mon" in sentence for sentence in page.go_on
+        "Go on with Progesterone 400\N{NO-BREAK SPACE}mg (08:00, 20:00) until Mon" in sentence
+        for sentence in page.go_on
     )
     assert left or page.plan_state is not None
 
