@@ -110,13 +110,13 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     mentioned = episode_ids(items_of(own), (), items_of(about))
     further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
     name = _name(read, own, hint, patient_id)
-    partners = [episode.patient.id for episode in read if episode.patient.id != patient_id]
+    partners = _others_in(read, patient_id)
     others = [person.full_name for episode in read for person in _people(episode) if person.id != patient_id]
     talks, plans, more, named = gather(
         lambda: _read_talks(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
         lambda: list_protocols(care, limit=_READ, text=name or None),
         lambda: _read_episodes(care, further),
-        lambda: list_consents(care, limit=_READ, patient_id=partners[0]) if partners else None,
+        lambda: _read_forms(care, partners),
     )
     more = Listed[Episode](is_whole=False) if isinstance(more, CareError) else _of(more, patient_id)
     episodes = Listed(
@@ -127,11 +127,9 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         (person for episode in episodes for person in _people(episode) if person.id == patient_id), None
     )
     account = (record.user_id or record.id) if record else patient_id
-    if isinstance(named, CareError):
-        own = Listed(items_of(own), is_whole=False) if not isinstance(own, CareError) else own
-    elif named and not isinstance(own, CareError):
-        signs = named.listed.where(lambda form: form.is_signer(account))
-        own = Listed((*own, *signs), own.is_whole and signs.is_whole)
+    if not isinstance(own, CareError):
+        late = _read_forms(care, [id_ for id_ in _others_in(more, patient_id) if id_ not in partners])
+        own = _with_signed(own, account, *(one for one in (named, late) if isinstance(one, Listed)))
     ids = {episode.id for episode in episodes if episode.patient.id == patient_id}
     found_talks = talks
     if not isinstance(talks, CareError):
@@ -196,6 +194,26 @@ def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
     absent = sum(isinstance(answer, NotFound) for answer in answers)
     return Listed(read, len(read) + absent == len(answers))
+
+
+def _others_in(episodes: Iterable[Episode], patient_id: str) -> list[str]:
+    """The ids of the patients of these treatments in which this one is the partner."""
+    return list(dict.fromkeys(e.patient.id for e in episodes if e.patient.id != patient_id))
+
+
+def _read_forms(care: Care, patient_ids: Sequence[str]) -> Listed[ConsentForm]:
+    """The forms of these patients; not whole if one's can't be read."""
+    answers = gather_all([partial(list_consents, care, limit=_READ, patient_id=id_) for id_ in patient_ids])
+    read = [answer.listed for answer in answers if not isinstance(answer, CareError)]
+    forms = {form.id: form for listed in read for form in listed}
+    return Listed(tuple(forms.values()), len(read) == len(answers) and all(one.is_whole for one in read))
+
+
+def _with_signed(own: Listed[ConsentForm], account: str, *others: Listed[ConsentForm]) -> Listed[ConsentForm]:
+    """The patient's forms, with those of others that they sign, each once."""
+    signed = (form for listed in others for form in listed if form.is_signer(account))
+    forms = {form.id: form for form in (*own, *signed)}
+    return Listed(tuple(forms.values()), all(listed.is_whole for listed in (own, *others)))
 
 
 def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:

@@ -487,6 +487,26 @@ def test_a_list_of_one_patient_is_searched_by_what_was_typed_alone(nora: Visitor
     assert "No protocols here." in nora.get("/protocols?patient=p-1&q=zz").words
 
 
+def test_a_partner_in_two_treatments_has_the_forms_of_both(nora: Visitor, fake_api: FakeApi) -> None:
+    """Also where the second treatment is only told of by a form of the first."""
+    daniel = replace(AMELIA, id="p-2", user_id="u-2", first_name="Daniel")
+    hers = replace(EPISODE, partner=daniel)
+    earlier = replace(hers, id="e-2", patient=replace(AMELIA, id="p-3", first_name="Ines"))
+    signs = (*SENT.required_signers, Signer(role=SignerRole.PARTNER, person_id="u-2", name="Daniel", order=2))
+    forms = {
+        "p-1": replace(SENT, id="c-1", title="Of the first", patient_id="p-1", required_signers=signs),
+        "p-2": replace(SENT, id="c-2", title="His own", patient_id="p-2", episode_id="e-2"),
+        "p-3": replace(SENT, id="c-3", title="Of the second", patient_id="p-3", required_signers=signs),
+    }
+    answers = {id_: {"totalCount": 1, "items": [msgspec.to_builtins(form)]} for id_, form in forms.items()}
+    fake_api.computes(LIST_CONSENTS, lambda query: answers[query["PatientId"]])
+    fake_api.gives(READ_EPISODE, hers)
+    fake_api.gives(READ_EPISODE, earlier, id_="e-2")
+    page = nora.get("/patients/p-2?episode=e-1")
+    for form in forms.values():
+        assert page.words.count(form.title) >= 1, form.title
+
+
 def test_what_is_of_a_partner_alone_is_not_what_is_of_the_patient(nora: Visitor, fake_api: FakeApi) -> None:
     both = (*SENT.required_signers, Signer(role=SignerRole.PARTNER, person_id="p-2", name="Daniel", order=2))
     fake_api.gives(LIST_CONSENTS, [replace(SENT, required_signers=both)])
