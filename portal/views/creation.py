@@ -18,6 +18,7 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.errors import CareError
 from portal.services.gather import Identified
+from portal.services.listed import Listed
 from portal.state.operations import Operation, State
 from portal.values import Value
 from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
@@ -72,12 +73,16 @@ class Search(Value, Generic[C, M], frozen=True):
     `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
     """
 
-    alike: Callable[[C], Sequence[M]]
+    alike: Callable[[C], Listed[M]]
     recognise: Callable[[Sequence[M], C], M | None]
 
     def find(self, content: C) -> M | None:
-        new = [record for record in self.alike(content) if record.id not in content.known_ids]
-        return self.recognise(new, content)
+        """Return the record; None if there is none. Raises Unconfirmed where not all candidates could be read."""
+        read = self.alike(content)
+        found = self.recognise([record for record in read if record.id not in content.known_ids], content)
+        if found is None and not read.is_whole:
+            raise Unconfirmed(is_readable=False, status=503)
+        return found
 
 
 class Creation(Value, Generic[C, M], frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, current_app, make_response, request, url_for
 
 from portal.i18n.gettext import _
-from portal.services.errors import CareError, Invalid, NotFound
+from portal.services.errors import CareError, Invalid, NotFound, Unavailable
 from portal.services.gather import attempt, gather, needed
 from portal.services.notifications import (
     Notification,
@@ -151,4 +151,4 @@ def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
     for place, notification in enumerate(everything):
         if notification.id == notification_id:
             return place, notification
-    raise NotFound
+    raise NotFound if everything.is_whole else Unavailable("the list wasn't read to its end")

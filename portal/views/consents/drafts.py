@@ -35,7 +35,7 @@ def send_in(care: Care) -> Callable[[NewForm, str], ConsentForm | None]:
 def search_in(care: Care) -> Search[NewForm, ConsentForm]:
     """Return how a form that was sent is found again."""
     return Search(
-        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id).items,
+        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id),
         recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
     )
 

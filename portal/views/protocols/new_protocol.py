@@ -11,6 +11,8 @@ from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, get_episode
+from portal.services.listed import Listed
+from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
 from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
 from portal.values import Value
@@ -20,7 +22,7 @@ from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.plan import Plan
 from portal.web import audit
 
-_SAME_NAME = 100
+_AT_ONCE = 100
 
 
 class NewProtocol(msgspec.Struct, frozen=True):
@@ -63,9 +65,12 @@ class TreatedPatient(Value, frozen=True):
 def search_in(care: Care) -> Search[NewProtocol, Protocol]:
     """Return how a protocol that was sent is found again."""
 
-    def alike(content: NewProtocol) -> Sequence[Protocol]:
-        found = list_protocols(care, limit=_SAME_NAME, text=content.plan.name).items
-        return [protocol for protocol in found if protocol.name == content.plan.name]
+    def alike(content: NewProtocol) -> Listed[Protocol]:
+        name = content.plan.name
+        found = read_every_page(
+            lambda skip, limit: list_protocols(care, skip=skip, limit=limit, text=name), chunk=_AT_ONCE
+        )
+        return found.where(lambda protocol: protocol.name == name)
 
     def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
         wanted = _content(content.draft())
