@@ -63,11 +63,13 @@ class Gap(StrEnum):
     HELD_BY_PATIENT = "held by patient"
     HELD_BY_CLINIC = "held by clinic"
     FORMS_UNREADABLE = "forms unreadable"
+    FORMS_PARTLY_READ = "forms partly read"
     NO_FORM = "no form"
     NOT_SIGNED = "not signed"
     NOT_NAMED = "not named"
     PARTY_MISSING = "party missing"
     TREATMENT_OVER = "treatment over"
+    TREATMENT_UNKNOWN = "treatment unknown"
     WISH_DIFFERS = "wish differs"
     SECOND_PERSON = "second person"
 
@@ -81,10 +83,13 @@ class Missing(Value, frozen=True):
 
 
 class Evidence(Value, frozen=True):
-    """The basis of the decision: the patient's forms (None if they can't be read), and the episodes they are for."""
+    """The basis of the decision: the patient's forms (None if they can't be read), and those of the episodes they are for
+    that could be read; `is_whole` says whether these are all forms.
+    """
 
     forms: tuple[ConsentForm, ...] | None
     episodes: Mapping[str, Episode]
+    is_whole: bool = True
 
 
 class Move(Value, frozen=True):
@@ -133,6 +138,8 @@ def _judge(
     if evidence.forms is None:
         return Move(status, missing=(*missing, Missing(Gap.FORMS_UNREADABLE)))
     allowing = _allowing(embryo, episode, _fitting(evidence.forms, needed, embryo.disposition))
+    if allowing == Missing(Gap.NO_FORM) and not evidence.is_whole:
+        allowing = Missing(Gap.FORMS_PARTLY_READ)
     if not isinstance(allowing, Missing) and needed.is_under_way:
         allowing = _under_way(allowing, evidence)
     if isinstance(allowing, Missing):
@@ -192,4 +199,8 @@ def _under_way(forms: list[ConsentForm], evidence: Evidence) -> list[ConsentForm
     """The forms whose treatment is under way."""
     episodes = [evidence.episodes.get(form.episode_id or "") for form in forms]
     found = [f for f, at in zip(forms, episodes, strict=True) if at is not None and at.status in _UNDER_WAY]
-    return found or Missing(Gap.TREATMENT_OVER, forms[0])
+    if found:
+        return found
+    unknown = (f for f, at in zip(forms, episodes, strict=True) if at is None or not at.status.known)
+    first = next(unknown, None)
+    return Missing(Gap.TREATMENT_UNKNOWN, first) if first else Missing(Gap.TREATMENT_OVER, forms[0])

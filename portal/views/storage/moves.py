@@ -94,7 +94,8 @@ def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
     for found in gather_all([lambda id_=id_: get_episode(care, id_) for id_ in others]):
         if (episode := known(found)) is not None:
             episodes[episode.id] = episode
-    return Moves(view.episode, Evidence(None if forms is None else forms.items, episodes), person.sub)
+    evidence = Evidence(None, episodes) if forms is None else Evidence(forms.items, episodes, forms.is_whole)
+    return Moves(view.episode, evidence, person.sub)
 
 
 def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
@@ -124,6 +125,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
             return _("On hold by the clinic. End the hold first.")
         case Gap.FORMS_UNREADABLE:
             return _("The patient’s forms can’t be read right now.")
+        case Gap.FORMS_PARTLY_READ:
+            return _("None of the patient’s forms that could be read allows it; not all could be read.")
         case Gap.NO_FORM:
             return _("No signed form allows it.")
         case Gap.NOT_NAMED:
@@ -141,6 +144,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
             )
         case Gap.TREATMENT_OVER:
             return _("The treatment that the form is for isn’t under way.")
+        case Gap.TREATMENT_UNKNOWN:
+            return _("The portal can’t tell whether the treatment that the form is for is under way.")
         case Gap.WISH_DIFFERS:
             if embryo.disposition is Disposition.UNDECIDED:
                 return (

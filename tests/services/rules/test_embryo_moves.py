@@ -71,14 +71,15 @@ def test_a_thaw_needs_the_treatment_form_and_an_end_needs_the_decision() -> None
         ({"status": ConsentStatus.PARTIALLY_SIGNED}, Gap.NOT_SIGNED),
         ({"signatures": SIGNED[:1] + SIGNED[2:]}, Gap.PARTY_MISSING),
         ({"signatures": SIGNED[:2]}, Gap.SECOND_PERSON),
-        ({"episode_id": "another"}, Gap.TREATMENT_OVER),
+        ({"episode_id": "another"}, Gap.TREATMENT_UNKNOWN),
+        ({"episode_id": None}, Gap.TREATMENT_UNKNOWN),
     ],
 )
 def test_each_fault_of_the_form_prevents_the_thaw(changes: dict[str, Any], gap: Gap) -> None:
     found = move(EmbryoStatus.THAWED, replace(TREATMENT, **changes))
     assert gaps(found) == [gap]
     lost = move(EmbryoStatus.DISCARDED, replace(TREATMENT, **changes), status=EmbryoStatus.THAWED)
-    assert gaps(lost) == ([gap] if gap != Gap.TREATMENT_OVER else [])
+    assert gaps(lost) == ([gap] if gap is not Gap.TREATMENT_UNKNOWN else [])
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,34 @@ def test_unreadable_forms_allow_no_move_that_needs_one() -> None:
     offered = {one.status for one in moves if one.is_offered}
     assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
     assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
+
+
+def test_no_form_is_said_only_where_all_forms_were_read() -> None:
+    part = Evidence((replace(TREATMENT, status=ConsentStatus.REVOKED),), {"e": EPISODE}, is_whole=False)
+    for one in moves_of(EMBRYO, EPISODE, part, "elif"):
+        if not one.is_offered:
+            assert Gap.FORMS_PARTLY_READ in gaps(one) and Gap.NO_FORM not in gaps(one), one.status
+    found = moves_of(EMBRYO, EPISODE, replace(part, forms=(TREATMENT,)), "elif")
+    assert next(one for one in found if one.status == EmbryoStatus.THAWED).is_offered
+
+
+@pytest.mark.parametrize(
+    ("statuses", "gap"),
+    [
+        ((CareStatus.FINISHED, CareStatus.CANCELLED), Gap.TREATMENT_OVER),
+        ((CareStatus.FINISHED, None), Gap.TREATMENT_UNKNOWN),
+        ((CareStatus.FINISHED, CareStatus("Elsewhere")), Gap.TREATMENT_UNKNOWN),
+    ],
+)
+def test_a_treatment_is_over_only_where_each_that_a_form_is_for_was_read(
+    statuses: tuple[CareStatus | None, ...], gap: Gap
+) -> None:
+    forms = tuple(replace(TREATMENT, id=f"f{at}", episode_id=f"e{at}") for at in range(len(statuses)))
+    episodes = {
+        f"e{at}": replace(EPISODE, status=status) for at, status in enumerate(statuses) if status is not None
+    }
+    found = moves_of(EMBRYO, EPISODE, Evidence(forms, episodes), "elif")
+    assert gaps(next(one for one in found if one.status == EmbryoStatus.THAWED)) == [gap]
 
 
 def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
