@@ -10,6 +10,7 @@ from flask import g
 
 from portal.config.consent_templates import Template
 from portal.services.consents.forms import (
+    CLINIC_ROLES,
     EMBRYO_KINDS,
     Clause,
     ConsentForm,
@@ -20,6 +21,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.episodes import Episode
 from portal.services.rules.ending import is_carried_out
+from portal.services.rules.signing import same_name
 from portal.state.session_records import Person
 from portal.views.consents.new_form import Earlier, Embryo, NewForm
 from portal.views.consents.signers import (
@@ -126,6 +128,22 @@ def from_form(
         earlier=Earlier.of(form) if is_same and _is_replaceable(form, episode) else None,
         about=about,
     )
+
+
+def names_of_others(form: ConsentForm, about: Parties) -> list[str]:
+    """Return the names in a form's text, as a template filled them in, of its people whom a copy for `about` isn't about."""
+    people = (signer.name for signer in form.required_signers if signer.role not in CLINIC_ROLES)
+    clauses = (
+        part for clause in form.body or () for part in (clause.heading, clause.text, clause.summary or "")
+    )
+    text = "\n".join((form.title, *clauses, *(statement.text for statement in form.statements or ())))
+    return [
+        name
+        for name in dict.fromkeys((form.patient_name, *people))
+        if name
+        and not any(same_name(name, own) for own in (about.patient_name, about.partner_name))
+        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    ]
 
 
 def _is_replaceable(form: ConsentForm, episode: Episode | None) -> bool:

@@ -17,7 +17,7 @@ from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.views.consents import lawful
-from portal.views.consents.begin_draft import from_form, from_template
+from portal.views.consents.begin_draft import from_form, from_template, names_of_others
 from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.fill_page import explain_refusal, show_filled, warn_of
@@ -29,11 +29,11 @@ from portal.views.consents.form_sources import (
     sources_page,
     templates_in_use,
 )
-from portal.views.consents.labels import text_gap_words
+from portal.views.consents.labels import listed, text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.show import show_refusal
-from portal.views.consents.signers import parties_of_episode, parties_of_patient
+from portal.views.consents.signers import Parties, parties_of_episode, parties_of_patient
 from portal.views.creation import Creation, Draft
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
@@ -95,12 +95,23 @@ def choose(care: Care, person: Person) -> Response:
     forms = recent.items if recent else ()
     if copied:
         new_form = from_form(copied, about, episode, person, forms)
-        if words := lawful.text_fault(new_form, templates_in_use()):
+        words = _names_fault(copied, about) or lawful.text_fault(new_form, templates_in_use())
+        if words:
             return show_refusal(care, copied, person, words)
     else:
         assert template and about
         new_form = from_template(template, about, episode, person, forms)
     return show_filled(drafts.begin(person, new_form))
+
+
+def _names_fault(copied: ConsentForm, about: Parties | None) -> str:
+    """Why the text doesn't do for other people: it names those whom the copied form was for; empty if it doesn't."""
+    names = names_of_others(copied, about) if about else []
+    words = _(
+        "The text of this form names %(names)s, whom the new one isn’t about. Begin with the template instead.",
+        names=listed(names),
+    )
+    return words if names else ""
 
 
 @bp.get("/new/fill")

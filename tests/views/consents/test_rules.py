@@ -23,6 +23,7 @@ from portal.services.consents.forms import (
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
+from portal.views.consents.begin_draft import names_of_others
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.missing import unseen_words
@@ -49,6 +50,7 @@ def form(*signers: Signer, **more: Any) -> ConsentForm:
     return consent(required_signers=signers, **more)
 
 
+COUPLE = Parties("p", "Amelia", partner_id="q", patient="a", partner="b")
 PATIENT = Signer(role=SignerRole.PATIENT, person_id="a", name="A", order=1)
 WITNESS_OF_THE_CLINIC = Signer(role=SignerRole.WITNESS, name="", order=2)
 
@@ -270,15 +272,34 @@ def test_changes_tell_the_kind_in_words_and_embryos_by_their_codes() -> None:
     }
 
 
+def test_a_copy_for_others_is_known_by_the_names_that_its_text_still_has() -> None:
+    ines, omar = (
+        Signer(role=SignerRole.PATIENT, name="Ines Roy"),
+        Signer(role=SignerRole.PARTNER, name="Omar Roy"),
+    )
+    victor = Signer(role=SignerRole.CLINICIAN, name="Victor Hale")
+    copied = form(
+        ines,
+        omar,
+        victor,
+        patient_name="Ines Roy",
+        body=(Clause(id="c", text="I, Ines Roy, was told by Victor Hale."),),
+        statements=(Statement(id="s", text="I consent to Omar Roy's part."),),
+    )
+    assert names_of_others(copied, COUPLE) == ["Ines Roy", "Omar Roy"]
+    assert names_of_others(copied, Parties("i", "INES ROY", partner_name="Omar Roy")) == []
+    assert names_of_others(copied, Parties("i", "Ines Roy")) == ["Omar Roy"], "he isn't her partner any more"
+    assert names_of_others(form(ines, patient_name="Ines Roy"), COUPLE) == []
+    longer = form(patient_name="Ines Roy", body=(Clause(id="c", text="Ines Royle"),))
+    assert names_of_others(longer, COUPLE) == []
+
+
 def test_another_signature_changes_the_stamp_but_not_the_content_mark() -> None:
     before = form(concurrency_stamp="1")
     after = form(concurrency_stamp="2", signatures=(Signature(role=SignerRole.PARTNER, person_id="b"),))
     progress = Progress.of(before)
     assert progress.is_of(after) and progress.with_stamp_of(after).stamp == "2"
     assert msgspec.convert(msgspec.to_builtins(progress), Progress) == progress
-
-
-COUPLE = Parties("p", "Amelia", partner_id="q", patient="a", partner="b")
 
 
 @pytest.mark.parametrize(
