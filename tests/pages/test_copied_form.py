@@ -29,3 +29,13 @@ def test_a_text_with_the_names_of_its_people_is_copied_for_them_alone(
     fake_api.gives(READ_EPISODE, ANOTHER, id_="e-2")
     page = visitor("nora", "nurse").get(f"/consents/new?copy=c-1&episode={episode_id}", status=status)
     assert ("names Amelia Hart, whom the new one isn’t about" in page.words) is (status == 403)
+
+
+@pytest.mark.parametrize("has_partner", [True, False])
+def test_a_template_that_names_the_partner_is_for_treatments_with_one(
+    visitor: SignIn, fake_api: FakeApi, has_partner: bool
+) -> None:
+    fake_api.gives(READ_EPISODE, EPISODE if has_partner else ANOTHER)
+    page = visitor("nora", "nurse").get("/consents/new?template=legal-parenthood-woman&episode=e-1")
+    sent = page.form("/consents/new/fill").submit(status=422)
+    assert ("names the partner, and none is known here" in sent.words) is not has_partner

@@ -36,6 +36,8 @@ from portal.web.filters import today
 from portal.web.labels import with_record
 from portal.web.visit_times import place_day
 
+PATIENT_PLACE, PARTNER_PLACE = "{patient}", "{partner}"
+"""Where a template's text has their names."""
 _PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|warm", re.IGNORECASE)
 """Recognizes appointments that need consent, by their name."""
 
@@ -90,8 +92,10 @@ def _couple(about: Parties) -> list[Signer]:
 
 
 def filled_in(text: str, about: Parties) -> str:
-    """A template's text with the names of the patient and the partner."""
-    return text.replace("{patient}", about.patient_name).replace("{partner}", about.partner_name)
+    """A template's text with the names of the patient and the partner; where one isn't known, its place stays."""
+    for place, name in ((PATIENT_PLACE, about.patient_name), (PARTNER_PLACE, about.partner_name)):
+        text = text.replace(place, name or place)
+    return text
 
 
 def from_form(

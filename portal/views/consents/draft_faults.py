@@ -13,6 +13,7 @@ from portal.services.consents.forms import (
     ConsentKind,
 )
 from portal.services.rules.signing import missing_party
+from portal.views.consents.begin_draft import PARTNER_PLACE, PATIENT_PLACE
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.new_form import NewForm
 from portal.views.consents.signers import LEFT_OUT
@@ -48,6 +49,8 @@ def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
         found.append(("disposition", _("Choose one of the decisions listed")))
     elif new_form.decisions and new_form.embryo_ids and not new_form.disposition:
         found.append(("disposition", _("Choose what is decided about these embryos")))
+    if words := _unnamed(new_form):
+        found.append(("title", words))
     if signer_faults := _signer_faults(new_form):
         return [*found, *signer_faults]
     if (
@@ -61,6 +64,19 @@ def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
         )
     gap = new_form.preview().text_gap if not found else None
     return [("title", text_gap_words(gap))] if gap else found
+
+
+def _unnamed(new_form: NewForm) -> str:
+    """Whose name the text has a place for that isn't known; empty if there is none."""
+    clauses = (
+        part for clause in new_form.body for part in (clause.heading, clause.text, clause.summary or "")
+    )
+    text = "\n".join((*clauses, *(statement.text for statement in new_form.statements)))
+    if PARTNER_PLACE in text:
+        return _("The text of this template names the partner, and none is known here. Choose another one.")
+    if PATIENT_PLACE in text:
+        return _("The text of this template names the patient, whose name isn’t known here.")
+    return ""
 
 
 def _signer_faults(new_form: NewForm) -> list[tuple[str, str]]:
