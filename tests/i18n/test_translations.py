@@ -1,4 +1,4 @@
-"""The portal's texts in each of its languages."""
+"""The portal's texts: the rules of templates/WORDS.md that can be checked, and the same in each language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from babel.messages import Catalog
 
 from portal.careservice.domain.translations import ERRORS, NOTICES
 from portal.careservice.identity import translations as identity
@@ -15,14 +16,61 @@ from portal.web import locale_selector
 from tools import messages
 from tools.messages import LANGUAGES, catalog, words
 
+_NEVER = re.compile(
+    r"!|\b(oops|invalid|click|submit|successfully|simply|abort|illegal|an error occurred|user)\b",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
 
 
+@pytest.fixture(scope="module")
+def extracted() -> Catalog:
+    """Every text that a person may read, which takes seconds to find."""
+    return words()
+
+
+@pytest.fixture(scope="module")
+def texts(extracted: Catalog) -> list[str]:
+    """The same, each form of a count by itself."""
+    ids = (message.id for message in extracted if message.id)
+    return [text for id_ in ids for text in (id_ if isinstance(id_, tuple) else (id_,))]
+
+
+def test_no_text_uses_banned_words_or_exclamation_marks(texts: list[str]) -> None:
+    assert not [text for text in texts if _NEVER.search(text)]
+
+
+def test_texts_have_no_straight_quotes_or_three_dots(texts: list[str]) -> None:
+    assert not [text for text in texts if '"' in text or "..." in text]
+
+
+def test_labels_are_in_sentence_case(texts: list[str]) -> None:
+    titled = re.compile(r"^[A-Z][a-z]+( (?!Friday$)[A-Z][a-z]+)+$")
+    assert not [text for text in texts if titled.match(text)]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_text_is_translated(language: str) -> None:
+def test_translations_keep_the_final_punctuation(language: str) -> None:
+    """A full stop, colon or question mark that is lost changes how a sentence is read out."""
+    kinds = {".": ".", ":": ":", "?": "?؟", "…": "…"}
+    wrong = [
+        (message.id, message.string)
+        for message in catalog(language)
+        if isinstance(message.id, str)
+        and message.id
+        and isinstance(message.string, str)
+        and message.string
+        and (end := message.id.strip()[-1]) in kinds
+        and message.string.strip()[-1] not in kinds[end]
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_is_translated(language: str, extracted: Catalog) -> None:
     kept = catalog(language)
     missing: list[str] = []
-    for message in words():
+    for message in extracted:
         if not message.id:
             continue
         found = kept.get(message.id[0] if isinstance(message.id, tuple) else message.id)
