@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flask import Response
 
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
-from portal.services.gather import attempt, known
+from portal.services.errors import CareError
+from portal.services.gather import gather_all
+from portal.services.listed import Listed
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
 from portal.web.handlers import Care, Page, render
@@ -17,12 +21,12 @@ from portal.web.labels import with_record
 class RemovePage(Page, template="relationships/remove.html", about="episode"):
     """The consequences of removing someone, and the form; `note` says why nothing was removed.
 
-    `forms` name both people and stay unchanged, None if they can't be read; `stored` are the couple's embryos.
+    `forms` name both people and stay unchanged; `stored` are the couple's embryos.
     """
 
     episode: Episode
     relationship: Relationship
-    forms: list[ConsentForm] | None
+    forms: Listed[ConsentForm]
     stored: list[str]
     operation: Operation
     note: str
@@ -49,23 +53,27 @@ def ask(
     return render(page, status=status)
 
 
-def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> list[ConsentForm] | None:
-    """The active forms that name both people; None if they can't be read."""
+def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> Listed[ConsentForm]:
+    """The active forms that name both people, those of the one and those of the other; not whole unless all were read."""
     other = relationship.related_patient_id
     if other is None:
-        return []
+        return Listed()
     owner = relationship.patient_id or episode.patient.id
-    forms = attempt(lambda: all_consents(care, patient_id=owner))
-    found = known(forms)
-    if found is None:
-        return None
-    persons = {other, *_accounts(episode, other)}
-    return [
+    whose = (None,) if care.by_patient else (owner, other)  # patients are given whatever names them
+    answers = gather_all([partial(all_consents, care, patient_id=id_) for id_ in whose])
+    read = [answer for answer in answers if not isinstance(answer, CareError)]
+    forms = {form.id: form for listed in read for form in listed}
+    ids = {id_: {id_, *_accounts(episode, id_)} for id_ in (owner, other)}
+    both = (
         form
-        for form in found
+        for form in forms.values()
         if (form.is_open or form.is_signed)
-        and (form.partner_id == other or any(form.is_signer(person_id) for person_id in persons))
-    ]
+        and all(
+            id_ in (form.patient_id, form.partner_id) or any(map(form.is_signer, signs_as))
+            for id_, signs_as in ids.items()
+        )
+    )
+    return Listed(tuple(both), len(read) == len(answers) and all(listed.is_whole for listed in read))
 
 
 def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from portal.config.dose_ranges import DoseRange, range_of
 from portal.dates import days_after
 from portal.i18n.gettext import _
-from portal.parse import dose
+from portal.parse import dose, whole_number
 from portal.services.episodes import Appointment
 from portal.services.protocols import Medication
 from portal.services.rules.doses import Course, courses, horizon, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
-from portal.web.doses import dose_number
+from portal.web.doses import dose_number, is_same_unit
 from portal.web.filters import number
 from portal.web.visit_times import visit_time
 
@@ -72,8 +72,12 @@ def unanswered(found: Sequence[HardStop], form: Mapping[str, str]) -> list[HardS
     return checked if any(stop.fault for stop in checked) else []
 
 
-def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
-    """Return for each hour of a trigger: `35 h before egg collection, Fri 27 Nov, 08:00`."""
+def triggers_told(plan: Plan, collection: Appointment | None, *, is_unread: bool = False) -> list[str]:
+    """Return for each hour of a trigger: `35 h before egg collection, Fri 27 Nov, 08:00`; or that it can't be told, where the
+    treatment couldn't be read (`is_unread`).
+    """
+    if is_unread and any(row.is_trigger for row in plan.medications):
+        return [_("The treatment can’t be read right now, so it isn’t known when eggs are collected.")]
     return [gap.told for gap in _gaps(plan, collection)]
 
 
@@ -155,26 +159,51 @@ def _days(of: Sequence[Course], row: Medication, until: int) -> set[int]:
 
 
 def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list[str]:
-    """A change of more than half against the same row before, or against the row of the drug that ends where it begins."""
-    value = dose(row.dose)
-    if value is None or row.is_trigger:
+    """A change of more than half each time, or of the unit: against the same row before, or else against the row of the drug
+    that ends where it begins, to which a trigger isn't compared. Against the same row also one of how much it is a day.
+    """
+    same = _same_row(row, before)
+    was = same or (None if row.is_trigger else _earlier_row(row, after))
+    if was is None:
         return []
-    old = (
-        next(
-            (medication for medication in before.medications if medication.id and medication.id == row.id),
-            None,
-        )
-        if before
-        else None
-    )
+    if not is_same_unit(was.unit, row.unit) or _is_much(_each_time(was), _each_time(row)):
+        return [_("%(drug)s changes from %(was)s to %(now)s.", drug=row.drug, was=was.amount, now=row.amount)]
+    if same and _is_much(before_a_day := _of_day(was), a_day := _of_day(row)):
+        told = {
+            "was": f"{dose_number(before_a_day)} {was.unit}",
+            "now": f"{dose_number(a_day)} {row.unit}",
+        }
+        return [_("%(drug)s changes from %(was)s to %(now)s a day.", drug=row.drug, **told)]
+    return []
+
+
+def _same_row(row: MedicationRow, before: Plan | None) -> MedicationRow | None:
+    rows = before.medications if before and row.id else ()
+    return next((medication for medication in rows if medication.id == row.id), None)
+
+
+def _earlier_row(row: MedicationRow, after: Plan) -> MedicationRow | None:
     earlier = [
         medication
         for medication in after.medications
-        if medication is not row and medication.drug.casefold() == row.drug.casefold() and medication.unit == row.unit
+        if medication is not row
+        and not medication.is_trigger
+        and medication.drug.casefold() == row.drug.casefold()
         and int(medication.start_day) < int(row.start_day)
-    ]  # fmt: skip
-    was = old or max(earlier, key=lambda medication: int(medication.start_day), default=None)
-    compared = dose(was.dose) if was and was.unit == row.unit else None
-    if was is None or not compared or abs(value - compared) * 2 <= compared:
-        return []
-    return [_("%(drug)s changes from %(was)s to %(now)s.", drug=row.drug, was=was.amount, now=row.amount)]
+    ]
+    return max(earlier, key=lambda medication: int(medication.start_day), default=None)
+
+
+def _each_time(row: MedicationRow) -> float:
+    """How much is taken each time; 0 if that isn't given."""
+    return float(dose(row.dose) or 0)
+
+
+def _of_day(row: MedicationRow) -> float:
+    """How much is taken a day, on average; 0 if that isn't given."""
+    return _each_time(row) * max(len(row.hours), 1) / (whole_number(row.every_days, least=1) or 1)
+
+
+def _is_much(was: float, now: float) -> bool:
+    """Whether one is more than half more or less than the other; not if one isn't given."""
+    return was > 0 and now > 0 and abs(now - was) * 2 > was

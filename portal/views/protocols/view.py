@@ -131,12 +131,14 @@ class ProtocolView(Value, frozen=True):
 class Whose(Value, frozen=True):
     """Whose plan it is: the patient, if they can be read, and when eggs are to be collected.
 
-    `withdrawn` are the forms that the treatment rests on and that were withdrawn.
+    `withdrawn` are the forms that the treatment rests on and that were withdrawn. `is_unread`: the treatment may be there
+    although it couldn't be read.
     """
 
     patient: Patient | None = None
     withdrawn: tuple[ConsentBrief, ...] = ()
     collection: Appointment | None = None
+    is_unread: bool = False
 
 
 def read_whose(care: Care, protocol: Protocol) -> Whose:
@@ -144,8 +146,14 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     episode_id = protocol.episode_id
     if not episode_id:
         return Whose()
-    episode = known(attempt(lambda: get_episode(care, episode_id)))
-    return Whose(_patient_of(protocol, episode), episode.withdrawn if episode else (), collection_of(episode))
+    read = attempt(lambda: get_episode(care, episode_id))
+    episode = known(read)
+    return Whose(
+        _patient_of(protocol, episode),
+        episode.withdrawn if episode else (),
+        collection_of(episode),
+        is_unread=_is_unread(read),
+    )
 
 
 def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:

@@ -1,0 +1,86 @@
+"""What of a changed row is asked about: more than half more or less each time or a day, and another unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from msgspec.structs import replace
+
+from portal.services.episodes import Appointment
+from portal.views.protocols.hard_stops import _changed_a_lot, triggers_told
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.rows import MedicationRow
+
+ROW = MedicationRow(
+    id="p", drug="Progesterone", dose="400", unit="mg", start_day="1", end_day="10", time="08:00"
+)
+TRIGGER = MedicationRow(
+    id="t", drug="hCG", dose="250", unit="µg", start_day="11", time="21:00", is_trigger="yes"
+)
+
+
+@pytest.fixture(autouse=True)
+def words() -> Iterator[None]:
+    """Words need an application to be said in."""
+    with Flask("words").test_request_context():
+        yield
+
+
+def asked(was: MedicationRow, **members: Any) -> list[str]:
+    now = replace(was, **members)
+    return _changed_a_lot(now, Plan(medications=(was,)), Plan(medications=(now,)))
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"dose": "600"}, None),
+        ({"dose": "601"}, "from 400 mg (four hundred) to 601 mg (six hundred and one)."),
+        ({"dose": "200"}, None),
+        ({"dose": "199"}, "to 199 mg"),
+        ({"unit": "g"}, "from 400 mg (four hundred) to 400 g"),
+        ({"unit": "MG"}, None),
+        ({"time": "08:00, 20:00"}, "from 400 mg to 800 mg a day."),
+        ({"time": "08:00, 20:00", "dose": "300"}, None),
+        ({"every_days": "2"}, None),
+        ({"every_days": "3"}, "a day."),
+        ({"time": "08:00, 20:00", "every_days": "2"}, None),
+    ],
+    ids=str,
+)
+def test_a_row_is_compared_with_itself_as_it_was(members: dict[str, str], told: str | None) -> None:
+    found = asked(ROW, **members)
+    assert [told in sentence for sentence in found] == [True] if told else found == []
+
+
+def test_units_in_other_words_are_the_same_and_micrograms_are_not_units() -> None:
+    fsh = replace(ROW, unit="IU", dose="75")
+    assert asked(fsh, unit="units") == []
+    assert asked(fsh, unit="µg")
+
+
+def test_a_trigger_is_compared_with_itself_alone() -> None:
+    assert asked(TRIGGER, dose="500") and not asked(TRIGGER, start_day="12")
+    low = replace(TRIGGER, id="l", dose="25", start_day="1", is_trigger="")
+    assert _changed_a_lot(TRIGGER, None, Plan(medications=(low, TRIGGER))) == []
+
+
+def test_a_new_row_is_compared_with_the_one_before_it_in_any_unit() -> None:
+    for members in ({"dose": "900"}, {"unit": "g"}, {"time": "08:00, 14:00"}):
+        later = replace(ROW, id="", start_day="11", end_day="", **members)
+        found = _changed_a_lot(later, None, Plan(medications=(ROW, later)))
+        assert bool(found) is ("time" not in members), "one that begins with a single dose is usual"
+        assert not _changed_a_lot(ROW, None, Plan(medications=(ROW, later))), (
+            "the first row has none before it"
+        )
+
+
+def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
+    told = ["The treatment can’t be read right now, so it isn’t known when eggs are collected."]
+    collection: Appointment | None = None
+    assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection, is_unread=True) == told
+    assert triggers_told(Plan(medications=(ROW,)), collection, is_unread=True) == []
+    assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection) == []
