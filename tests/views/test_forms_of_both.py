@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
 from portal.services.episodes import Episode
 from portal.services.errors import Unavailable
@@ -16,7 +17,12 @@ from portal.services.relationships import Relationship
 from portal.views import relationship_effects
 from portal.views.relationship_effects import _forms_of_both
 
-EPISODE = Episode(id="e", patient=Patient(id="p-1", user_id="u-1"), partner=Patient(id="p-2", user_id="u-2"))
+EPISODE = Episode(
+    status=CareStatus.ACTIVE,
+    id="e",
+    patient=Patient(id="p-1", user_id="u-1"),
+    partner=Patient(id="p-2", user_id="u-2"),
+)
 RELATIONSHIP = Relationship(id="r", patient_id="p-1", related_patient_id="p-2")
 
 

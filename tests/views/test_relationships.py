@@ -234,7 +234,7 @@ def test_unreadable_forms_do_not_prevent_a_removal(
 
     monkeypatch.setattr(relationship_effects, "all_consents", unreadable)
     page = portal.sign_in("grace").get(address(JOSEPH, GRACES))
-    assert "Not all forms could be read." in page.words
+    assert "Some forms can’t be read right now." in page.words
     page.form("/relationships/").submit()
     assert is_there(service, JOSEPH), "the record stays because a stored embryo belongs to both"
 
