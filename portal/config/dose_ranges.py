@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from portal.config.table import Source, setting, text
+from portal.config.units import CONFUSABLE, is_same_unit, unit_of
 
 _FILE = Path(__file__).with_suffix(".toml")
-_SAME = {"ui": "iu", "i.u.": "iu", "mcg": "µg", "ug": "µg", "μg": "µg"}
 
 
 def _number(value: Any, source: Source) -> float:
@@ -43,12 +43,24 @@ def usual_ranges() -> tuple[DoseRange, ...]:
 
 
 def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | None:
-    name, measured = drug.casefold(), _unit(unit)
-    return next(
-        (limit for limit in ranges if limit.drug.casefold() in name and _unit(limit.unit) == measured), None
-    )
+    """Return the range for a medicine in this unit, however it is spelt."""
+    return next((limit for limit in _of_drug(ranges, drug) if is_same_unit(limit.unit, unit)), None)
 
 
-def _unit(unit: str) -> str:
-    folded = unit.strip().casefold().replace("μ", "µ")
-    return _SAME.get(folded, folded)
+def usual_units(ranges: Iterable[DoseRange], drug: str, unit: str) -> list[str]:
+    """Return in which units a medicine is given that is meant to be given in another one; none if its unit is usual, if nothing is
+    known of it, or if no unit of its ranges is easily taken for that one.
+    """
+    if unit_of(unit) not in CONFUSABLE:
+        return []
+    found = _of_drug(ranges, drug)
+    most = max(
+        (len(limit.drug) for limit in found), default=0
+    )  # `follitropin delta` rather than `follitropin`
+    units = list(dict.fromkeys(limit.unit for limit in found if len(limit.drug) == most))
+    return [] if any(is_same_unit(usual, unit) for usual in units) else units
+
+
+def _of_drug(ranges: Iterable[DoseRange], drug: str) -> list[DoseRange]:
+    name = drug.casefold()
+    return [limit for limit in ranges if limit.drug.casefold() in name]

@@ -15,6 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_decimal
 
 from portal.config.medicines import Medicine, medicine_of
+from portal.config.units import INTERNATIONAL_UNITS, MICROGRAMS, folded_unit
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
@@ -37,9 +38,6 @@ from portal.web.clinic_contact import line_now
 from portal.web.filters import date_locale, day, in_a_row, telephone
 from portal.web.not_given import not_given
 from portal.web.text_language import with_lang
-
-_UNITS = ("iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وحدة", "وحدات")
-_MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام")
 
 
 class DoseLine(Value, frozen=True):
@@ -176,11 +174,11 @@ def amount(medication: Medication, *, is_plain: bool) -> str:
     if value is None:
         return _("(amount not given: call your clinic)") if is_plain else _("(amount not given)")
     written = dose_number(value)
-    folded = unit.casefold()
+    folded = folded_unit(unit)
     count = math.ceil(abs(value)) if math.isfinite(value) else 2
-    if is_plain and folded in _UNITS:
+    if is_plain and folded in INTERNATIONAL_UNITS:
         return _unbroken(ngettext("%(amount)s unit", "%(amount)s units", count, amount=written))
-    if is_plain and folded in _MICROGRAMS:
+    if is_plain and folded in MICROGRAMS:
         return _unbroken(ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written))
     return _unbroken(f"{written} {unit}".strip())
 
@@ -195,12 +193,6 @@ def every(days: int) -> str:
 def _unbroken(words: str) -> str:
     """A number at the end of a line, without its unit, is easily read as another amount."""
     return words.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def is_same_unit(one: str, other: str) -> bool:
-    """Return whether two spellings mean one unit: `IU` and `units`."""
-    folded = one.strip().casefold(), other.strip().casefold()
-    return folded[0] == folded[1] or any(set(folded) <= set(alike) for alike in (_UNITS, _MICROGRAMS))
 
 
 def dose_number(value: float) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from portal.config.units import is_same_unit
 from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.gather import attempt, known
@@ -14,7 +15,7 @@ from portal.services.rules.doses import courses, horizon
 from portal.services.rules.medicine_names import speaks_of
 from portal.values import Value
 from portal.views.protocols.plan import Plan
-from portal.web.doses import dose_number, is_same_unit
+from portal.web.doses import dose_number
 from portal.web.filters import in_a_row, now
 from portal.web.plain_text import plain_text
 

@@ -10,7 +10,8 @@ from datetime import date, datetime, time
 from flask import g
 from msgspec.structs import replace
 
-from portal.config.dose_ranges import DoseRange, range_of
+from portal.config.dose_ranges import DoseRange, range_of, usual_units
+from portal.config.units import is_same_unit
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import dose, whole_number
@@ -20,8 +21,8 @@ from portal.services.rules.doses import Course, courses, horizon, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
-from portal.web.doses import dose_number, is_same_unit
-from portal.web.filters import number
+from portal.web.doses import dose_number
+from portal.web.filters import in_a_row, number
 from portal.web.visit_times import visit_time
 
 EARLIEST, LATEST = 34, 37
@@ -51,6 +52,7 @@ def hard_stops(before: Plan | None, after: Plan, collection: Appointment | None)
         if row in known:
             continue
         reasons = [
+            *_in_other_unit(row, g.tenant.dose_ranges),
             *_out_of_range(row, g.tenant.dose_ranges),
             *_doubled(index, after),
             *_changed_a_lot(row, before, after),
@@ -123,6 +125,15 @@ def _trigger_hard_stops(plan: Plan, collection: Appointment | None) -> list[Hard
         )
         for gap in _gaps(plan, collection)
         if not EARLIEST <= gap.hours <= LATEST
+    ]  # fmt: skip
+
+
+def _in_other_unit(row: MedicationRow, ranges: Sequence[DoseRange]) -> list[str]:
+    units = usual_units(ranges, row.drug, row.unit)
+    if not units:
+        return []
+    return [
+        _("%(drug)s is usually given in %(units)s, not in %(unit)s.", drug=row.drug, units=in_a_row(units), unit=row.unit)
     ]  # fmt: skip
 
 

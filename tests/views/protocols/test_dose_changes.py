@@ -59,6 +59,12 @@ def test_a_dose_outside_its_range_is_typed_again(nora, dose, reason):
     assert "2250 IU" in made.words
 
 
+def test_a_dose_in_a_unit_that_its_medicine_isnt_given_in_is_typed_again(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "review", name="Unit", type="Iui", **row(0, **{**FSH, "unit": "mg"}))
+    assert "is usually given in IU, not in mg." in page.words and page.select("#again-0")
+
+
 def test_two_rows_of_a_medicine_on_a_day_are_asked_about(nora):
     page = press(press(nora.get("/protocols/new"), "add-medication"), "add-medication")
     page = press(page, "review", name="Doubled", type="Iui", **row(0, **FSH), **row(1, **FSH))

@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 from msgspec.structs import replace
 
+from portal.config.dose_ranges import range_of, usual_ranges, usual_units
 from portal.services.episodes import Appointment
 from portal.views.protocols.hard_stops import _changed_a_lot, triggers_told
 from portal.views.protocols.plan import Plan
@@ -84,3 +85,31 @@ def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
     assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection, is_unread=True) == told
     assert triggers_told(Plan(medications=(ROW,)), collection, is_unread=True) == []
     assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection) == []
+
+
+@pytest.mark.parametrize(
+    ("drug", "unit", "units"),
+    [
+        ("rFSH (follitropin alfa)", "mg", ["IU"]),
+        ("rFSH (follitropin alfa)", "Units", []),
+        ("Rekovelle (follitropin delta)", "IU", ["µg"]),
+        ("Rekovelle (follitropin delta)", "mcg", []),
+        ("Choriogonadotropin alfa", "IU", ["µg"]),
+        ("Pregnyl (hCG)", "IU", []),
+        ("Oestradiol valerate", "μg", []),
+        ("Menotropin", "ampoule", []),
+        ("Something else", "mg", []),
+    ],
+    ids=str,
+)
+def test_a_medicine_in_a_unit_that_is_not_its_own_is_asked_about(
+    drug: str, unit: str, units: list[str]
+) -> None:
+    assert usual_units(usual_ranges(), drug, unit) == units
+
+
+@pytest.mark.parametrize("unit", ["IU", "I.U.", "ui", "units", "وحدة"])
+def test_a_range_holds_for_each_spelling_of_its_unit(unit: str) -> None:
+    found = range_of(usual_ranges(), "rFSH", unit)
+    assert found and (found.least, found.most) == (37.5, 450)
+    assert range_of(usual_ranges(), "rFSH", "mg") is None
