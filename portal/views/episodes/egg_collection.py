@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime, time
+
+from flask import g
 
 from portal.services.episodes import Appointment, Episode
 
@@ -19,6 +21,12 @@ def collection_of(episode: Episode | None, *, after: datetime | None = None) -> 
     )
     later = (visit for visit in visits if after is None or visit.start > after)
     return min(later, key=lambda visit: visit.start, default=None)
+
+
+def collection_of_plan(episode: Episode | None, begins: date | None) -> Appointment | None:
+    """The egg collection that a plan leads to: the first after the day on which it begins, as a treatment may have had others."""
+    after = datetime.combine(begins, time(), g.tenant.time_zone) if begins else None
+    return collection_of(episode, after=after)
 
 
 def _is_collection(visit: Appointment) -> bool:

@@ -78,7 +78,7 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan, act, operation = Plan.posted(request.form), request.form.get("do", ""), draft.operation.id
     if act != "review":
         return form_page(care, plan.changed(act), None, operation=operation, act=act)
-    faults, treatment = plan.faults(), treated_patient(care, plan.episode)
+    faults, treatment = plan.faults(), treated_patient(care, plan)
     if isinstance(treatment, str):
         faults, treatment = {**faults, "episode": treatment}, TreatedPatient()
     if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):

@@ -17,7 +17,7 @@ from portal.services.patient_ref import PatientRef
 from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
 from portal.values import Value
 from portal.views.creation import Drafts, Search
-from portal.views.episodes.egg_collection import collection_of
+from portal.views.episodes.egg_collection import collection_of_plan
 from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.plan import Plan
 from portal.web import audit
@@ -86,8 +86,9 @@ def _content(protocol: ProtocolDraft) -> object:
     return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
 
 
-def treated_patient(care: Care, typed: str) -> TreatedPatient | str:
-    """Return the patient of the episode with this id or link, nobody for an empty one, or why it can't be read."""
+def treated_patient(care: Care, plan: Plan) -> TreatedPatient | str:
+    """Return the patient of the episode whose id or link was typed, nobody for an empty one, or why it can't be read."""
+    typed = plan.episode
     if not typed:
         return TreatedPatient()
     id_ = episode_id_of(typed)
@@ -100,4 +101,5 @@ def treated_patient(care: Care, typed: str) -> TreatedPatient | str:
         return _("There is no treatment with this id at your clinic.")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so it can’t be planned here.")
-    return TreatedPatient(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))
+    collection = collection_of_plan(episode, plan.begins)
+    return TreatedPatient(episode.patient.id, episode.patient.full_name, episode.id, collection)

@@ -19,7 +19,7 @@ from portal.services.protocols import Check, Medication, Protocol, ProtocolStatu
 from portal.services.rules.doses import Standing, standing
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.episodes.egg_collection import collection_of
+from portal.views.episodes.egg_collection import collection_of_plan
 from portal.views.protocols.labels import ENDS
 from portal.web.doses import PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
@@ -151,7 +151,7 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     return Whose(
         _patient_of(protocol, episode),
         episode.withdrawn if episode else (),
-        collection_of(episode),
+        collection_of_plan(episode, protocol.start_date),
         is_unread=_is_unread(read),
     )
 
