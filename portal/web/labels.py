@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
+from portal.config.visits import folded
 from portal.i18n.gettext import _, for_each_language
 from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
@@ -78,7 +79,7 @@ def _route_names() -> dict[str, str]:
 
 def visit_name(kind: str) -> str:
     """Return what an appointment is for; what isn't known here as the clinic wrote it."""
-    return _visit_names().get(re.sub(r"[\W_]", "", kind).casefold()) or kind
+    return _visit_names().get(folded(kind)) or kind
 
 
 def visit_kind(kind: str) -> Markup | str:
@@ -91,14 +92,19 @@ def event_title(title: str) -> Markup | str:
     return visit_kind(visit_name(title)) if foreign(title) else title
 
 
+EGG_COLLECTIONS = (
+    *(f"{what}{how}" for what in ("egg", "oocyte") for how in ("retrieval", "collection", "pickup")),
+    *("opu", "punciónfolicular", "extraccióndeóvulos", "سحبالبويضات"),
+)
+"""What clinics call an egg collection, in small letters alone."""
+
+
 @for_each_language
 def _visit_names() -> dict[str, str]:
     return {
         "monitoringscan": _("Monitoring scan"),
         "baselinescan": _("First scan"),
-        "eggretrieval": _("Egg collection"),
-        "oocyteretrieval": _("Egg collection"),
-        "eggcollection": _("Egg collection"),
+        **dict.fromkeys(EGG_COLLECTIONS, _("Egg collection")),
         "embryotransfer": _("Embryo transfer"),
         "pregnancytest": _("Pregnancy test"),
         "earlyscan": _("Early scan"),

@@ -174,7 +174,6 @@ _WHOLE = (
         "views/protocols/plan.py",
         "views/protocols/typed_values.py",
         "views/consents/begin_draft.py",
-        "views/episodes/egg_collection.py",
         "services/rules/doses.py",
         "services/protocols.py",
         "services/rules/medicine_names.py",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime, time
 
 from flask import g
 
+from portal.config.visits import folded
 from portal.services.episodes import Appointment, Episode
-
-_KINDS = ("eggcollection", "eggretrieval", "oocyteretrieval")
+from portal.web.labels import EGG_COLLECTIONS
 
 
 def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
@@ -30,4 +29,4 @@ def collection_of_plan(episode: Episode | None, begins: date | None) -> Appointm
 
 
 def _is_collection(visit: Appointment) -> bool:
-    return not visit.is_cancelled and re.sub(r"[\W_]", "", visit.kind).casefold() in _KINDS
+    return not visit.is_cancelled and folded(visit.kind) in EGG_COLLECTIONS

@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from flask import Flask, g
+from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
 from portal.services.episodes import Appointment, Episode
 from portal.services.patients import Patient
-from portal.views.episodes.egg_collection import collection_of_plan
+from portal.views.episodes.egg_collection import collection_of, collection_of_plan
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,20 @@ EPISODE = Episode(
 def test_a_plan_leads_to_the_first_collection_after_it_begins(begins: date | None, id_: str | None) -> None:
     found = collection_of_plan(EPISODE, begins)
     assert (found and found.id) == id_
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_one"),
+    [
+        ("EggRetrieval", True),
+        ("Oocyte pick-up", True),
+        ("OPU", True),
+        ("Punción folicular", True),
+        ("سحب البويضات", True),
+        ("Egg donor talk", False),
+        ("EmbryoTransfer", False),
+    ],
+)
+def test_an_egg_collection_is_known_by_what_clinics_call_it(kind: str, is_one: bool) -> None:
+    found = collection_of(replace(EPISODE, appointments=(visit("one", 11, 27, kind=kind),)))
+    assert (found is not None) is is_one
