@@ -110,11 +110,11 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     """Return the client that tells what this patient is told, and who stands for them; raises NotFound."""
     unnoticed = replace(care, on_read=_unnoticed)
     known = [person for person in known_people() if person.patient_id == seen_id]
-    ids = list(dict.fromkeys(person.episode_id for person in known))
     account, name = "", known[0].name if known else ""
     forms = all_consents(unnoticed, patient_id=seen_id).where(lambda form: form.patient_id == seen_id)
-    if not ids:
-        ids = list(dict.fromkeys(form.episode_id for form in forms if form.episode_id))
+    told = (*(person.episode_id for person in known), *(form.episode_id for form in forms))
+    ids = list(dict.fromkeys(id_ for id_ in told if id_))
+    if not known:
         signers = (
             signer for form in forms for signer in form.required_signers if signer.role in PATIENT_ROLES
         )

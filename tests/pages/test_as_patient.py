@@ -113,6 +113,16 @@ def test_nothing_is_told_that_the_patient_is_not(nora: Visitor, fake_api: FakeAp
     nora.get(f"{SEEN}/episodes/e-9", status=404)
 
 
+def test_a_treatment_that_only_a_form_names_is_seen_too(nora: Visitor, fake_api: FakeApi) -> None:
+    """What this session has read of her may not be all that she has."""
+    nora.get("/patients/p-1?episode=e-1")
+    fake_api.gives(LIST_CONSENTS, [FORM, replace(FORM, id="c-2", episode_id="e-2")])
+    fake_api.gives(READ_EPISODE, TREATMENT, id_="e-1")
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, id="e-2", number="IVF-2"), id_="e-2")
+    shown = {link["href"] for link in nora.get(f"{SEEN}/episodes").select("main a[href*='/episodes/']")}
+    assert {f"{SEEN}/episodes/e-1", f"{SEEN}/episodes/e-2"} <= shown
+
+
 def test_a_former_partner_sees_no_treatment(nora: Visitor) -> None:
     page = nora.get("/patients/p-2?episode=e-1")
     assert page.heading == "Patient overview"
