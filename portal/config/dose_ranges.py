@@ -48,16 +48,13 @@ def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | N
 
 
 def usual_units(ranges: Iterable[DoseRange], drug: str, unit: str) -> list[str]:
-    """Return in which units a medicine is given that is meant to be given in another one; none if its unit is usual, if nothing is
-    known of it, or if no unit of its ranges is easily taken for that one.
-    """
+    """Return the units in which a medicine is usually given, where `unit` is another that is easily taken for one; else none."""
     if unit_of(unit) not in CONFUSABLE:
         return []
     found = _of_drug(ranges, drug)
-    most = max(
-        (len(limit.drug) for limit in found), default=0
-    )  # `follitropin delta` rather than `follitropin`
-    units = list(dict.fromkeys(limit.unit for limit in found if len(limit.drug) == most))
+    longest = max((len(limit.drug) for limit in found), default=0)
+    # `follitropin delta` says more of that medicine than `follitropin`
+    units = list(dict.fromkeys(limit.unit for limit in found if len(limit.drug) == longest))
     return [] if any(is_same_unit(usual, unit) for usual in units) else units
 
 

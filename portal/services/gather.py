@@ -93,3 +93,14 @@ def _value_or_error(outcome: object) -> object:
     if isinstance(outcome, BaseException) and not isinstance(outcome, CareError):
         raise outcome
     return outcome
+
+
+RecordT = TypeVar("RecordT", bound=Identified)
+
+
+def merged(answers: Iterable[Listed[RecordT] | CareError]) -> Listed[RecordT]:
+    """Return the records of several lists, each once by its id; whole if each list was read, and is whole."""
+    answers = list(answers)
+    read = [answer for answer in answers if isinstance(answer, Listed)]
+    records = {record.id: record for listed in read for record in listed}
+    return Listed(tuple(records.values()), len(read) == len(answers) and all(one.is_whole for one in read))

@@ -17,7 +17,7 @@ from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, NotOffered, Unavailable
-from portal.services.gather import gather, gather_all, items_of
+from portal.services.gather import gather, gather_all, items_of, merged
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patient_ref import PatientRef
@@ -203,33 +203,29 @@ def _others_in(episodes: Iterable[Episode], patient_id: str) -> list[str]:
 
 def _read_forms(care: Care, patient_ids: Sequence[str]) -> Listed[ConsentForm]:
     """The forms of these patients; not whole if one's can't be read."""
-    answers = gather_all([partial(list_consents, care, limit=_READ, patient_id=id_) for id_ in patient_ids])
-    read = [answer.listed for answer in answers if not isinstance(answer, CareError)]
-    forms = {form.id: form for listed in read for form in listed}
-    return Listed(tuple(forms.values()), len(read) == len(answers) and all(one.is_whole for one in read))
+
+    def call(id_: str) -> Callable[[], Listed[ConsentForm]]:
+        return lambda: list_consents(care, limit=_READ, patient_id=id_).listed
+
+    return merged(gather_all([call(id_) for id_ in patient_ids]))
 
 
 def _with_signed(own: Listed[ConsentForm], account: str, *others: Listed[ConsentForm]) -> Listed[ConsentForm]:
-    """The patient's forms, with those of others that they sign, each once."""
-    signed = (form for listed in others for form in listed if form.is_signer(account))
-    forms = {form.id: form for form in (*own, *signed)}
-    return Listed(tuple(forms.values()), all(listed.is_whole for listed in (own, *others)))
+    """The patient's forms, with those of others that they sign."""
+    return merged([own, *(listed.where(lambda form: form.is_signer(account)) for listed in others)])
 
 
 def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
     """The conversations found by each name, each once; raises CareError if none could be read."""
 
-    def call(name: str) -> Callable[[], PagedResult[Conversation]]:
-        return lambda: list_conversations(care, limit=_TALKS, text=name or None, include_archived=True)
+    def call(name: str) -> Callable[[], Listed[Conversation]]:
+        return lambda: list_conversations(care, limit=_TALKS, text=name or None, include_archived=True).listed
 
     answers = gather_all([call(name) for name in names])
-    read = [answer.listed for answer in answers if not isinstance(answer, CareError)]
-    if not read:
-        raise next(answer for answer in answers if isinstance(answer, CareError))
-    found = {talk.id: talk for listed in read for talk in listed}
-    return Listed(
-        tuple(found.values()), len(read) == len(answers) and all(listed.is_whole for listed in read)
-    )
+    failures = [answer for answer in answers if isinstance(answer, CareError)]
+    if len(failures) == len(answers):
+        raise failures[0]
+    return merged(answers)
 
 
 def _of(episodes: Listed[Episode], patient_id: str) -> Listed[Episode]:

@@ -9,8 +9,7 @@ from flask import Response
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
-from portal.services.errors import CareError
-from portal.services.gather import gather_all
+from portal.services.gather import gather_all, merged
 from portal.services.listed import Listed
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
@@ -60,20 +59,17 @@ def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> 
         return Listed()
     owner = relationship.patient_id or episode.patient.id
     whose = (None,) if care.by_patient else (owner, other)  # patients are given whatever names them
-    answers = gather_all([partial(all_consents, care, patient_id=id_) for id_ in whose])
-    read = [answer for answer in answers if not isinstance(answer, CareError)]
-    forms = {form.id: form for listed in read for form in listed}
+    read = merged(gather_all([partial(all_consents, care, patient_id=id_) for id_ in whose]))
     ids = {id_: {id_, *_accounts(episode, id_)} for id_ in (owner, other)}
-    both = (
-        form
-        for form in forms.values()
-        if (form.is_open or form.is_signed)
-        and all(
-            id_ in (form.patient_id, form.partner_id) or any(map(form.is_signer, signs_as))
-            for id_, signs_as in ids.items()
+    return read.where(
+        lambda form: (
+            (form.is_open or form.is_signed)
+            and all(
+                id_ in (form.patient_id, form.partner_id) or any(map(form.is_signer, signs_as))
+                for id_, signs_as in ids.items()
+            )
         )
     )
-    return Listed(tuple(both), len(read) == len(answers) and all(listed.is_whole for listed in read))
 
 
 def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:

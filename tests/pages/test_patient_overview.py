@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
@@ -37,7 +37,7 @@ from portal.services.protocols import LIST_PROTOCOLS, Medication, ProtocolStatus
 from portal.store import StoreDown
 from portal.store.vault import Vault
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, PLAN, TALK
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
 
@@ -50,10 +50,15 @@ def ago(days: float) -> datetime:
     return NOW - timedelta(days=days)
 
 
+def date_ago(days: float) -> date:
+    """The date so long ago at the clinic."""
+    return ago(days).astimezone(ZONE).date()
+
+
 TREATMENT = replace(
     EPISODE,
     timeline=(TimelineEvent(id="t-1", title="Antagonist started", occurred_at=ago(2), verified=True),),
-    monitoring=(MonitoringDay(date=ago(1).date(), e2=1240, unit="pmol/L"),),
+    monitoring=(MonitoringDay(date=date_ago(1), e2=1240, unit="pmol/L"),),
     appointments=(Appointment(id="a-1", start=ago(3), kind="Blood test"),),
     conversation_ids=("m-1",),
 )
@@ -88,7 +93,7 @@ WRITTEN = replace(
 CHANGED = replace(
     PLAN,
     status=ProtocolStatus.ACTIVE,
-    start_date=ago(6).date(),
+    start_date=date_ago(6),
     creation_time=ago(20),
     last_modification_time=ago(1.5),
     medications=(
@@ -199,7 +204,7 @@ def test_no_dose_is_told_from_the_day_on_which_its_plan_ended(
 
 def test_no_dose_is_told_from_the_day_on_which_its_treatment_ended(nora: Visitor, fake_api: FakeApi) -> None:
     rows = (RFSH, replace(RFSH, id="2", dose=300, start_day=5, end_day=9))
-    for end, shown in ((ago(1).date(), 2), (ago(2).date(), 1), (None, 0)):
+    for end, shown in ((date_ago(1), 2), (date_ago(2), 1), (None, 0)):
         fake_api.gives(
             READ_EPISODE,
             replace(TREATMENT, status=CareStatus.FINISHED, end_date=end, outcome=Outcome.CANCELLED),
@@ -346,7 +351,7 @@ def test_a_patient_whose_treatment_alone_cannot_be_read_is_not_called_removed(
 def test_scan_and_blood_test_of_a_day_are_both_told_and_none_of_a_day_to_come(
     nora: Visitor, fake_api: FakeApi, path: str
 ) -> None:
-    on = ago(1).date()
+    on = date_ago(1)
     scan = MonitoringDay(
         date=on, follicles=Follicles(left=(18, 15), right=(17,)), endometrium_mm=9.1, endometrium_pattern="Zq"
     )
