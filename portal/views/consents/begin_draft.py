@@ -134,13 +134,18 @@ def from_form(
     )
 
 
-def names_of_others(form: ConsentForm, about: Parties) -> list[str]:
-    """Return the names in a form's text, as a template filled them in, of its people whom a copy for `about` isn't about."""
-    people = (signer.name for signer in form.required_signers if signer.role not in CLINIC_ROLES)
+def words_of(form: ConsentForm | NewForm) -> str:
+    """Return all that a form says: its title, clauses and statements."""
     clauses = (
         part for clause in form.body or () for part in (clause.heading, clause.text, clause.summary or "")
     )
-    text = "\n".join((form.title, *clauses, *(statement.text for statement in form.statements or ())))
+    return "\n".join((form.title, *clauses, *(statement.text for statement in form.statements or ())))
+
+
+def names_of_others(form: ConsentForm, about: Parties) -> list[str]:
+    """Return the names in a form's text, as a template filled them in, of its people whom a copy for `about` isn't about."""
+    people = (signer.name for signer in form.required_signers if signer.role not in CLINIC_ROLES)
+    text = words_of(form)
     return [
         name
         for name in dict.fromkeys((form.patient_name, *people))

@@ -13,7 +13,7 @@ from portal.services.consents.forms import (
     ConsentKind,
 )
 from portal.services.rules.signing import missing_party
-from portal.views.consents.begin_draft import PARTNER_PLACE, PATIENT_PLACE
+from portal.views.consents.begin_draft import PARTNER_PLACE, PATIENT_PLACE, words_of
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.new_form import NewForm
 from portal.views.consents.signers import LEFT_OUT
@@ -68,10 +68,7 @@ def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
 
 def _unnamed(new_form: NewForm) -> str:
     """Whose name the text has a place for that isn't known; empty if there is none."""
-    clauses = (
-        part for clause in new_form.body for part in (clause.heading, clause.text, clause.summary or "")
-    )
-    text = "\n".join((*clauses, *(statement.text for statement in new_form.statements)))
+    text = words_of(new_form)
     if PARTNER_PLACE in text:
         return _("The text of this template names the partner, and none is known here. Choose another one.")
     if PATIENT_PLACE in text:
