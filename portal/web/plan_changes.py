@@ -47,7 +47,7 @@ def notice_of(person: Person, plan: Protocol, episode: Episode | None = None) ->
     change = None if found is Standing.ENDED else changed(seen_plan.plan, plan, today())
     if change and change.at != seen_plan.changed_at:
         seen_plans.note_change(person, plan)
-    lines = [*_status(change.status), *(_line(dose) for dose in change.doses)] if change else []
+    lines = [*_status(change.status), *dict.fromkeys(map(_line, change.doses))] if change else []
     return PlanNotice(
         plan,
         shown,
@@ -86,8 +86,13 @@ def _line(change: DoseChange) -> str:
         return _("%(drug)s: %(new)s instead of %(old)s", drug=drug, new=_moment(new), old=_moment(old))
     if change.kind is Kind.NEW and new:
         return _("New: %(drug)s %(what)s, %(since)s", drug=drug, what=_whole(new), since=since)
-    if change.kind is Kind.WAY and old and new:
-        return _way(drug, since, old, new)
+    if change.kind is Kind.ROUTE and old and new and old.route and new.route:
+        now, before = (within_a_sentence(route_name(portion.route)) for portion in (new, old))
+        return _(
+            "%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=now, old=before, since=since
+        )
+    if change.kind in (Kind.ROUTE, Kind.INSTRUCTIONS):
+        return _("%(drug)s: its instructions have changed, %(since)s. See the plan.", drug=drug, since=since)
     if change.kind is Kind.ENDED:
         return _("%(drug)s: no more %(since)s", drug=drug, since=since)
     if change.kind is Kind.DAYS or old is None or new is None:
@@ -99,20 +104,6 @@ def _line(change: DoseChange) -> str:
     else:
         now, before = _whole(new), _whole(old)
     return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=now, old=before, since=since)
-
-
-def _way(drug: str, since: str, old: Portion, new: Portion) -> str:
-    """How it is taken now: `Progesterone: into a muscle instead of vaginally, from today`."""
-    routes = [within_a_sentence(route_name(portion.route)) for portion in (new, old) if portion.route]
-    if len(set(routes)) < 2:
-        return _("%(drug)s: its instructions have changed, %(since)s. See the plan.", drug=drug, since=since)
-    return _(
-        "%(drug)s: %(new)s instead of %(old)s, %(since)s",
-        drug=drug,
-        new=routes[0],
-        old=routes[1],
-        since=since,
-    )
 
 
 def _since(change: DoseChange) -> str:

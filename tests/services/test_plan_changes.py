@@ -115,16 +115,23 @@ PROGESTERONE = Medication(
 
 
 @pytest.mark.parametrize(
-    "members",
-    [{"route": "Oral"}, {"instructions": "After a meal"}, {"stop_rule": "Until week 10"}],
-    ids=lambda members: next(iter(members)),
+    ("members", "kinds"),
+    [
+        ({"route": "Oral"}, [Kind.ROUTE]),
+        ({"instructions": "After a meal"}, [Kind.INSTRUCTIONS]),
+        ({"stop_rule": "Until week 10"}, [Kind.INSTRUCTIONS]),
+        ({"route": "Oral", "instructions": "After a meal"}, [Kind.ROUTE, Kind.INSTRUCTIONS]),
+    ],
+    ids=str,
 )
-def test_another_way_to_take_a_medicine_is_a_change_beside_that_of_its_dose(members: dict[str, str]) -> None:
+def test_another_way_to_take_a_medicine_is_a_change_beside_that_of_its_dose(
+    members: dict[str, str], kinds: list[Kind]
+) -> None:
     seen = snapshot_of(plan(PROGESTERONE))
     change = changed(seen, plan(altered(PROGESTERONE, **members)), DAY_8)
-    assert change and [(one.kind, one.on) for one in change.doses] == [(Kind.WAY, DAY_8)]
+    assert change and [(one.kind, one.on) for one in change.doses] == [(kind, DAY_8) for kind in kinds]
     change = changed(seen, plan(altered(PROGESTERONE, dose=200, **members)), DAY_8)
-    assert change and [one.kind for one in change.doses] == [Kind.DOSE, Kind.WAY]
+    assert change and [one.kind for one in change.doses] == [Kind.DOSE, *kinds]
 
 
 def test_what_a_plan_says_no_more_or_in_other_spacing_is_no_other_way() -> None:
@@ -144,7 +151,7 @@ def test_a_single_dose_that_moves_is_told_with_its_new_way() -> None:
     change = changed(seen, plan(moved), DAY_8)
     assert change and [(one.kind, one.on) for one in change.doses] == [
         (Kind.MOVED, BEGINS + timedelta(days=11)),
-        (Kind.WAY, BEGINS + timedelta(days=11)),
+        (Kind.ROUTE, BEGINS + timedelta(days=11)),
     ]
 
 

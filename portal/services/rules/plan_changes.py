@@ -54,12 +54,10 @@ class Portion(Value, frozen=True):
         """How much at each hour."""
         return tuple((dose.medication.dose, dose.medication.unit) for dose in self.doses)
 
-    @property
-    def ways(self) -> set[str]:
-        """What is given of how it is taken."""
-        rows = [dose.medication for dose in self.doses]
-        told = (part for row in rows for part in (row.route, row.instructions, row.stop_rule))
-        return {part.casefold() for part in told if part}
+    def given(self, *members: str) -> set[str]:
+        """What these members of its rows say, where they say anything."""
+        told = (getattr(dose.medication, member) for dose in self.doses for member in members)
+        return {words.casefold() for words in told if words}
 
     @property
     def route(self) -> str:
@@ -86,8 +84,9 @@ class Kind(Enum):
     DOSE = auto()
     DAYS = auto()
     """The days on which it is taken."""
-    WAY = auto()
-    """How it is taken: its route, its instructions, or the rule by which it stops."""
+    ROUTE = auto()
+    INSTRUCTIONS = auto()
+    """What is said of how it is taken, or the rule by which it stops."""
 
 
 class DoseChange(Value, frozen=True):
@@ -140,8 +139,9 @@ def _changes(before: _Calendar, after: _Calendar, names: dict[str, str]) -> Iter
         was, is_now = before.portions(drug), after.portions(drug)
         if dose := _other_dose(name, was, is_now):
             yield dose
-        if way := _other_way(name, was, is_now):
-            yield way
+        for kind, members in _WAYS.items():
+            if way := _other_way(kind, members, name, was, is_now):
+                yield way
 
 
 def _other_dose(name: str, was: _Portions, is_now: _Portions) -> DoseChange | None:
@@ -160,13 +160,19 @@ def _other_dose(name: str, was: _Portions, is_now: _Portions) -> DoseChange | No
     return DoseChange(Kind.DOSE if one and other else Kind.DAYS, name, first, one, other)
 
 
-def _other_way(name: str, was: _Portions, is_now: _Portions) -> DoseChange | None:
+_WAYS = {Kind.ROUTE: ("route",), Kind.INSTRUCTIONS: ("instructions", "stop_rule")}
+"""The members of a row that say how its medicine is taken."""
+
+
+def _other_way(
+    kind: Kind, members: tuple[str, ...], name: str, was: _Portions, is_now: _Portions
+) -> DoseChange | None:
     """What is new in how a medicine is taken. What isn't given any more is no change: a list may leave it out."""
     is_single = len(was) == len(is_now) == 1
     days = zip(was, is_now, strict=True) if is_single else ((day, day) for day in is_now if day in was)
     for before, after in days:
-        if is_now[after].ways - was[before].ways:
-            return DoseChange(Kind.WAY, name, after, was[before], is_now[after])
+        if is_now[after].given(*members) - was[before].given(*members):
+            return DoseChange(kind, name, after, was[before], is_now[after])
     return None
 
 

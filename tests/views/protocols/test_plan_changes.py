@@ -80,6 +80,11 @@ def test_another_route_is_told_until_she_has_seen_it(_looked: None, amelia: Visi
     assert "its instructions have changed, from" in words_of(amelia, f"{EPISODE}/medication")
     amelia.get("/").form(f"{PLAN}/seen").submit()
     assert not amelia.get("/").select(NOTICE)
+    both = row(place, route="Subcutaneous", instructions="Sit up")
+    press(victor.get(f"{PLAN}/edit"), "review", **both).form(f"{PLAN}/save").submit()
+    told = words_of(amelia, "/")
+    assert "under the skin instead of into a muscle" in told and "its instructions have changed" in told
+    amelia.get("/").form(f"{PLAN}/seen").submit()
 
 
 def test_seeing_an_older_state_does_not_hide_a_newer_change(
