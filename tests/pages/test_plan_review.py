@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date
+
 import pytest
 from flask import g
+from msgspec.structs import replace
 
+from portal.services.episodes import READ_EPISODE
+from portal.services.protocols import READ_PROTOCOL, Medication
 from portal.views.protocols.dose_changes import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
+from tests.pages.test_patient_banner import EPISODE, PLAN
+from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
+from tests.support.visitor import Visitor
 
 EVENING = MedicationRow(drug="rFSH", dose="225", unit="IU", start_day="1", end_day="9", time="19:00")
 MORNING = MedicationRow(drug="rFSH", dose="75", unit="IU", start_day="3", end_day="9", time="07:00")
@@ -51,3 +60,22 @@ def test_rows_in_another_order_are_no_other_doses(
     with in_process.app.test_request_context():
         g.language = "en"
         assert dose_differences(before, after) == told
+
+
+@pytest.mark.parametrize("status", [200, 503, 404])
+def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, status: int
+) -> None:
+    trigger = Medication(
+        id="t", drug="hCG", drug_class="Trigger", dose=250, unit="µg", route="Subcutaneous", start_day=11,
+        time="21:00", is_trigger=True,
+    )  # fmt: skip
+    fake_api.gives(READ_PROTOCOL, replace(PLAN, start_date=date(2026, 11, 16), medications=(trigger,)))
+    if status == 200:
+        fake_api.gives(READ_EPISODE, EPISODE)
+    else:
+        fake_api.refuses(READ_EPISODE, status)
+    page = visitor("victor", "physician").get("/protocols/f-1/edit")
+    form = page.form(page.soup.select_one("form:has([value=review])"))
+    review = form.submit(button=("do", "review"), description="Another")
+    assert ("it isn’t known when eggs are collected" in review.words) is (status == 503)
