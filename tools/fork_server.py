@@ -42,7 +42,7 @@ _LIBRARIES = (
         "joserfc.jwt",
         "sqlalchemy.orm",
         "requests_cache",
-        "bs4",
+        "cssselect",
         "html5lib",
     ),
     *("babel.dates", "phonenumbers", "prometheus_client", "cryptography.x509", "argon2", "standardwebhooks"),

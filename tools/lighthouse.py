@@ -87,7 +87,7 @@ def _linked(visitor: Visitor) -> list[str]:
         if (kind := kind_of(urlsplit(path).path)) in found or _FILE.search(path):
             continue
         page = visitor.request("GET", path, status=None)
-        if page.status == 200 and page.soup.select("nav"):
+        if page.status == 200 and page.tree.select("nav"):
             found[kind] = path
             waiting += [str(link["href"]) for link in page.select("a[href^='/']")]
     return list(found.values())

@@ -139,7 +139,7 @@ def protocols(stage: Stage) -> None:
     stage.person("amelia").get(f"/episodes/{AMELIAS}/doses")
     shown = nora.get(made.path)
     for move in shown.select('main form[action$="/status"], main a[href*="/end"]'):
-        if move.name == "a":
+        if move.tag == "a":
             nora.get(str(move["href"]))
     page = _review_new(nora, "A plan whose answer got lost")
     with answers_lost():
@@ -163,7 +163,7 @@ def _review_new(visitor: Collector, name: str) -> Page:
 
 
 def _rows(page: Page) -> Any:
-    return page.soup.select_one("form:has(button[value=review])")
+    return page.tree.select_one("form:has(button[value=review])")
 
 
 def _press(page: Page, act: str, **values: str) -> Page:

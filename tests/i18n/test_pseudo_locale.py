@@ -19,7 +19,6 @@ import pytest
 from babel import Locale
 from babel.dates import format_date, format_timedelta
 from babel.support import NullTranslations
-from bs4 import BeautifulSoup, Comment, Doctype, NavigableString
 
 from portal.config import consent_templates
 from portal.config.tenants import LANGUAGES
@@ -30,6 +29,7 @@ from tests.pages.states import CASE_OF, Opener, State, written
 from tests.pages.test_states import FILES, FOLDER
 from tests.support import in_process
 from tests.support.clock import Clock
+from tests.support.elements import Element, parsed, texts
 from tests.support.facts import Answers
 from tests.support.fake_api import NOW, ZONE, FakeApi, fake_api
 from tests.support.in_process import CLINICS, InProcess
@@ -203,10 +203,10 @@ def _texts(value: object) -> Iterator[str]:
 
 def left_plain(html: str, theirs: Answers, clinics: Corpus) -> Iterator[str]:
     """Each run of plain words on the page that is nobody's but ours."""
-    soup = BeautifulSoup(html.replace("<wbr>", ""), "lxml")
-    for element in soup.select(_NOT_OURS):
-        element.decompose()
-    for said in _said(soup):
+    root = parsed(html)
+    for element in root.select(_NOT_OURS):
+        element.drop_tree()
+    for said in _said(root):
         for piece in _PIECES.split(_VALUE.sub(" ¶ ", theirs.named(said))):
             words_ = _WORD.findall(piece)
             if (
@@ -217,13 +217,12 @@ def left_plain(html: str, theirs: Answers, clinics: Corpus) -> Iterator[str]:
                 yield piece.strip()
 
 
-def _said(soup: BeautifulSoup) -> Iterator[str]:
-    for text in soup.find_all(string=True):
-        if type(text) is NavigableString and not isinstance(text, Comment | Doctype):
-            yield " ".join(text.split())
+def _said(root: Element) -> Iterator[str]:
+    for text in texts(root):
+        yield " ".join(text.split())
     for name in _SPOKEN_ATTRIBUTES:
-        for element in soup.select(f"[{name}]"):
-            yield str(element[name])
+        for element in root.select(f"[{name}]"):
+            yield element[name]
 
 
 def _is_same_everywhere(said: Sequence[str]) -> bool:

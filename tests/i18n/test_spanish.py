@@ -24,9 +24,9 @@ def storage_of(code: str, decision: str = "") -> str:
 
 def test_an_embryos_states_are_shown_in_spanish_to_staff(portal: PortalThread) -> None:
     page = speaking(portal, "elif").get(storage_of("GO-3"))
-    offered = [label.get_text(strip=True) for label in page.select('label[for^="status"]')]
+    offered = [label.words for label in page.select('label[for^="status"]')]
     assert {"Conservado", "Reservado"} <= set(offered)
-    withheld = {term.get_text(strip=True) for term in page.select("main dt")}
+    withheld = {term.words for term in page.select("main dt")}
     assert {"Descartado (definitivo)", "Enviado a otro centro (definitivo)"} <= withheld
     assert not re.search(r"\b(Stored|Reserved|Discarded|Shipped)\b", page.words)
 
@@ -45,8 +45,8 @@ def test_a_spanish_question_has_its_opening_mark(portal: PortalThread) -> None:
 
 def test_sizes_with_decimal_commas_are_separated_by_semicolons(portal: PortalThread) -> None:
     cells = speaking(portal, "amelia").get(AMELIAS + "/monitoring").select('td[data-label^="Ovario"]')
-    assert any(re.search(r"\d,\d; \d", cell.get_text()) for cell in cells)
-    assert not any(", " in cell.get_text() for cell in cells)
+    assert any(re.search(r"\d,\d; \d", cell.text_content()) for cell in cells)
+    assert not any(", " in cell.text_content() for cell in cells)
 
 
 def test_visits_and_medicines_use_the_same_time_format(portal: PortalThread) -> None:

@@ -206,7 +206,7 @@ def _first_choices(form: Form) -> dict[str, str]:
     chosen = {name for name, value in form.fields() if value}
     radios = form.element.select("input[type=radio]:not([disabled])")
     options = form.element.select("select option[value]:not([value=''])")
-    offered = [(str(option.find_parent("select")["name"]), option) for option in options]
+    offered = [(next(option.iterancestors("select"))["name"], option) for option in options]
     offered += [(str(radio["name"]), radio) for radio in radios]
     return {name: str(choice["value"]) for name, choice in reversed(offered) if name not in chosen}
 

@@ -57,12 +57,12 @@ def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
 
 
 def is_marked(page: Page) -> bool:
-    return "You see what Amelia Hart sees." in page.select(".as-seen")[0].get_text(" ")
+    return "You see what Amelia Hart sees." in page.select(".as-seen")[0].words
 
 
 def test_one_click_from_the_patients_page_and_one_back(nora: Visitor) -> None:
     page = nora.get("/patients/p-1?episode=e-1")
-    link = next(one for one in page.select("main a") if "As the patient sees it" in one.get_text())
+    link = next(one for one in page.select("main a") if "As the patient sees it" in one.text_content())
     home = nora.get(str(link["href"]))
     assert home.heading == "Hello, Mel" and is_marked(home)
     back = nora.get(str(home.select(".as-seen a")[0]["href"]))
@@ -74,14 +74,14 @@ def test_nothing_on_a_page_can_act_and_links_stay(nora: Visitor, path: str) -> N
     page = nora.get(SEEN + path)
     assert is_marked(page) and page.select("body")[0]["data-side"] == "patient"
     for form in page.select("form"):
-        assert "inert" in form.attrs and not {"action", "method"} & form.attrs.keys(), form
+        assert "inert" in form.attrib and not {"action", "method"} & {*form.attrib}, form
     for one in page.select("input, select, textarea, button:not([type=button])"):
-        assert "disabled" in one.attrs, one
+        assert "disabled" in one.attrib, one
     assert "csrf_token" not in page.text and " hx-get" not in page.text and " hx-post" not in page.text
     assert "form-action 'none'" in page.headers["Content-Security-Policy"]
     for link in page.select("a[href]"):
         href = str(link["href"])
-        if "data-leave" in link.attrs:
+        if "data-leave" in link.attrib:
             assert href.startswith("/patients/p-1")
         else:
             assert href.startswith(("#", SEEN)), link
@@ -178,10 +178,10 @@ def test_it_is_audited_as_read_by_the_member_of_staff(nora: Visitor, in_process:
 
 
 def test_nothing_is_kept_of_it_for_either(nora: Visitor) -> None:
-    before = nora.get("/me").select(".menu-name")[0].get_text()
+    before = nora.get("/me").select(".menu-name")[0].text_content()
     opened = nora.get("/find").words
     nora.get(SEEN)
-    assert nora.get("/me").select(".menu-name")[0].get_text() == before != "Mel"
+    assert nora.get("/me").select(".menu-name")[0].text_content() == before != "Mel"
     assert nora.get("/find").words == opened
 
 

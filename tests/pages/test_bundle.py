@@ -64,10 +64,7 @@ def begin(nora: Visitor, *names: str) -> Page:
 
 def forms_on(page: Page) -> dict[str, str]:
     """What the page says of each form, by its title."""
-    return {
-        one.select("h2, strong")[0].get_text(): " ".join(one.get_text(" ").split())
-        for one in page.select(".bundle > li")
-    }
+    return {one.select("h2, strong")[0].text_content(): one.words for one in page.select(".bundle > li")}
 
 
 def test_forms_to_copy_are_read_again_for_the_same_patient(nora: Visitor, fake_api: FakeApi) -> None:
@@ -92,7 +89,7 @@ def test_the_state_of_each_template_stands_before_the_choice(
     told = forms_on(page)
     assert said in told[PGT]
     assert any("never sent" in words for title, words in told.items() if title != PGT)
-    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Amelia", "Hart"]
+    assert page.select(".patient-banner")[0].words.split()[:2] == ["Amelia", "Hart"]
 
 
 def test_a_state_that_cannot_be_read_is_not_said_to_be_none(nora: Visitor, fake_api: FakeApi) -> None:
@@ -133,7 +130,7 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
     assert "sent Tue 3 Nov, waits for" in forms_on(sources)[PGT]
     fields = [("patient", "p-5"), ("template", TREATMENT), ("template", "storage")]
     page = nora.request("POST", "/consents/new/bundle", data=[*fields, ("csrf_token", nora.csrf_token())])
-    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Sunita", "Patel"]
+    assert page.select(".patient-banner")[0].words.split()[:2] == ["Sunita", "Patel"]
     done = page.form("/consents/new/bundle/send").submit()
     assert done.path == "/patients/p-5" and "2 forms were sent to their signers." in done.text
     for call in fake_api.sent(CREATE_CONSENT):
@@ -141,7 +138,7 @@ def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, 
         side = [one["personId"] for one in call.body["requiredSigners"] if one["role"] != "Clinician"]
         assert side == ["sunita"]
     other = nora.get("/consents/new?copy=c-0&patient=p-5")
-    assert other.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Sunita", "Patel"]
+    assert other.select(".patient-banner")[0].words.split()[:2] == ["Sunita", "Patel"]
     assert nora.get("/consents/new?template=treatment&patient=p-404", status=404).heading
 
 
@@ -162,7 +159,7 @@ def test_a_partner_whom_forms_alone_name_signs_only_if_chosen(nora: Visitor, fak
     ):
         sources = nora.get(path)
         (current,) = sources.select("nav.chips [aria-current]")
-        assert ("Ravi" in current.get_text()) is bool(chosen), current
+        assert ("Ravi" in current.text_content()) is bool(chosen), current
         begun = sources.form("/consents/new/bundle").submit(template=TREATMENT)
         begun.form("/consents/new/bundle/send").submit(status=None)
         body = fake_api.sent(CREATE_CONSENT)[-1].body
@@ -210,7 +207,7 @@ def test_why_it_is_not_known_whose_forms_they_will_be_is_said(
     nora: Visitor, fake_api: FakeApi, asked: str, status: int, words: str, is_passing: bool
 ) -> None:
     fake_api.refuses(READ_EPISODE, status)
-    section = nora.get(f"/consents/new?{asked}").select("#templates")[0].get_text(" ", strip=True)
+    section = nora.get(f"/consents/new?{asked}").select("#templates")[0].words
     assert words in section
     assert ("Try again" in section) is is_passing
 

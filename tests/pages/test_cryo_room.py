@@ -65,14 +65,14 @@ def holds(fake_api: FakeApi, *episodes: Episode, forms: Iterable[ConsentForm] = 
 
 def codes(page: Page) -> list[str]:
     """The embryos listed, from the first to the last."""
-    return [link.get_text(strip=True) for link in page.select("tbody th .row-link")]
+    return [link.words for link in page.select("tbody th .row-link")]
 
 
 def lists(page: Page) -> dict[str, str]:
     """The counted lists, by name; a count that isn't given is empty."""
     chips = page.select(".chips a")
-    counts = ["".join(count.get_text(strip=True) for count in link.select(".count")) for link in chips]
-    names = [link.get_text(" ", strip=True) for link in chips]
+    counts = ["".join(count.words for count in link.select(".count")) for link in chips]
+    names = [link.words for link in chips]
     return {name.removesuffix(count).strip(): count for name, count in zip(names, counts, strict=True)}
 
 
@@ -84,9 +84,9 @@ def test_embryos_stand_by_place_and_c2_before_c10(visitor: SignIn, fake_api: Fak
     )
     page = visitor("elif", "embryologist").get("/storage")
     assert codes(page) == ["C", "E", "B", "A", "D"]
-    shelves = [row.get_text(strip=True) for row in page.select("tr.shelf")]
+    shelves = [row.words for row in page.select("tr.shelf")]
     assert shelves == ["T2 › C1", "T4 › C2", "T4 › C10", "Place not given"]
-    places = [cell.get_text(strip=True).replace("\xa0", " ") for cell in page.select(".row-place")]
+    places = [cell.words for cell in page.select(".row-place")]
     assert places == ["T2 C1 4 2", "T4 C2 9 1", "T4 C2 17 1", "T4 C10 1 1", "Not given"]
     inside = page.follow("T4 3").follow("T4 › C2 2")
     assert codes(inside) == ["E", "B"]
@@ -248,8 +248,8 @@ def test_the_first_page_counts_the_storage_that_ends_like_its_list(
     (tile,) = elif_.get("/").select("#ending")
     assert not tile.select(".duty-count"), "the inventory isn't read for the page itself"
     (count,) = elif_.fragment("/", "ending").select(".duty-count")
-    assert count.get_text() == "2"
+    assert count.text_content() == "2"
     (again,) = elif_.get("/").select("#ending")
-    assert "hx-get" not in again.attrs
-    assert again.get_text(" ", strip=True) == "2 Storage that ends within 60 days"
+    assert "hx-get" not in again.attrib
+    assert again.words == "2 Storage that ends within 60 days"
     assert codes(elif_.get(str(again.select("a")[0]["href"]))) == ["A", "C"]

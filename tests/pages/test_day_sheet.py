@@ -62,15 +62,12 @@ def test_a_day_stands_by_hour_with_what_is_missing(visitor: SignIn, fake_api: Fa
     holds(fake_api)
     page = visitor("nora", "nurse").get(SHEET)
     visits, doses = page.select("table")
-    rows = [row.get_text(" ", strip=True) for row in visits.select("tbody tr")]
+    rows = [row.words for row in visits.select("tbody tr")]
     assert [row.split()[0] for row in rows] == ["08:30", "10:30", "hour"]
     assert "Siân Pugh" in rows[0] and "MRN RF-2" in rows[0] and "birth date not known here" in rows[0]
     assert "Ayşe Yıldız born 2 May 1990 MRN RF-1 Egg collection Consent c-1" in rows[1]
     assert "Bríd O’Shea" in rows[2] and "Procedure Consent c-3" in rows[2]
-    assert (
-        "19:00 Siân Pugh" in doses.get_text(" ", strip=True)
-        and "Cetrorelix 0.25\N{NO-BREAK SPACE}mg" in doses.get_text()
-    )
+    assert "19:00 Siân Pugh" in doses.words and "Cetrorelix 0.25\N{NO-BREAK SPACE}mg" in doses.text_content()
     assert "Read: 2 treatments" in page.words
 
 
@@ -94,11 +91,7 @@ def test_a_withdrawn_consent_stands_with_the_visits_and_doses_of_its_treatment(
     )  # fmt: skip
     visits, doses = visitor("nora", "nurse").get(SHEET).select("table")
     for table in (visits, doses):
-        (row,) = (
-            words
-            for one in table.select("tbody tr")
-            if "Siân" in (words := " ".join(one.get_text(" ").split()))
-        )
+        (row,) = (words for one in table.select("tbody tr") if "Siân" in (words := one.words))
         assert "Withdrawn or declined Consent to IVF" in row and "–" not in row
 
 

@@ -46,11 +46,11 @@ def talk(name: str, days_ago: float) -> Conversation:
 
 
 def rows(page: Page) -> list[str]:
-    return [" ".join(row.get_text(" ").split()) for row in page.select("main tbody tr")]
+    return [row.words for row in page.select("main tbody tr")]
 
 
 def rail(page: Page) -> str:
-    return " ".join(page.select("nav.rail [href='/prospects']")[0].get_text(" ").split())
+    return page.select("nav.rail [href='/prospects']")[0].words
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import requests
-from lxml.html import HtmlElement, document_fromstring
+from lxml.html import HtmlElement
 
 from portal.http import transport
 from portal.http.transfer import Answer, Call, TransportError
@@ -30,10 +30,11 @@ from tests.pages.states import CASE_OF
 from tests.pages.test_facts import ROLES, Case
 from tests.pages.test_odd_answers import statements_in, told
 from tests.support.clock import Clock
+from tests.support.elements import parsed, texts
 from tests.support.fake_api import NOW, FakeApi
 from tests.support.faults import ELSEWHERE, RETRY_AFTER, SECRET_WORDS
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor, texts
+from tests.support.visitor import Visitor
 
 FULL = bool(os.environ.get("CARE_TEST_FULL"))
 SAID = "//*[@data-state='failed' or @data-state='not-offered' or @data-state='stale' or @data-state='gone']"
@@ -287,7 +288,7 @@ def _lines(answer: requests.Response) -> list[str]:
 
 def _page(answer: requests.Response) -> HtmlElement | None:
     is_html = "text/html" in answer.headers.get("Content-Type", "")
-    return document_fromstring(answer.text) if is_html and answer.text.strip() else None
+    return parsed(answer.text) if is_html else None
 
 
 _REQUEST = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9A-Za-z_-]{20,}\b")

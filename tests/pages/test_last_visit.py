@@ -73,7 +73,7 @@ def shows(fake_api: FakeApi, treatment: Episode | None, form: ConsentForm) -> No
 def told(visitor: Visitor) -> list[str]:
     """The rows of what is new, with where they lead."""
     rows = visitor.get("/").select("#since .link-row")
-    return [f"{' '.join(row.get_text(' ').split())} {row['href']}" for row in rows]
+    return [f"{' '.join(row.words.split())} {row['href']}" for row in rows]
 
 
 def test_what_has_come_since_the_last_visit_is_told_until_the_next(
@@ -92,7 +92,7 @@ def test_what_has_come_since_the_last_visit_is_told_until_the_next(
         "Storing embryos Daniel Hart has signed /consents/c-1",
     ]
     assert told(visitor("amelia")) == news
-    assert "8 hours ago" in visitor("amelia").get("/").select("#since")[0].get_text(" ")
+    assert "8 hours ago" in visitor("amelia").get("/").select("#since")[0].words
     assert told(visitor("daniel")) == [], "it is each person's own"
     at("25 22:30")
     assert told(visitor("amelia")) == news, "looking again is the same visit"

@@ -126,9 +126,9 @@ def test_a_list_shows_its_first_records_and_leads_to_the_others(
     ]
     fake_api.gives(row, {"totalCount": len(items), "unreadCount": len(items), "items": items})
     page = visitor(who, ROLES.get(who, "patient")).get(path)
-    holding = page.select("main :is(.card, .region):-soup-contains('Belongs 901')")
+    holding = page.select("main :is(.card, .region):contains('Belongs 901')")
     listed = holding[-1]  # a region may hold several cards
-    shown = re.findall(r"Belongs (\d+)", listed.get_text())
+    shown = re.findall(r"Belongs (\d+)", listed.text_content())
     assert [*dict.fromkeys(shown)] == [str(number) for number in range(901, 901 + most)]
     elsewhere = "/conversations" if row is LIST_CONVERSATIONS else "/notifications"
     leads = [str(link["href"]).partition("?")[0] for link in listed.select("a")]

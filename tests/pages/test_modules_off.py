@@ -46,6 +46,6 @@ def _left(portal: InProcess, fake_api: FakeApi, module: Module, case: facts.Case
         yield f"answers {page.status}"
     if page.is_html:
         yield from (f"leads to {link}" for link in links(page) if is_of(portal, module, link))
-        said = {" ".join(element.get_text(" ").split()) for element in page.select(SAID)}
+        said = {element.words for element in page.select(SAID)}
         said -= {"Monitoring"} if case.path.startswith("/protocols/") else set()  # a plan calls its checks so
         yield from (f"says {words}" for words in said if re.fullmatch(HEADINGS[module], words))

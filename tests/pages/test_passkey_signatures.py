@@ -302,7 +302,7 @@ def test_what_confirmed_something_else_confirms_nothing_here(signing: Signing, w
 def with_token_of(page: Page, signing: Signing) -> Page:
     """The page as the newest session would have it: another session's form isn't taken."""
     for field in page.select("input[name=csrf_token]"):
-        field["value"] = signing.visitor.csrf_token()
+        field.set("value", signing.visitor.csrf_token())
     return page
 
 

@@ -135,7 +135,7 @@ def banner(page: Page) -> str:
         r"\s+",
         " ",
         " ".join(
-            one.get_text(" ")
+            one.words
             for one in page.select("#main > .page-patient > .patient-banner, #main > .patient-alerts")
         ),
     ).strip()
@@ -166,7 +166,7 @@ def test_every_page_about_a_patient_says_first_who_it_is(victor: Visitor, in_pro
         said = banner(page)
         if said != WHO:
             faults.append(f"{route}: {said or 'no banner'}")
-        if re.search("Amelia|Hart", page.select("title")[0].get_text()):
+        if re.search("Amelia|Hart", page.select("title")[0].text_content()):
             faults.append(f"{route}: browsers keep this title in their history")
     assert not faults, "\n".join(faults)
 

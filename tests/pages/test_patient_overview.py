@@ -124,7 +124,7 @@ def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
 
 def week(page: Page) -> list[str]:
     """What happened, the latest first."""
-    return [" ".join(one.get_text(" ").split()) for one in page.select("#week .happenings > li")]
+    return [one.words for one in page.select("#week .happenings > li")]
 
 
 def test_one_click_from_any_record_leads_to_the_last_seven_days_as_one_list(nora: Visitor) -> None:
@@ -258,7 +258,7 @@ def test_a_patient_without_a_treatment_has_a_page_too(nora: Visitor, fake_api: F
     page = nora.get("/patients/p-1")
     assert "No treatment is known" in page.words and "Consent to IVF" in page.words
     assert any("It is bigger today." in one for one in week(page))
-    assert page.select(".patient-banner")[0].get_text(" ").split()[:2] == ["Amelia", "Hart"]
+    assert page.select(".patient-banner")[0].words.split()[:2] == ["Amelia", "Hart"]
 
 
 def test_other_peoples_records_stay_out_where_an_api_filters_nothing(
@@ -310,12 +310,12 @@ def test_a_withdrawn_consent_stands_with_the_treatment_that_rests_on_it(
     assert not nora.get("/patients/p-1?episode=e-1").select(".notice[data-tone=urgent]")
     fake_api.gives(READ_EPISODE, replace(TREATMENT, consent_forms=(withdrawn,)))
     (notice,) = nora.get("/patients/p-1?episode=e-1").select(".card .notice[data-tone=urgent]")
-    assert "Consent withdrawn or declined Consent to ICSI" in " ".join(notice.get_text(" ").split())
+    assert "Consent withdrawn or declined Consent to ICSI" in notice.words
 
 
 def test_a_count_that_is_not_whole_does_not_look_whole(nora: Visitor, fake_api: FakeApi) -> None:
     def counts(page: Page) -> list[str]:
-        return [one.get_text(" ", strip=True) for one in page.select(".heading h2") if one.select(".count")]
+        return [one.words for one in page.select(".heading h2") if one.select(".count")]
 
     assert "Messages 1" in counts(nora.get("/patients/p-1?episode=e-1"))
     fake_api.gives(READ_EPISODE, replace(TREATMENT, conversation_ids=("m-1", "m-2")))
@@ -375,7 +375,7 @@ def test_find_knows_the_number_that_was_read_last(
 
     def found(number: str) -> bool:
         page = nora.fragment("/find", "found", data={"q": number}, at="/")
-        return "Amelia Hart" in page.select("#found")[0].get_text()
+        return "Amelia Hart" in page.select("#found")[0].text_content()
 
     for number in (first, second, first):
         fake_api.gives(
@@ -402,7 +402,7 @@ def test_find_says_that_a_list_could_not_be_looked_through(
         fake_api.gives(LIST_CONSENTS, [SENT])
     fake_api.refuses(LIST_CONVERSATIONS, 503)
     page = nora.fragment("/find", "found", data={"q": "Quelqu" if not people else SENT.patient_name}, at="/")
-    words = page.select("#found")[0].get_text(" ")
+    words = page.select("#found")[0].words
     assert "ot everything could be looked through" in words, words
     assert "Nobody found" not in words and "more letters" not in words
 
@@ -430,9 +430,11 @@ def test_a_draft_is_listed_counted_and_audited_like_each_other_form(
     draft = replace(SENT, id="c-2", title="Storage, to be checked", status=ConsentStatus.DRAFT, sent_at=None)
     fake_api.gives(LIST_CONSENTS, [SENT, draft])
     page = nora.get("/patients/p-1?episode=e-1")
-    (card,) = (card for card in page.select("section.card") if "Consents" in card.get_text())
-    assert " ".join(card.h2.get_text(" ").split()) == "Consents 2"
-    (listed,) = (part for part in card.select("details") if "Not sent yet" in part.summary.get_text())
+    (card,) = (card for card in page.select("section.card") if "Consents" in card.text_content())
+    assert card.select_one("h2").words == "Consents 2"
+    (listed,) = (
+        part for part in card.select("details") if "Not sent yet" in part.select_one("summary").text_content()
+    )
     assert [link["href"] for link in listed.select("a")] == ["/consents/c-2"]
     (line,) = (line for line in in_process.audited() if line["audit"] == "consent.list")
     assert len(line["ids"]) == len(card.select("a[href^='/consents/c-']"))
@@ -463,8 +465,8 @@ def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_
     ):
         assert page.select(f"main a[href='{address}']"), f"{address} is not linked"
         listed = nora.get(address)
-        assert listed.select(".patient-banner")[0].get_text(" ", strip=True).startswith("Amelia Hart")
-        shown = " ".join(part.get_text(" ") for part in listed.select("#results, #inbox"))
+        assert listed.select(".patient-banner")[0].words.startswith("Amelia Hart")
+        shown = " ".join(part.words for part in listed.select("#results, #inbox"))
         assert hers in shown and others not in shown, address
         everybody = listed.follow("Show everybody’s")
         assert others in everybody.words and not everybody.select(".patient-banner"), address
@@ -579,7 +581,7 @@ def test_an_unknown_patients_name_costs_one_call(nora: Visitor, fake_api: FakeAp
 def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: FakeApi) -> None:
     fake_api.gives(LIST_CONSENTS, [replace(SENT, id="c-2", patient_id="p-2", patient_name="Bea Cole"), SENT])
     nora.get("/patients/p-1?episode=e-1")
-    rows = [row.get_text(" ", strip=True) for row in nora.get("/patients").select("main tbody tr")]
+    rows = [row.words for row in nora.get("/patients").select("main tbody tr")]
     assert [row[:8] for row in rows] == ["Amelia H", "Bea Cole"]
     assert "MRN" in rows[0] and "Bruising" in rows[0], "what this session has read of her, and what came last"
 
@@ -616,7 +618,7 @@ def test_a_treatment_in_the_list_has_its_own_name_and_what_is_known_of_the_patie
 
     def treatment() -> str:
         (link,) = nora.get("/patients").select("main tbody a[href='/episodes/e-2']")
-        return link.get_text(" ", strip=True)
+        return link.words
 
     nora.get("/episodes/e-1")
     read = next(line["id"] for line in in_process.audited() if line["audit"] == "episode.read")

@@ -87,7 +87,7 @@ def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -
     ]
     assert "Low mosaic, 32%" in page.words
     assert "It does not mean that a child would be ill." in page.words
-    assert [item.get_text() for item in page.select("main .card:has(.chart) li")] == [
+    assert [item.text_content() for item in page.select("main .card:has(.chart) li")] == [
         "Below 20% of changed cells it calls an embryo euploid.",
         "From 20% to 80% it calls it mosaic.",
         "Above 80% it calls it aneuploid.",

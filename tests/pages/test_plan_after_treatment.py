@@ -69,7 +69,7 @@ def test_a_plan_is_followed_while_its_treatment_goes_on(visitor: SignIn) -> None
     amelia = visitor("amelia")
     page = amelia.get(PAGE)
     assert page.select("figure svg") and "today is day 6" in page.words and NOT_FOLLOWED not in page.words
-    assert [tag.get_text(strip=True) for tag in page.select(".pagehead .tag")] == ["Active"]
+    assert [tag.words for tag in page.select(".pagehead .tag")] == ["Active"]
     words = printed(amelia)
     assert "Day by day" in words and "Status Active" in words
     assert calendar(amelia) == {
@@ -109,7 +109,7 @@ def test_what_outlasts_the_treatment_goes_on_alone(visitor: SignIn, fake_api: Fa
     shows(fake_api, PREGNANT)
     told = "Go on with Progesterone 400\N{NO-BREAK SPACE}mg"
     page = amelia.get(PAGE)
-    assert told in page.select("main")[0].get_text() and NOT_FOLLOWED not in page.words
+    assert told in page.select("main")[0].text_content() and NOT_FOLLOWED not in page.words
     assert not page.select("figure svg")
     words = printed(amelia)
     assert told.replace("\N{NO-BREAK SPACE}", " ") in words.replace("\N{NO-BREAK SPACE}", " ")

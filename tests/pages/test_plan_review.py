@@ -76,6 +76,6 @@ def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
     else:
         fake_api.refuses(READ_EPISODE, status)
     page = visitor("victor", "physician").get("/protocols/f-1/edit")
-    form = page.form(page.soup.select_one("form:has([value=review])"))
+    form = page.form(page.tree.select_one("form:has([value=review])"))
     review = form.submit(button=("do", "review"), description="Another")
     assert ("it isn’t known when eggs are collected" in review.words) is (status == 503)

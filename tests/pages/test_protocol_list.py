@@ -20,11 +20,11 @@ def test_each_row_begins_with_the_patient_and_the_day_of_the_plan(visitor: SignI
     hers = replace(plan, id="a", patient_name="Amelia Hart", start_date=today - timedelta(days=7))
     fake_api.gives(LIST_PROTOCOLS, [hers, plan, replace(plan, id="c", patient_id=None)])
     page = visitor("victor", "physician").get("/protocols")
-    heads = [row.get_text(" ", strip=True) for row in page.select("tbody th")]
+    heads = [row.words for row in page.select("tbody th")]
     assert heads == [
         "Amelia Hart Standard, 225 IU",
         "Patient’s name not given Standard, 225 IU",
         "The clinic’s own Standard, 225 IU",
     ]
-    (day, *others) = [cell.get_text(" ", strip=True) for cell in page.select('td[data-label="Day 1"]')]
+    (day, *others) = [cell.words for cell in page.select('td[data-label="Day 1"]')]
     assert day.endswith("today day 8") and others == ["–", "–"]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from bs4 import NavigableString, Tag
+from lxml.etree import XPath
 
 from portal.web.locale_selector import COOKIE
 from tests.pages.test_facts import CASES, ROLES, Case
@@ -25,7 +25,7 @@ _UNKNOWN = r"(?:Type|Route|role|sex) \d+"
 """Values of a choice that neither the portal nor its test knows."""
 _READ_ALIKE = re.compile(f"{_NAMES}|(?<=: )drug \\d+|(?<=إلى )Riverside|{_ALIKE}|{_UNKNOWN}|{_CODES}")
 """Names of people, of medicines within a sentence, and codes, addresses and numbers, which are read alike in every language."""
-_WITHOUT_MARKUP = ["script", "style", "desc", "title", "caption", "option", "code"]
+_WITHOUT_MARKUP = ("script", "style", "template", "desc", "title", "caption", "option", "code")
 _HERS = [
     case
     for case in CASES
@@ -44,16 +44,14 @@ def test_words_in_another_language_say_which(in_process: InProcess, fake_api: Fa
     assert not list(_unmarked(page))
 
 
+_SAID = XPath(
+    f"//body//text()[not({' or '.join(f'ancestor::{name}' for name in _WITHOUT_MARKUP)})]"
+    "[ancestor::*[@lang][1]/@lang = 'ar']"
+)
+
+
 def _unmarked(page: Page) -> Iterator[str]:
     """What stands in Latin letters where Arabic is spoken, apart from names."""
-    body = page.soup.body
-    assert body is not None
-    for text in body.find_all(string=True):
-        is_said = type(text) is NavigableString and not text.find_parent(_WITHOUT_MARKUP)
-        if is_said and _spoken(text) == "ar" and _WORD.search(_READ_ALIKE.sub("", text)):
-            yield f"{text.strip()!r} in {str(text.parent)[:160]}"
-
-
-def _spoken(text: NavigableString) -> str:
-    marked = text.find_parent(lang=True)
-    return str(marked["lang"]) if isinstance(marked, Tag) else ""
+    for text in _SAID(page.tree):
+        if _WORD.search(_READ_ALIKE.sub("", text)):
+            yield f"{text.strip()!r} in {text.getparent()!s:.160}"

@@ -47,7 +47,7 @@ def test_only_what_is_late_or_needed_today_is_red(
 ) -> None:
     fake_api.gives(LIST_CONSENTS, [form(days)])
     (cell,) = visitor("nora", "nurse").get("/consents?list=all").select('td[data-label="Due"]')
-    assert words in cell.get_text(" ", strip=True)
+    assert words in cell.words
     assert [tag["data-tone"] for tag in cell.select(".tag")] == ([tone] if tone else [])
 
 
@@ -63,7 +63,7 @@ def test_a_notification_leads_to_what_it_is_about(visitor: SignIn, fake_api: Fak
     fake_api.gives(LIST_NOTIFICATIONS, [about])
     colin = visitor("colin", "coordinator")
     (row,) = colin.get("/").select("#news li form")
-    assert row.get_text(" ", strip=True).startswith("A new enquiry")
+    assert row.words.startswith("A new enquiry")
     sent = colin.post(str(row["action"]))
     assert sent.path == "/prospects/e-1/book"
 
@@ -74,8 +74,8 @@ def test_a_notification_leads_to_what_it_is_about(visitor: SignIn, fake_api: Fak
 def duties(page: Page) -> dict[str, tuple[str, str]]:
     """Each of the first page's counted links: its count and address, by its words."""
     return {
-        link.select("span")[-1].get_text(): (
-            "".join(count.get_text(strip=True) for count in link.select(".duty-count")),
+        link.select("span")[-1].text_content(): (
+            "".join(count.words for count in link.select(".duty-count")),
             str(link["href"]),
         )
         for link in page.select(".duties a")
@@ -140,7 +140,7 @@ def test_enquiries_are_counted_and_lead_to_their_list(visitor: SignIn, fake_api:
     assert (count, href) == ("2", "/prospects"), "each once, and those alone that nobody has read of"
     assert beside(colin.get("/help"), href) == "2 new", "known without another call"
     page = colin.get(href)
-    rows = [row.get_text(" ", strip=True) for row in page.select("main tbody tr")]
+    rows = [row.words for row in page.select("main tbody tr")]
     assert [("New" in row, "01632 960411" in row) for row in rows] == [
         (True, True),
         (True, True),
@@ -177,7 +177,7 @@ def beside(page: Page, href: str) -> str:
     """What stands beside a section of the frame."""
     links = page.select(f"nav.rail a[href='{href}']")
     assert len(links) == 1, page.words
-    return " ".join(badge.get_text(" ", strip=True) for badge in links[0].select(".badge"))
+    return " ".join(badge.words for badge in links[0].select(".badge"))
 
 
 def test_what_was_read_is_counted_beside_its_section_until_it_is_old(

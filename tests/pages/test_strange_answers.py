@@ -196,7 +196,7 @@ def test_hours_are_called_free_only_where_what_is_taken_is_told(
     nora = visitor("nora", "nurse")
     page = nora.get("/care-team")
     assert ("Next free" in page.words) is is_told
-    later = next(link for link in page.select("a[href*='week=']") if "Later" in link.get_text())
+    later = next(link for link in page.select("a[href*='week=']") if "Later" in link.text_content())
     assert "Next free" not in nora.get(str(later["href"])).words, "which week's first is meant?"
 
 

@@ -103,10 +103,8 @@ def test_a_visit_in_the_calendar_that_is_not_listed_any_more_is_told(
         page = amelia.get(path)
         assert (told in page.words) is is_told, listed
     shows(fake_api, SCAN)
-    notice, *_ = [one for one in amelia.get(path).select(".notice") if told in one.get_text()]
-    assert f"{(SOON + timedelta(hours=1)).astimezone(ZONE):%H:%M}. If nobody" in notice.get_text(
-        " ", strip=True
-    )
+    notice, *_ = [one for one in amelia.get(path).select(".notice") if told in one.text_content()]
+    assert f"{(SOON + timedelta(hours=1)).astimezone(ZONE):%H:%M}. If nobody" in notice.words
     assert told not in visitor("daniel").get(path).words, "only in the calendar of whoever added it"
 
 

@@ -197,7 +197,7 @@ def test_a_sign_out_with_a_failing_endpoint_still_signs_out(
     page = signed_in(portal, visitor, identity)
     forget(portal, identity, keys, endpoint)
     identity.answers[endpoint] = fault
-    token = str(page.soup.select_one("input[name=csrf_token]")["value"])
+    token = str(page.tree.select_one("input[name=csrf_token]")["value"])
     began = time.monotonic()
     with portal.impatient(when=hangs(fault)):
         answer = visitor.request("POST", "/sign-out", data={"csrf_token": token}, follow=False, status=303)

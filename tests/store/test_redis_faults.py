@@ -107,6 +107,6 @@ def test_a_killed_and_restarted_redis_signs_nobody_out(
     server.send_signal(signal.SIGKILL)
     spanish = {"Cookie": "__Host-language=es"}
     gone = amelia.request("GET", "/consents", headers=spanish, status=503)
-    assert gone.soup.html["lang"] == "es" and gone.heading == "Ahora mismo no se puede usar el portal"
+    assert gone.tree["lang"] == "es" and gone.heading == "Ahora mismo no se puede usar el portal"
     server.start()
     amelia.get("/consents", status=200)

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from bs4 import BeautifulSoup
-
 from portal.config.settings import Settings
 from portal.config.tenants_file import load_tenants
 from portal.connect.conform.command import Options, run
 from portal.demo.stack import portal_environment, tenants_file
+from tests.support.elements import parsed
 from tests.support.stack import PASSWORD, SECRETS, CareService
 from tests.support.visitor import LocalSession
 
@@ -25,7 +24,7 @@ def sign_in_at(address: str, name: str) -> str:
     """What a person does in their browser: the address at which it ends, with the answer in it."""
     http = LocalSession()
     page = http.get(address)
-    form = BeautifulSoup(page.content, "html.parser").select_one("form:has(input[name=password])")
+    form = parsed(page.text).select_one("form:has(input[name=password])")
     assert form is not None, page.text[:300]
     fields = {str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]")}
     fields |= {"username": name, "password": PASSWORD}

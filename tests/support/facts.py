@@ -17,8 +17,9 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from lxml.etree import _Element as Element
-from lxml.html import document_fromstring
 from pypdf import PdfReader
+
+from tests.support.elements import parsed
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY = re.compile(
@@ -145,7 +146,7 @@ def stated(text: str, answers: Answers) -> list[str]:
 
 def main_text(html: str, answers: Answers) -> str:
     """Return what a person reads of a page's main part, or of all of it if it has none: a line for each block."""
-    root = document_fromstring(html.replace("<wbr>", "")) if html.strip() else None
+    root = parsed(html)
     if root is None:
         return ""
     main = root.find(".//main")

@@ -109,7 +109,7 @@ def end_session(portal: Any, visitor: Any) -> None:
 def signatures(visitor: Any, form: str) -> list[str]:
     """The names on the receipt; none when there is no receipt yet."""
     page = visitor.get(f"{form}/receipt")
-    return [h3.get_text(" ", strip=True) for h3 in page.select(".receipt .signature h3")]
+    return [h3.words for h3 in page.select(".receipt .signature h3")]
 
 
 def change_record(plan: Any, form: str, *, clause: str | None = None, **columns: Any) -> None:

@@ -16,11 +16,12 @@ from urllib.parse import urljoin, urlsplit
 
 import html5lib
 import requests
-from bs4 import BeautifulSoup, Tag
 from lxml.etree import XPath
-from lxml.html import document_fromstring, tostring
+from lxml.html import tostring
 from requests.adapters import HTTPAdapter
 from requests.cookies import get_cookie_header
+
+from tests.support.elements import Element, parsed
 
 _KNOWN_PARSE_ERRORS = {"unknown-doctype"}
 _PYTHON_VALUE = re.compile(
@@ -98,7 +99,7 @@ class Visitor:
         return page
 
     def fill_sign_in(self, page: Page, name: str) -> Page:
-        form = page.soup.select_one("form:has(input[name=password])")
+        form = page.tree.select_one("form:has(input[name=password])")
         assert form is not None, f"no sign-in form at {page.url}: {page.text[:500]}"
         return page.form(form).submit(username=name, password=self.password, status=None)
 
@@ -200,13 +201,8 @@ class Page:
 
     @cached_property
     def tree(self) -> Any:
-        """The page as lxml reads it: as in a browser for valid pages, but that a `wbr` holds what follows it. None if it is empty."""
-        return document_fromstring(self.text) if self.text.strip() else None
-
-    @cached_property
-    def soup(self) -> BeautifulSoup:
-        """The same for tests that look at elements; it takes ten times as long."""
-        return BeautifulSoup(self.text, "lxml")
+        """Its root element; None if it is empty."""
+        return parsed(self.text)
 
     @property
     def main(self) -> Any:
@@ -221,33 +217,32 @@ class Page:
     @property
     def words(self) -> str:
         """The text that a person reads in the main part."""
-        return _one_line(" ".join(texts(self.main)))
+        return "" if self.main is None else self.main.words
 
     @property
     def heading(self) -> str:
         h1 = None if self.tree is None else self.tree.find(".//h1")
-        return _one_line(" ".join(texts(h1)))
+        return "" if h1 is None else h1.words
 
     @property
     def facts(self) -> list[tuple[str, ...]]:
         """What the main part states, in order: label and value of definition lists, head and cells of table rows."""
-        main = self.soup.select_one("main") or self.soup
         found: list[tuple[str, ...]] = []
-        for element in main.select("dt, tr:has(td)"):
-            if element.name == "dt":
-                value = element.find_next_sibling("dd")
-                found.append((_text(element), _text(value) if value else ""))
+        for element in self.main.select("dt, tr:has(td)"):
+            if element.tag == "dt":
+                value = next(element.itersiblings("dd"), None)
+                found.append((element.words, value.words if value else ""))
             else:
-                found.append(tuple(_text(cell) for cell in element.select("th, td")))
+                found.append(tuple(cell.words for cell in element.select("th, td")))
         return found
 
-    def select(self, selector: str) -> list[Tag]:
-        return list(self.soup.select(selector))
+    def select(self, selector: str) -> list[Any]:
+        return self.tree.select(selector)
 
     def link(self, words: str) -> str:
         """The address of the link with these words."""
         links = [] if self.tree is None else self.tree.iter("a")
-        found = (a.get("href") for a in links if a.get("href") and words in _one_line(" ".join(texts(a))))
+        found = (a.get("href") for a in links if a.get("href") and words in a.words)
         href = next(found, None)
         assert href, f"no link {words!r} at {self.url}"
         return str(href)
@@ -255,39 +250,23 @@ class Page:
     def follow(self, words: str, status: int | None = 200) -> Page:
         return self.visitor.get(urljoin(self.url, self.link(words)), status=status)
 
-    def form(self, which: str | Tag) -> Form:
+    def form(self, which: str | Element) -> Form:
         """The form whose action begins with `which`, or the form itself."""
-        if isinstance(which, Tag):
+        if isinstance(which, Element):
             return Form(self, which)
-        for element in self.soup.select("form"):
+        for element in self.tree.select("form"):
             action = str(element.get("action") or self.path)
             if urlsplit(urljoin(self.url, action)).path.startswith(which):
                 return Form(self, element)
         raise AssertionError(
-            f"no form for {which} at {self.url}: {[f.get('action') for f in self.soup.select('form')]}"
+            f"no form for {which} at {self.url}: {[f.get('action') for f in self.tree.select('form')]}"
         )
-
-
-_TEXTS = XPath(".//text()[not(ancestor::script or ancestor::style or ancestor::template)]")
-
-
-def texts(element: Any) -> list[str]:
-    """The texts of an lxml element that a person reads, as they stand between tags; none of None."""
-    return [] if element is None else _TEXTS(element)
-
-
-def _text(element: Tag) -> str:
-    return _one_line(element.get_text(" "))
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
 
 
 class Form:
     """A form with its fields as the page gave them."""
 
-    def __init__(self, page: Page, element: Tag) -> None:
+    def __init__(self, page: Page, element: Element) -> None:
         self.page = page
         self.element = element
         self.action = urljoin(page.url, str(element.get("action") or page.url))
@@ -297,14 +276,14 @@ class Form:
         given: list[tuple[str, str]] = []
         for field in self.element.select("input[name], textarea[name], select[name]"):
             name, kind = str(field["name"]), str(field.get("type") or "")
-            if field.has_attr("disabled") or kind in ("submit", "button", "image"):
+            if "disabled" in field.attrib or kind in ("submit", "button", "image"):
                 continue
-            if field.name == "textarea":
-                given.append((name, field.get_text().lstrip("\n")))
-            elif field.name == "select":
+            if field.tag == "textarea":
+                given.append((name, field.text_content().lstrip("\n")))
+            elif field.tag == "select":
                 options = field.select("option[selected]") or field.select("option")[:1]
-                given += [(name, str(option.get("value", option.get_text()))) for option in options]
-            elif kind not in ("checkbox", "radio") or field.has_attr("checked"):
+                given += [(name, str(option.get("value", option.text_content()))) for option in options]
+            elif kind not in ("checkbox", "radio") or "checked" in field.attrib:
                 given.append((name, str(field.get("value") or ("on" if kind == "checkbox" else ""))))
         return given
 

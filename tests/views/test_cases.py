@@ -68,7 +68,7 @@ def test_an_illegal_move_is_refused_with_an_explanation(nora: Visitor, status: s
 
 def test_a_case_can_only_have_a_physician_of_the_clinic(nora: Visitor, service: CareService) -> None:
     page = nora.get(EDIT)
-    offered = {str(o["value"]): o.get_text() for o in page.select("select[name=physician_id] option")}
+    offered = {str(o["value"]): o.text_content() for o in page.select("select[name=physician_id] option")}
     assert "" not in offered, "a case's physician can't be removed"
     other = next(v for v in offered if v and v != dict(page.form(ACTION).fields())["physician_id"])
     send(page, physician_id=other)
@@ -86,7 +86,7 @@ def test_without_a_calendar_the_care_team_is_offered(portal: PortalThread) -> No
     omar = portal.sign_in("omar")
     address = f"/cases/{sample_id('case', 'maya')}/edit?episode={sample_id('episode', 'maya-1')}"
     page = omar.get(address)
-    chosen = page.select("select[name=physician_id] option[selected]")[0].get_text()
+    chosen = page.select("select[name=physician_id] option[selected]")[0].text_content()
     assert chosen
     assert "Someone else" not in chosen
 

@@ -42,10 +42,7 @@ def ada(portal: PortalThread) -> Visitor:
 def row_of(visitor: Visitor, endpoint: str) -> str:
     page = visitor.get("/clinic-system")
     assert page.heading == "How the clinic’s system answers"
-    for place in page.select("wbr"):  # optional line breaks
-        place.unwrap()
-    page.soup.smooth()
-    rows = [" ".join(row.get_text(" ").split()) for row in page.select("tbody tr")]
+    rows = [row.words for row in page.select("tbody tr")]
     return next((row for row in rows if row.startswith(endpoint + " ")), "")
 
 

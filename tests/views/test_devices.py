@@ -28,7 +28,7 @@ def is_signed_in(visitor: Visitor) -> bool:
 
 def sign_out_of(page: Page, *, here: bool) -> Form:
     """The form of the first device that is this one, or is another."""
-    tasks = (task for task in page.select(".task") if ("This device" in task.get_text()) is here)
+    tasks = (task for task in page.select(".task") if ("This device" in task.text_content()) is here)
     return page.form(next(tasks).select_one("form"))
 
 
@@ -59,11 +59,11 @@ def test_one_device_is_signed_out_and_the_others_stay(two: tuple[Visitor, Visito
     assert len(page.select(".task")) == 2
     form = sign_out_of(page, here=False)
     page = form.submit()
-    assert "The device is signed out." in page.soup.select_one("#toasts").get_text()
+    assert "The device is signed out." in page.tree.select_one("#toasts").text_content()
     assert len(page.select(".task")) == 1
     assert is_signed_in(here) and not is_signed_in(there)
     again = here.post(form.action)
-    assert "signed out already" in again.soup.select_one("#toasts").get_text()
+    assert "signed out already" in again.tree.select_one("#toasts").text_content()
 
 
 def test_signing_out_this_device_signs_out_here(two: tuple[Visitor, Visitor]) -> None:
@@ -86,7 +86,7 @@ def test_a_device_that_was_signed_out_needs_the_password(
     if way == "another host":
         there.origin = f"http://localhost:{portal.port}"
     page = there.get(DEVICES)
-    assert page.soup.select_one("input[name=password]"), page.url
+    assert page.tree.select_one("input[name=password]"), page.url
     page = there.fill_sign_in(page, "grace")
     assert page.path == DEVICES
 
@@ -97,7 +97,7 @@ def test_signing_out_another_device_asks_for_the_password(
 ) -> None:
     here, there = two
     asked = after_a_while(portal, sign_out_of(here.get(DEVICES), here=False))
-    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert asked.tree.select_one("input[name=password]"), asked.url
     assert is_signed_in(there)
     page = here.fill_sign_in(asked, "grace")
     assert page.heading.startswith("Sign out") and page.heading.endswith("?")
@@ -113,7 +113,7 @@ def test_signing_out_everywhere_asks_for_the_password(
 ) -> None:
     here, there = two
     asked = after_a_while(portal, here.get(f"{DEVICES}/sign-out").form(f"{DEVICES}/sign-out"))
-    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert asked.tree.select_one("input[name=password]"), asked.url
     assert is_signed_in(here) and is_signed_in(there)
     page = here.fill_sign_in(asked, "grace")
     assert page.heading == "Sign out everywhere?"
@@ -160,7 +160,7 @@ def test_signing_out_a_single_device_everywhere_needs_no_password(portal: Portal
 def test_signing_out_a_missing_device_is_reported(portal: PortalThread) -> None:
     page = portal.sign_in("grace").get(f"{DEVICES}/{'0' * 32}/sign-out")
     assert page.path == DEVICES
-    assert "signed out already" in page.soup.select_one("#toasts").get_text()
+    assert "signed out already" in page.tree.select_one("#toasts").text_content()
 
 
 @pytest.mark.asvs("8.2.2")
@@ -168,8 +168,8 @@ def test_another_persons_device_cannot_be_signed_out(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     amelia = portal.sign_in("amelia")
-    action = str(two[0].get(DEVICES).soup.select_one(".task form")["action"])
-    assert "signed out already" in amelia.post(action).soup.select_one("#toasts").get_text()
+    action = str(two[0].get(DEVICES).tree.select_one(".task form")["action"])
+    assert "signed out already" in amelia.post(action).tree.select_one("#toasts").text_content()
     assert is_signed_in(two[0]) and is_signed_in(two[1])
 
 
@@ -195,5 +195,5 @@ def test_a_device_signed_out_from_another_asks_for_the_password_again(portal: Po
     time.sleep(1.1)  # auth_time is in whole seconds
     sign_out_of(page, here=False).submit()
     asked = phone.get("/", status=None)
-    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert asked.tree.select_one("input[name=password]"), asked.url
     assert phone.fill_sign_in(asked, "amelia").heading == "Hello, Millie"

@@ -39,7 +39,7 @@ def moving(visitor: Visitor, directory: str) -> Page:
 
 def depth(visitor: Visitor, name: str) -> int:
     rows = visitor.get(f"/directories?episode={EPISODE}").select("ul.folders > li")
-    return next(int(str(row["data-depth"])) for row in rows if name in row.get_text())
+    return next(int(str(row["data-depth"])) for row in rows if name in row.text_content())
 
 
 def test_a_folder_cannot_be_moved_into_itself_its_subfolders_or_its_own_place(nora: Visitor) -> None:
@@ -56,7 +56,7 @@ def test_a_forged_move_into_the_folder_itself_is_refused_with_an_explanation(nor
 
 def test_submitting_without_a_folder_is_an_error(nora: Visitor) -> None:
     page = moving(nora, SCANS).form(f"/directories/{SCANS}/move").submit(status=422)
-    assert page.soup.select_one(".error-summary a")["href"] == "#to"
+    assert page.tree.select_one(".error-summary a")["href"] == "#to"
 
 
 def test_a_folder_moves_and_moves_back(nora: Visitor) -> None:

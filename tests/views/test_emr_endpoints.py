@@ -31,7 +31,7 @@ def ada(person: Callable[[str], Visitor]) -> Visitor:
 
 def test_a_notification_links_to_the_connection_and_shows_consequences(ada: Visitor) -> None:
     notifications = ada.get("/notifications?type=EmrSyncFailed")
-    form = next(one for one in notifications.select("form") if "stopped working" in one.get_text())
+    form = next(one for one in notifications.select("form") if "stopped working" in one.text_content())
     page = notifications.form(form).submit()
     assert page.path == f"/emr-endpoints/{LEGACY}/remove"
     assert "no longer exchanges data" in page.words
@@ -47,8 +47,8 @@ def test_removing_needs_the_connections_name_or_id_typed(ada: Visitor, id_: str,
     for typed in (id_[:-1], ""):
         page = form.submit(typed=typed, status=422)
         assert f"This is not the {what}" in page.words
-        assert page.soup.select_one(".error-summary a")["href"] == "#typed"
-        assert page.soup.select_one("#typed")["value"] == typed
+        assert page.tree.select_one(".error-summary a")["href"] == "#typed"
+        assert page.tree.select_one("#typed")["value"] == typed
 
 
 def test_a_connection_that_is_syncing_is_not_removed(ada: Visitor) -> None:
@@ -56,7 +56,7 @@ def test_a_connection_that_is_syncing_is_not_removed(ada: Visitor) -> None:
     for _ in range(2):
         page = form.submit(typed=MAIN, status=403)
         assert "exchanging data right now" in page.words
-        assert page.soup.select_one("#typed")["value"] == "", "the field is emptied"
+        assert page.tree.select_one("#typed")["value"] == "", "the field is emptied"
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,18 @@ def typed(visitor: Visitor, text: str, at: str = "/") -> Page:
 
 
 def hits(page: Page) -> list[tuple[str, str]]:
-    return [(a.strong.get_text(), str(a["href"])) for a in page.select("#found .hit-main") if a.strong]
+    return [
+        (name.text_content(), a["href"])
+        for a in page.select("#found .hit-main")
+        if (name := a.select_one("strong"))
+    ]
 
 
 def test_two_letters_of_a_name_find_the_patient_and_beside_her_the_treatment(nora: Visitor) -> None:
     page = typed(nora, "am")
     assert hits(page)[0] == ("Amelia Hart", AMELIA)
     assert page.select("#found .hit-second")[0]["href"] == f"/episodes/{EPISODE}"
-    facts = page.select("#found .hit-main")[0].get_text(" ")
+    facts = page.select("#found .hit-main")[0].words
     assert "MRN RF-10482" in facts
     assert "born 17 April 1991" in facts
     assert page.select("#found")[0]["data-for"] == "am"
@@ -63,7 +67,7 @@ def test_two_people_with_one_name_are_listed_and_neither_is_opened(nora: Visitor
     page = typed(nora, "elizabeth smith")
     assert [name for name, _ in hits(page)[:2]] == ["Elizabeth Smith"] * 2
     assert page.select("#found[data-ambiguous]")
-    facts = [str(row.select(".meta")[0].get_text()) for row in page.select("#found .hit-main")[:2]]
+    facts = [str(row.select(".meta")[0].text_content()) for row in page.select("#found .hit-main")[:2]]
     assert len(set(facts)) == 2, "without birth date and record number, the latest record tells them apart"
     assert not typed(nora, "amelia").select("#found[data-ambiguous]")
 
@@ -111,7 +115,7 @@ def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], V
     victor.get(f"/consents/{FORM}")
     victor.get(f"/episodes/{EPISODE}")
     page = victor.get("/find")
-    rows = [row.get_text(" ", strip=True) for row in page.select("#found .hits:first-of-type .hit-main")]
+    rows = [row.words for row in page.tree.select_one("#found .hits").select(".hit-main")]
     assert rows[0].startswith("Amelia Hart Episode")
     assert rows[1].startswith("Amelia Hart Consent form")
     assert len(rows) == 2

@@ -46,7 +46,7 @@ def test_a_patient_sees_their_record_and_changes_contact_fields(
     assert dict(saved.form("/me").fields())["phone_number"] == "07700 900999"
     assert (stored(service, "phone_number"), stored(service, "preferred_name")) == ("+447700900999", "Mel")
     for page in (saved, amelia.get("/help")):
-        assert [one.get_text(strip=True) for one in page.select(".menu-name")] == ["Mel"]
+        assert [one.words for one in page.select(".menu-name")] == ["Mel"]
 
 
 def test_a_changed_number_is_shown_as_not_confirmed_yet(amelia: Visitor, service: CareService) -> None:
@@ -108,7 +108,7 @@ def test_a_concurrent_change_by_the_clinic_is_shown_beside_the_patients(
 def test_htmx_gets_the_form_as_a_fragment(amelia: Visitor) -> None:
     fields = dict(amelia.get("/me").form("/me").fields())
     answer = amelia.fragment("/me", "details", data={**fields, "preferred_name": "M"})
-    assert answer.soup.select_one("#details input[name=preferred_name][value=M]")
+    assert answer.tree.select_one("#details input[name=preferred_name][value=M]")
     assert "Your details are saved." in answer.text
     assert "<html" not in answer.text
     carried = dict(answer.form("/me").fields())

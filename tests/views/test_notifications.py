@@ -35,12 +35,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
 
 
 def bell_of(page: Page) -> int:
-    badge = page.soup.select_one("#bell .badge")
-    return int(badge.get_text().split()[0]) if badge else 0
+    badge = page.tree.select_one("#bell .badge")
+    return int(badge.text_content().split()[0]) if badge else 0
 
 
 def row(page: Page, words: str, index: int = 0) -> Any:
-    return [one for one in page.select(".notification") if words in one.get_text(" ")][index]
+    return [one for one in page.select(".notification") if words in one.words][index]
 
 
 def open_form(page: Page, words: str, index: int = 0) -> Form:
@@ -51,11 +51,11 @@ def test_the_list_is_filtered_by_unread_and_kind_and_paged(amelia: Visitor) -> N
     assert len(amelia.get("/notifications").select(".notification")) == 12
     assert "Page 1 of 2" in amelia.get("/notifications").words
     unread = amelia.get("/notifications?unread=1")
-    assert all("Unread:" in one.get_text() for one in unread.select(".notification"))
+    assert all("Unread:" in one.text_content() for one in unread.select(".notification"))
     messages = amelia.get("/notifications?type=MessageReceived")
-    titles = [one.select_one(".link-title").get_text() for one in messages.select(".notification")]
+    titles = [one.select_one(".link-title").text_content() for one in messages.select(".notification")]
     assert titles and all("You have a new message" in title for title in titles)
-    assert messages.soup.select_one("#type option[selected]")["value"] == "MessageReceived"
+    assert messages.tree.select_one("#type option[selected]")["value"] == "MessageReceived"
 
 
 def test_an_empty_filter_result_is_explained(amelia: Visitor) -> None:
@@ -65,7 +65,7 @@ def test_an_empty_filter_result_is_explained(amelia: Visitor) -> None:
 
 def test_an_unknown_kind_is_not_an_error(amelia: Visitor) -> None:
     page = amelia.get("/notifications?type=SomethingNew")
-    assert "Something new" in page.soup.select_one("#type option[selected]").get_text()
+    assert "Something new" in page.tree.select_one("#type option[selected]").text_content()
 
 
 def test_opening_a_notification_marks_it_read_and_opens_its_record(portal: PortalThread) -> None:
@@ -133,10 +133,10 @@ def test_marking_read_and_unread_updates_the_bell_at_once(amelia: Visitor) -> No
     read = page.form(toggle).submit()
     assert read.url.endswith("/notifications?unread=1")
     assert bell_of(read) == before - 1
-    assert not read.soup.select_one(f"[id={element['id']}]")
+    assert not read.tree.select_one(f"[id={element['id']}]")
     unread = str(toggle["action"]).replace("/read", "/unread")
     answer = amelia.fragment(unread, "results", data={})
-    assert "<html" not in answer.text and answer.soup.select_one("#results")
+    assert "<html" not in answer.text and answer.tree.select_one("#results")
     assert bell_of(answer) == before
 
 
@@ -145,11 +145,11 @@ def test_marking_all_read_updates_list_and_bell_in_one_response(portal: PortalTh
     assert bell_of(victor.get("/notifications?unread=1")) > 0
     answer = victor.fragment("/notifications/read?unread=1", "results", data={})
     assert "You have read everything." in answer.words
-    assert answer.soup.select_one('hx-partial[hx-target="#bell"] #bell') and bell_of(answer) == 0
-    assert "marked as read" in answer.soup.select_one('hx-partial[hx-target="#toasts"]').get_text()
+    assert answer.tree.select_one('hx-partial[hx-target="#bell"] #bell') and bell_of(answer) == 0
+    assert "marked as read" in answer.tree.select_one('hx-partial[hx-target="#toasts"]').text_content()
     page = victor.get("/")
     assert bell_of(page) == 0
-    assert not page.soup.title.get_text().startswith("(")
+    assert not page.tree.findtext(".//title").startswith("(")
 
 
 def test_marking_all_read_works_without_scripts(portal: PortalThread) -> None:
@@ -167,8 +167,8 @@ def test_a_page_uses_the_known_count_without_a_call(portal: PortalThread, calls:
     asked = calls()
     page = nora.get("/me/devices")
     assert bell_of(page) == count > 0
-    assert page.soup.title.get_text().startswith(f"({count})")
-    assert page.soup.select_one("#bell")["hx-get"] == f"/notifications/bell?known={count}"
+    assert page.tree.findtext(".//title").startswith(f"({count})")
+    assert page.tree.select_one("#bell")["hx-get"] == f"/notifications/bell?known={count}"
     assert calls() == asked
 
 
@@ -211,22 +211,22 @@ def test_notification_choices_quiet_hours_and_language_are_saved(grace: Visitor)
     saved = form.submit(
         email=["ConsentRequested"], start="22:00", end="07:30", time_zone="Europe/Madrid", language="es"
     )
-    assert "Your notification settings are saved." in saved.soup.select_one("#toasts").get_text()
+    assert "Your notification settings are saved." in saved.tree.select_one("#toasts").text_content()
     assert ways(saved, "email") == {"ConsentRequested", "ConsentRevoked", "AccountSecurity"}
-    assert saved.soup.select_one("#start")["value"] == "22:00"
-    assert saved.soup.select_one("#time_zone option[selected]")["value"] == "Europe/Madrid"
-    assert saved.soup.select_one("#language option[selected]")["value"] == "es"
+    assert saved.tree.select_one("#start")["value"] == "22:00"
+    assert saved.tree.select_one("#time_zone option[selected]")["value"] == "Europe/Madrid"
+    assert saved.tree.select_one("#language option[selected]")["value"] == "es"
     again = saved.form(SETTINGS).submit(start="", end="", language="")
-    assert again.soup.select_one("#end")["value"] == ""
+    assert again.tree.select_one("#end")["value"] == ""
 
 
 def test_invalid_quiet_hours_are_linked_to_their_field_and_input_is_kept(grace: Visitor) -> None:
     _, form = settings(grace)
     page = form.submit(push=["ResultReleased"], start="25:00", end="", status=422)
-    links = {link["href"]: link.get_text() for link in page.select(".error-summary a")}
+    links = {link["href"]: link.text_content() for link in page.select(".error-summary a")}
     assert "Enter a time between 00:00 and 23:59" in links["#start"]
     assert "Enter when quiet hours end" in links["#end"]
-    assert page.soup.select_one("#start")["value"] == "25:00"
+    assert page.tree.select_one("#start")["value"] == "25:00"
     assert ways(page, "push") == {"ResultReleased", "ConsentRevoked", "AccountSecurity"}
     same = page.form(SETTINGS).submit(start="22:00", end="22:00", time_zone="Mars/Olympus", status=422)
     assert "must end at another time" in same.words and "Choose a time zone" in same.words
@@ -236,7 +236,7 @@ def test_changing_a_locked_kind_is_refused_with_an_explanation(grace: Visitor) -
     _, form = settings(grace)
     page = form.submit(sms=["ConsentRevoked"], status=422)
     assert "“Consents withdrawn” can’t be changed: your clinic always sends these." in page.words
-    assert page.soup.select_one('.error-summary a[href="#matrix"]')
+    assert page.tree.select_one('.error-summary a[href="#matrix"]')
 
 
 def test_concurrent_changes_of_settings_are_both_shown_for_a_choice(grace: Visitor) -> None:
@@ -245,12 +245,12 @@ def test_concurrent_changes_of_settings_are_both_shown_for_a_choice(grace: Visit
     theirs.submit(email=["PaymentReceived"], start="21:00", end="06:00")
     page = mine.submit(email=["MessageReceived"], start="23:00", end="05:00", status=409)
     assert "changed meanwhile" in page.words
-    table = page.soup.select_one("main table").get_text(" ", strip=True)
+    table = page.tree.select_one("main table").words
     assert "23:00 to 05:00" in table and "21:00 to 06:00" in table
     assert ways(page, "email") == {"MessageReceived", "ConsentRevoked", "AccountSecurity"}
     saved = page.form(SETTINGS).submit()
     assert ways(saved, "email") == {"MessageReceived", "ConsentRevoked", "AccountSecurity"}
-    assert saved.soup.select_one("#start")["value"] == "23:00"
+    assert saved.tree.select_one("#start")["value"] == "23:00"
 
 
 def test_a_conflict_names_what_is_wrong_too_and_can_be_changed_in_every_field(grace: Visitor) -> None:
@@ -259,11 +259,13 @@ def test_a_conflict_names_what_is_wrong_too_and_can_be_changed_in_every_field(gr
     _, theirs = settings(grace)
     theirs.submit(push=["ResultReleased"], start="21:10", end="06:10")
     page = mine.submit(push=["ResultReleased"], start="23:10", end="", status=409)
-    assert "23:10 to –" in page.soup.select_one("main table").get_text(" ", strip=True)
-    assert "Enter when quiet hours end" in page.soup.select_one('.error-summary a[href="#end"]').get_text()
+    assert "23:10 to –" in page.tree.select_one("main table").words
+    assert (
+        "Enter when quiet hours end" in page.tree.select_one('.error-summary a[href="#end"]').text_content()
+    )
     saved = page.form(SETTINGS).submit(push=[], end="05:10")
     assert ways(saved, "push") == {"ConsentRevoked", "AccountSecurity"}, "what both chose is taken back"
-    assert saved.soup.select_one("#end")["value"] == "05:10"
+    assert saved.tree.select_one("#end")["value"] == "05:10"
 
 
 def test_settings_that_were_never_so_are_compared_like_others(grace: Visitor) -> None:
@@ -272,7 +274,7 @@ def test_settings_that_were_never_so_are_compared_like_others(grace: Visitor) ->
     page = form.submit(
         opened=opened, seen="", start="20:20", end="05:20", email=["MessageReceived"], status=409
     )
-    assert "20:20 to 05:20" in page.soup.select_one("main table").get_text(" ", strip=True)
+    assert "20:20 to 05:20" in page.tree.select_one("main table").words
 
 
 def test_staff_have_their_own_kinds_of_notifications(portal: PortalThread) -> None:
@@ -281,23 +283,25 @@ def test_staff_have_their_own_kinds_of_notifications(portal: PortalThread) -> No
 
 def test_notifications_are_grouped_by_day_and_name_their_subject(amelia: Visitor) -> None:
     page = amelia.get("/notifications")
-    days = [one.get_text() for one in page.select("#results h2")]
+    days = [one.text_content() for one in page.select("#results h2")]
     assert days[0] in ("Today", "Yesterday"), "the newest may be from before midnight"
     assert len(days) == len(set(days)) > 1
-    assert "After yesterday’s scan" in row(page, "You have a new message").get_text()
-    assert "preimplantation genetic testing" in row(page, "A form is ready for you").get_text()
+    assert "After yesterday’s scan" in row(page, "You have a new message").text_content()
+    assert "preimplantation genetic testing" in row(page, "A form is ready for you").text_content()
     assert "Open the portal" not in page.words
 
 
 def test_notifications_to_staff_name_the_patient_of_a_form_or_message(portal: PortalThread) -> None:
     page = portal.sign_in("nora").get("/notifications")
     late = row(page, "A form is late").select_one(".notification-text")
-    assert late.get_text() == "Sunita Patel · Consent to IVF with intracytoplasmic sperm injection (ICSI)"
+    assert late.text_content() == "Sunita Patel · Consent to IVF with intracytoplasmic sperm injection (ICSI)"
     missed = row(page, "A visit was missed").select_one(".notification-text")
-    assert missed.get_text() == "Siân Llewellyn didn’t come to yesterday’s scan.", (
+    assert missed.text_content() == "Siân Llewellyn didn’t come to yesterday’s scan.", (
         "its own text is more specific"
     )
-    assert "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").get_text()
+    assert (
+        "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").text_content()
+    )
 
 
 def test_the_list_is_shown_even_if_forms_and_messages_cannot_be_read(

@@ -69,7 +69,7 @@ def test_an_id_that_is_no_records_is_audited_without_a_kind(nora: Visitor, porta
     ask(nora, nobodys, status=404)
     told = [line for line in portal.audited() if line.get("id") == nobodys]
     assert [(line["audit"], line.get("kind")) for line in told] == [("open", None)]
-    assert nora.get("/open").soup.select_one("#id")["value"] == nobodys, "a reload shows what was pasted"
+    assert nora.get("/open").tree.select_one("#id")["value"] == nobodys, "a reload shows what was pasted"
 
 
 @pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "//\\", "/\\"])
@@ -89,12 +89,12 @@ def test_the_address_of_a_pasted_link_begins_with_one_slash(
 def test_an_unknown_id_reports_what_was_tried_and_is_kept(nora: Visitor) -> None:
     page = ask(nora, "not-an-id", status=404)
     assert "No episode, consent form or PGT result" in page.words
-    assert page.soup.select_one("#id")["value"] == "not-an-id"
+    assert page.tree.select_one("#id")["value"] == "not-an-id"
 
 
 @pytest.mark.parametrize("pasted", ["", "x" * 200, ".."])
 def test_an_invalid_id_is_reported(nora: Visitor, pasted: str) -> None:
-    assert ask(nora, pasted, status=422).soup.select_one(".error-summary")
+    assert ask(nora, pasted, status=422).tree.select_one(".error-summary")
 
 
 def test_offered_kinds_depend_on_the_role(person: Callable[[str], Visitor], nora: Visitor) -> None:
@@ -116,7 +116,7 @@ def test_recently_opened_records_come_first_by_name(person: Callable[[str], Visi
     visitor.get(f"/consents/{CONSENT}")
     visitor.get(f"/episodes/{EPISODE}")
     page = visitor.get("/open")
-    rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
+    rows = [row.words for row in page.select("section a.link-row")]
     assert [row.partition(" ·")[0] for row in rows] == ["Amelia Hart Episode", "Amelia Hart Consent form"]
     assert EPISODE not in page.words
     assert page.follow("Consent form").path == f"/consents/{CONSENT}"

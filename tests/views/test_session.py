@@ -19,7 +19,7 @@ from tests.support.visitor import Visitor
 def test_the_session_cookie_is_host_bound_and_http_only(portal: PortalThread) -> None:
     visitor = portal.visitor()
     page = visitor.get("/", status=None)
-    form = page.soup.select_one("form:has(input[name=password])")
+    form = page.tree.select_one("form:has(input[name=password])")
     assert form is not None
     fields = {
         "request": form.select_one("[name=request]")["value"],
@@ -59,7 +59,7 @@ def test_signing_out_ends_the_sessions_of_portal_and_identity_server(portal: Por
     assert visitor.get("/", status=None).url.startswith(portal.plan.service), (
         "must ask for the password again"
     )
-    assert visitor.get("/", status=None).soup.select_one("input[name=password]")
+    assert visitor.get("/", status=None).tree.select_one("input[name=password]")
 
 
 @pytest.mark.asvs("7.4.1")

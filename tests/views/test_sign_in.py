@@ -115,7 +115,7 @@ def test_a_browser_without_cookies_gets_an_explanation(portal: PortalThread) -> 
 @pytest.mark.asvs("10.1.2", "10.2.1")
 def test_an_authorization_response_works_once_and_only_in_its_browser(portal: PortalThread) -> None:
     visitor = portal.visitor()
-    form = visitor.get("/", status=None).soup.select_one("form:has(input[name=password])")
+    form = visitor.get("/", status=None).tree.select_one("form:has(input[name=password])")
     assert form is not None
     fields = {
         "request": form.select_one("[name=request]")["value"],

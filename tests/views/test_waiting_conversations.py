@@ -68,10 +68,10 @@ def test_the_longest_waiting_conversation_comes_first_with_its_last_message(
 ) -> None:
     given(monkeypatch, talk(IN, id_="new", late=5), talk(IN, OUT, id_="done"), talk(OUT, IN, IN, id_="old"))
     page = nora.get("/conversations")
-    assert [row.get_text() for row in page.select(".link-title bdi")] == ["About old", "About new"]
+    assert [row.text_content() for row in page.select(".link-title bdi")] == ["About old", "About new"]
     assert "Waiting for an answer, the longest first: 2" in page.words
     assert "old says 1" in page.words, "the message that waits longest"
-    assert page.soup.select_one("[aria-current]:-soup-contains('Waiting for us (2)')")
+    assert page.tree.select_one("[aria-current]:contains('Waiting for us (2)')")
 
 
 def test_words_of_danger_lift_a_conversation_and_are_marked(
@@ -85,9 +85,9 @@ def test_words_of_danger_lift_a_conversation_and_are_marked(
     )
     for address in ("/", "/conversations"):
         page = nora.get(address)
-        names = [row.get_text() for row in page.select("#messages .link-row, #inbox .link-row")]
+        names = [row.text_content() for row in page.select("#messages .link-row, #inbox .link-row")]
         assert "bleeding, faint" in names[0], address
-        assert [mark.get_text() for mark in page.select("mark")] == ["bleeding", "faint"], address
+        assert [mark.text_content() for mark in page.select("mark")] == ["bleeding", "faint"], address
 
 
 def test_home_and_messages_tell_the_same_of_what_waits_for_an_answer(
@@ -101,7 +101,7 @@ def test_home_and_messages_tell_the_same_of_what_waits_for_an_answer(
             for page in (home, inbox)
         ]
         assert listed[0] == listed[1] == ["/conversations/one", "/conversations/two"]
-        assert home.select("main h2")[0].get_text(" ", strip=True) == f"Waiting for an answer {count}"
+        assert home.select("main h2")[0].words == f"Waiting for an answer {count}"
         assert f"Waiting for us ({count})" in inbox.words
     given(monkeypatch, total=900)
     assert "Every conversation has been answered." not in nora.get("/").words

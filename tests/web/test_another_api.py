@@ -143,8 +143,8 @@ def test_a_form_is_read_with_the_right_times_and_a_deleted_one_is_gone(petra: Vi
 def test_a_flag_that_says_the_opposite_counts_what_is_unread(petra: Visitor) -> None:
     page = petra.get("/notifications")
     assert "Unread: 1" in page.words
-    (unread,) = [one for one in page.select(".notification") if "Unread:" in one.get_text(" ")]
-    assert "Your scan" in unread.get_text(" ")
+    (unread,) = [one for one in page.select(".notification") if "Unread:" in one.words]
+    assert "Your scan" in unread.words
     (at,) = {time["datetime"] for time in unread.select("time")}
     assert at == "2026-11-24T07:15:00+00:00"
 

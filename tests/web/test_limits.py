@@ -112,10 +112,10 @@ def test_searching_too_often_is_reported_among_the_results(strict: PortalThread)
     for _ in range(2):
         nora.fragment("/find", "found", data={"q": "amelia"})
     told = nora.fragment("/find", "found", data={"q": "amel"}, status=429)
-    assert told.soup.select_one("#found[data-for=amel] .hit-none")
+    assert told.tree.select_one("#found[data-for=amel] .hit-none")
     assert "a lot of looking up in a short time. Go on in" in told.words
     page = nora.post("/find", {"q": "grace ok"}, status=429)
-    assert page.soup.select_one("#find")["value"] == "grace ok"
+    assert page.tree.select_one("#find")["value"] == "grace ok"
     assert victor.fragment("/find", "found", data={"q": "amelia"}).select(".hit")
 
 

@@ -86,7 +86,7 @@ def test_each_module_has_pages_and_words_while_it_is_on(
     own = [(name, path) for _route, name, path, _calls in CASES if is_of(portal, module, path)]
     assert own
     words = [
-        " ".join(one.get_text(" ").split())
+        one.words
         for name, path in {("amelia", f"/episodes/{AMELIA_EPISODE}"), *own[:3]}
         if (page := person(name).get(path, status=None))
         .headers.get("Content-Type", "")
@@ -117,7 +117,7 @@ def test_searching_finds_nothing_of_a_module_that_is_off(
         assert not [link for link in links(found) if is_of(portal, module, link)], sought
         assert "there may be more" not in found.words.casefold()
     words = staff.get("/open").select("option")
-    assert not [one for one in words if re.fullmatch(HEADINGS[module], one.get_text(strip=True))]
+    assert not [one for one in words if re.fullmatch(HEADINGS[module], one.words)]
 
 
 def find(staff: Visitor, sought: str) -> Page:

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup
 from werkzeug.exceptions import HTTPException
 
 from portal.careservice.ids import sample_id
+from tests.support.elements import parsed
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 from tests.web.test_call_budget import route_of
@@ -37,11 +37,11 @@ _STARTS = (
 
 def seen(html: str) -> str:
     """What a person sees of a page: no scripts, and no values that a button copies."""
-    soup = BeautifulSoup(html, "html.parser")
-    for hidden in soup.select("script, style, template, [data-copy], [type=hidden]"):
-        hidden.decompose()
-    typed = " ".join(str(field.get("value", "")) for field in soup.select("input:not([type=radio])"))
-    return f"{soup.get_text(' ')} {typed}"
+    root = parsed(html)
+    for hidden in root.select("script, style, template, [data-copy], [type=hidden]"):
+        hidden.drop_tree()
+    typed = " ".join(str(field.get("value", "")) for field in root.select("input:not([type=radio])"))
+    return f"{root.words} {typed}"
 
 
 def pages(visitor: Visitor, portal: PortalThread, counted: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -61,7 +61,7 @@ def pages(visitor: Visitor, portal: PortalThread, counted: dict[str, int]) -> It
         page = visitor.get(path, status=None)
         if page.status == 200:
             counted[route] += 1
-            yield path, str(page.soup)
+            yield path, str(page.tree)
             waiting += [str(link["href"]) for link in page.select('a[href^="/"]')]
 
 

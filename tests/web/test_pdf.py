@@ -99,7 +99,7 @@ def download(visitor: Visitor, path: str) -> Document:
 
 def speak(visitor: Visitor, language: str) -> None:
     page = visitor.get("/")
-    page.form(page.soup.select_one("form.languages")).submit(language=language)
+    page.form(page.tree.select_one("form.languages")).submit(language=language)
 
 
 def record(portal: PortalThread, path: str) -> dict[str, Any]:
@@ -192,15 +192,15 @@ def test_the_copy_is_accessible(signed: Document) -> None:
 
 @pytest.mark.parametrize("path", ["/receipt", ""], ids=["receipt", "form"])
 def test_a_signed_form_and_its_receipt_offer_the_copy(amelia: Visitor, path: str) -> None:
-    link = amelia.get(SIGNED + path).soup.select_one(f'a[href="{SIGNED}/receipt.pdf"]')
+    link = amelia.get(SIGNED + path).tree.select_one(f'a[href="{SIGNED}/receipt.pdf"]')
     assert link is not None
-    assert link.get_text(strip=True) == "Download as PDF"
+    assert link.words == "Download as PDF"
 
 
 def test_an_unsigned_form_has_no_copy(portal: PortalThread, amelia: Visitor) -> None:
     form = fresh_form(portal.plan)
     assert amelia.get(f"{form}/receipt.pdf").path == form
-    assert amelia.get(form).soup.select_one('a[href$="receipt.pdf"]') is None
+    assert amelia.get(form).tree.select_one('a[href$="receipt.pdf"]') is None
 
 
 def test_another_persons_form_has_no_copy(portal: PortalThread) -> None:
@@ -263,7 +263,7 @@ def test_without_a_pdf_the_printable_page_is_offered(
     page = portal.sign_in("amelia").get(f"{SIGNED}/receipt.pdf", status=503)
     assert page.heading == "The PDF could not be made"
     assert page.headers["Retry-After"] == "10"
-    assert page.soup.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
+    assert page.tree.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
 
 
 def test_the_copy_is_sealed_by_the_clinic_and_says_how_to_verify_it(

@@ -138,7 +138,7 @@ def test_a_form_of_200_clauses_is_printed_in_time_or_refused_at_once(
     if status == 503:
         assert took < 3, "refused without trying"
         assert "too long for a PDF" in answer.words and "Retry-After" not in answer.headers
-        assert answer.soup.select_one(f'main a[href="{form}/receipt"]') is not None
+        assert answer.tree.select_one(f'main a[href="{form}/receipt"]') is not None
 
 
 def _with_time(child: Callable[..., bytes], order: bytes, folder: Path, _: float) -> bytes:

@@ -20,7 +20,7 @@ def names_after_a_visit(portal: PortalThread) -> set[str]:
     visitor = portal.sign_in("amelia")
     for path in ("/", "/consents", f"/episodes/{EPISODE}"):
         visitor.get(path)
-    visitor.get(visitor.get("/consents").soup.select_one("main a[href$='/sign']")["href"])
+    visitor.get(visitor.get("/consents").tree.select_one("main a[href$='/sign']")["href"])
     visitor.get("/me/devices").form("/sign-out").submit(status=None)
     portal.sign_in("amelia")
     with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store:

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from bs4 import Tag
 
 from portal.careservice.ids import sample_id
 from portal.services.api import Endpoint
 from portal.services.client import Care
+from tests.support.elements import Element
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import PortalThread
 from tests.support.visitor import Form, Visitor
@@ -54,23 +54,23 @@ def unoffered(form: Form) -> Iterator[tuple[str, str]]:
     seen = set[str]()
     for field in form.element.select("input[name], textarea[name], select[name]"):
         name = str(field["name"])
-        if name not in seen and not field.has_attr("disabled"):
+        if name not in seen and "disabled" not in field.attrib:
             found = list(ruled_out_by(field))
             seen |= {name} if found else set()
             yield from ((name, value) for value in found)
 
 
-def ruled_out_by(field: Tag) -> Iterator[str]:
-    kind = str(field.get("type") or "text") if field.name == "input" else field.name
+def ruled_out_by(field: Element) -> Iterator[str]:
+    kind = str(field.get("type") or "text") if field.tag == "input" else field.tag
     if kind in ("select", "radio"):
         yield "not offered"
     if kind in ("date", "datetime-local", "time", "month"):
         yield "31/31"
     if kind in ("number", "email"):
         yield "many"
-    if kind in ("text", "search", "tel", "textarea", "email") and field.has_attr("maxlength"):
+    if kind in ("text", "search", "tel", "textarea", "email") and "maxlength" in field.attrib:
         yield "x" * (int(str(field["maxlength"])) + 1)
-    if kind not in ("hidden", "checkbox", "radio", "select") and field.has_attr("required"):
+    if kind not in ("hidden", "checkbox", "radio", "select") and "required" in field.attrib:
         yield " "
 
 

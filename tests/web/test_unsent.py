@@ -252,10 +252,10 @@ def test_text_is_restored_after_another_device_ended_the_session(portal: PortalT
     form = form_of(there.get("/me"), "/me")
     time.sleep(1.1)  # auth_time is in whole seconds
     devices = here.get("/me/devices")
-    other = next(task for task in devices.select(".task") if "This device" not in task.get_text())
+    other = next(task for task in devices.select(".task") if "This device" not in task.text_content())
     devices.form(other.select_one("form")).submit()  # type: ignore[arg-type]
     sign_in = form.submit(preferred_name=SECRET, status=None)
-    assert sign_in.soup.select_one("input[name=password]"), "the password is asked for"
+    assert sign_in.tree.select_one("input[name=password]"), "the password is asked for"
     back = there.fill_sign_in(sign_in, "amelia")
     assert NOTICE in back.words
     assert held(form_of(back, "/me"), "preferred_name") == [SECRET]

@@ -32,7 +32,7 @@ def test_public_pages_and_forms_store_nothing(portal: PortalThread) -> None:
         visitor = portal.visitor()
         page = visitor.get("/signed-out")
         page.form("/language").submit(language="es")
-        assert visitor.get("/signed-out").soup.html["lang"] == "es"  # type: ignore[index]
+        assert visitor.get("/signed-out").tree["lang"] == "es"
         visitor.get("/no/such/page", status=404)
         visitor.request("GET", "/", status=303, follow=False)
         visitor.get("/portal.webmanifest")
@@ -59,7 +59,7 @@ def test_the_form_cookie_is_set_once_and_only_with_forms(portal: PortalThread) -
 
 def test_a_form_token_is_valid_only_in_its_browser(portal: PortalThread) -> None:
     mine, other = portal.visitor(), portal.visitor()
-    token = mine.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
+    token = mine.get("/signed-out").tree.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
     other.get("/signed-out")
     choose(mine, str(token))
     choose(other, str(token), status=400)
@@ -75,7 +75,7 @@ def test_a_forged_token_is_refused(portal: PortalThread, change: str) -> None:
 
 def test_a_changed_form_token_is_refused(portal: PortalThread) -> None:
     visitor = portal.visitor()
-    token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    token = str(visitor.get("/signed-out").tree.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
     for at in (0, 5, 20, 45, 60):
         changed = "B" if token[at] != "B" else "C"
         damaged = token[:at] + changed + token[at + 1 :]
@@ -101,14 +101,14 @@ def test_a_form_of_another_site_is_refused_even_with_a_token(
     portal: PortalThread, headers: dict[str, str], status: int
 ) -> None:
     visitor = portal.visitor()
-    token = visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
+    token = visitor.get("/signed-out").tree.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
     choose(visitor, str(token), status=status, **headers)
 
 
 def test_another_visitors_form_token_is_refused_in_a_session(portal: PortalThread) -> None:
     """Someone else's visitor cookie and token don't act in a session."""
     attacker, victim = portal.visitor(), portal.sign_in("amelia")
-    token = str(attacker.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    token = str(attacker.get("/signed-out").tree.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
     victim.post("/sign-out", {csrf.FIELD: token}, status=400)
     assert victim.get("/").status == 200
 
@@ -120,7 +120,7 @@ def test_form_tokens_survive_a_key_rotation(portal: PortalThread) -> None:
     from tests.support.stack import PortalThread as Other
 
     visitor = portal.visitor()
-    token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    token = str(visitor.get("/signed-out").tree.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
     cookie = next(one.value for one in visitor.http.cookies if one.name == csrf.VISITOR_COOKIE)
     secrets = {**SECRETS, "PORTAL_SECRET_KEYS": f"{'n' * 48},{SECRETS['PORTAL_SECRET_KEYS']}"}
     rotated = Other(DemoSetup(free_port(), portal.plan.service_port, portal.plan.data, secrets))

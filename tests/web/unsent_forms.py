@@ -72,7 +72,7 @@ def new_form(visitor: Visitor, service: CareService) -> Page:
 
 def with_new_row(visitor: Visitor, service: CareService) -> Page:
     page = visitor.get(f"/protocols/{sample_id('protocol', 'amelia')}/edit")
-    return press(page.form(page.soup.select_one("form:has(button[value=review])")), "add-medication")  # type: ignore[arg-type]
+    return press(page.form(page.tree.select_one("form:has(button[value=review])")), "add-medication")  # type: ignore[arg-type]
 
 
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
@@ -162,14 +162,14 @@ def form_of(page: Page, action: str) -> Form:
     """The form with fields to fill in that posts there."""
     for element in page.select('form[method="post"]'):
         form = page.form(element)
-        if urlsplit(form.action).path.startswith(action) and "form" in (element.get("class") or ()):
+        if urlsplit(form.action).path.startswith(action) and "form" in element.get("class", "").split():
             return form
     raise AssertionError(f"no form for {action} at {page.url}: {page.words[:500]}")
 
 
 def names(form: Form) -> set[str]:
     """The names of the form's fields, without the one that only tells sessions apart."""
-    fields = form.element.select("[name]:not([type=hidden]:not([value]))")
+    fields = form.element.select("[name]:not([type=hidden]), [name][value]")
     return {str(field["name"]) for field in fields}
 
 

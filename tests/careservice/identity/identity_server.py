@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from bs4 import BeautifulSoup
 from flask.testing import FlaskClient
 from joserfc import jwt
 from joserfc.jwk import KeySet
@@ -22,6 +21,7 @@ from portal.careservice.identity import keys
 from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 from portal.careservice.sample import people
 from portal.careservice.settings import Settings
+from tests.support.elements import parsed
 
 ISSUER = "http://127.0.0.1:8001"
 PASSWORD = "a password for tests only"
@@ -153,7 +153,7 @@ class Browser:
 
     def submit(self, page: Any, username: str, password: str = PASSWORD) -> Any:
         """The answer to the page's form, filled in."""
-        form = BeautifulSoup(page.text, "html.parser").select_one("form")
+        form = parsed(page.text).select_one("form")
         assert form is not None, page.text
         fields = {str(field["name"]): str(field.get("value", "")) for field in form.select("input")}
         return self.http.post(

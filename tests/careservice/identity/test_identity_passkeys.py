@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup, Tag
 
 from portal.careservice import database
 from portal.careservice.identity.assurance import (
@@ -24,6 +23,7 @@ from portal.careservice.sample import people
 from tests.careservice.identity.identity_server import PASSWORD, Browser, IdentityServer, answer_in
 from tests.careservice.identity.test_identity_second_step import MFA, code, send, to_code, told
 from tests.support.authenticator import Passkey, encoded
+from tests.support.elements import Element, parsed
 
 HERE = "http://localhost:8001"
 ACCOUNT = f"{HERE}/account/riverside"
@@ -34,8 +34,8 @@ def passkey(**about: Any) -> Passkey:
     return Passkey(HERE, "localhost", **about)
 
 
-def form(page: Any, kind: str) -> tuple[Tag, dict[str, Any]]:
-    found = BeautifulSoup(page.text, "html.parser").select_one(f"form[data-passkey={kind}]")
+def form(page: Any, kind: str) -> tuple[Element, dict[str, Any]]:
+    found = parsed(page.text).select_one(f"form[data-passkey={kind}]")
     assert found is not None, page.text
     return found, json.loads(str(found["data-options"]))
 
@@ -84,7 +84,7 @@ def test_a_passkey_that_was_added_signs_in(server: IdentityServer) -> None:
 
 
 def codes_in(page: Any) -> list[str]:
-    return [found.text for found in BeautifulSoup(page.text, "html.parser").select(".codes code")]
+    return [found.words for found in parsed(page.text).select(".codes code")]
 
 
 def sign_in_page(browser: Browser, **changes: Any) -> Any:
@@ -218,7 +218,7 @@ def test_a_passkey_is_of_its_own_clinic_and_of_an_active_account(server: Identit
 def test_who_has_a_passkey_is_asked_for_it_where_a_client_wants_one(server: IdentityServer) -> None:
     used, browser = kept(server), server.browser()
     page = sign_in_page(browser, acr_values=UNPHISHED)
-    found = BeautifulSoup(page.text, "html.parser").select_one("form")
+    found = parsed(page.text).select_one("form")
     assert found is not None
     fields = {str(field["name"]): str(field.get("value", "")) for field in found.select("input")}
     answer = post(browser, "/sign-in", **{**fields, "username": "grace", "password": PASSWORD})
@@ -329,7 +329,7 @@ def test_at_an_address_without_a_name_there_are_no_passkeys(server: IdentityServ
         server.app.extensions["careservice.settings"], issuer="http://192.0.2.7:8001"
     )
     browser = server.browser()
-    assert "passkey" not in BeautifulSoup(browser.page().text, "html.parser").get_text().lower()
+    assert "passkey" not in parsed(browser.page().text).text_content().lower()
     assert browser.http.get("/account/riverside").status_code == 404
 
 
@@ -348,15 +348,15 @@ def test_a_page_at_the_loopback_address_leads_to_the_name_that_passkeys_are_made
     numbered = server.browser()
     numbered.http.get = partial(numbered.http.get, base_url="http://127.0.0.1:8001")
     page = numbered.page()
-    soup = BeautifulSoup(page.text, "html.parser")
-    assert not soup.select("form[data-passkey]")
-    (link,) = soup.select("a[href^='/sign-in/passkey']")
+    root = parsed(page.text)
+    assert not root.select("form[data-passkey]")
+    (link,) = root.select("a[href^='/sign-in/passkey']")
     there = numbered.http.get(str(link["href"])).location
     assert there.startswith(f"{HERE}/connect/authorize?"), there
     page = browser.http.get(HERE + browser.http.get(there).location)
     answer = answer_in(use(browser, page, used))
     assert (answer["state"], answer["iss"]) == ("a state", "http://127.0.0.1:8001")
     assert browser.http.get(there).status_code == 400, "once"
-    (link,) = soup.select("a[href*='/account/']")
+    (link,) = root.select("a[href*='/account/']")
     assert str(link["href"]).startswith(ACCOUNT)
     assert numbered.http.get("/account/riverside").location == ACCOUNT

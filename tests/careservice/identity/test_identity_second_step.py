@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from portal.careservice.identity.assurance import CLASSES, ONE_FACTOR, TWO_FACTORS
 from portal.careservice.sample import people
 from tests.careservice.identity.identity_server import Browser, IdentityServer, answer_in
+from tests.support.elements import parsed
 
 MFA = f"tenant:riverside {TWO_FACTORS}"
 
@@ -34,7 +34,7 @@ def to_code(browser: Browser, username: str = "amelia", **changes: Any) -> Any:
 
 
 def send(browser: Browser, page: Any, code: str) -> Any:
-    form = BeautifulSoup(page.text, "html.parser").select_one("form")
+    form = parsed(page.text).select_one("form")
     assert form is not None
     fields = {str(field["name"]): str(field.get("value", "")) for field in form.select("input")}
     return browser.http.post(str(form["action"]), data={**fields, "code": code})
@@ -60,8 +60,7 @@ def test_a_password_alone_says_so(server: IdentityServer) -> None:
 def test_a_client_that_asks_for_two_factors_gets_them_and_a_refresh_keeps_it(server: IdentityServer) -> None:
     browser = server.browser()
     page = to_code(browser)
-    soup = BeautifulSoup(page.text, "html.parser")
-    field = soup.select_one("input[name=code]")
+    field = parsed(page.text).select_one("input[name=code]")
     assert field is not None and (field["autocomplete"], field["inputmode"]) == ("one-time-code", "numeric")
     assert "demo" not in page.text
     answer = send(browser, page, f" {code(server)[:3]} {code(server)[3:]}")

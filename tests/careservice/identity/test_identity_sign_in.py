@@ -6,28 +6,27 @@ import re
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 
 from portal.careservice.identity import passwords, translations
 from tests.careservice.identity.identity_server import PASSWORD, IdentityServer, answer_in
+from tests.support.elements import parsed
 from tests.support.hashing import AS_DEPLOYED
 
 
 def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
     page = server.browser().page(login_hint="amelia")
-    soup = BeautifulSoup(page.text, "html.parser")
-    assert [heading.text for heading in soup.select("h1")] == ["Sign in"]
-    assert soup.title is not None
-    assert soup.title.text == "Sign in · Riverside Fertility"
+    root = parsed(page.text)
+    assert [heading.words for heading in root.select("h1")] == ["Sign in"]
+    assert root.findtext(".//title") == "Sign in · Riverside Fertility"
     for name, hint in (("username", "username"), ("password", "current-password")):
-        field = soup.select_one(f"input[name={name}]")
+        field = root.select_one(f"input[name={name}]")
         assert field is not None
         assert field["autocomplete"] == hint
-        assert soup.select_one(f"label[for={field['id']}]") is not None
-    assert [button.text for button in soup.select("form:not([hidden]) button")] == ["Sign in"]
-    assert soup.select_one("input[name=username][value=amelia]") is not None
-    assert not soup.select("style, [style], [onload]")
-    assert [script["src"] for script in soup.select("script")] == ["/static/passkeys.js"]
+        assert root.select_one(f"label[for={field['id']}]") is not None
+    assert [button.words for button in root.select("form:not([hidden]) button")] == ["Sign in"]
+    assert root.select_one("input[name=username][value=amelia]") is not None
+    assert not root.select("style, [style], [onload]")
+    assert [script["src"] for script in root.select("script")] == ["/static/passkeys.js"]
 
 
 @pytest.mark.parametrize(
@@ -41,16 +40,15 @@ def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
 def test_the_sign_in_page_uses_the_requested_language(
     server: IdentityServer, locales: str, language: str, direction: str, heading: str
 ) -> None:
-    soup = BeautifulSoup(server.browser().page(ui_locales=locales).text, "html.parser")
-    assert soup.html is not None and soup.h1 is not None
-    assert (soup.html["lang"], soup.html["dir"], soup.h1.text) == (language, direction, heading)
+    root = parsed(server.browser().page(ui_locales=locales).text)
+    assert (root["lang"], root["dir"], root.select_one("h1").words) == (language, direction, heading)
 
 
 def test_the_page_says_whom_to_call_who_cannot_sign_in(server: IdentityServer) -> None:
-    soup = BeautifulSoup(server.browser().page(ui_locales="es").text, "html.parser")
-    call = soup.select_one("main a[href^='tel:']")
+    root = parsed(server.browser().page(ui_locales="es").text)
+    call = root.select_one("main a[href^='tel:']")
     assert call is not None
-    assert (call["href"], call.text) == ("tel:02079460199", "020 7946 0199")
+    assert (call["href"], call.words) == ("tel:02079460199", "020 7946 0199")
 
 
 def test_every_text_of_the_pages_is_translated() -> None:
@@ -84,8 +82,8 @@ def test_the_clinic_shows_its_name_and_colour(server: IdentityServer) -> None:
 
 def test_sample_people_are_listed_only_in_a_demo(server: IdentityServer, demo_server: IdentityServer) -> None:
     assert "Nora Lindqvist" not in server.browser().page().text
-    listed = BeautifulSoup(demo_server.browser().page().text, "html.parser").select(".samples dt")
-    assert {entry.text for entry in listed} == {
+    listed = parsed(demo_server.browser().page().text).select(".samples dt")
+    assert {entry.words for entry in listed} == {
         *("ada", "amelia", "colin", "daniel", "elif", "grace", "nora", "victor")
     }
 
@@ -123,13 +121,12 @@ def test_all_wrong_credentials_get_the_same_message(
     browser = server.browser()
     answer = browser.submit(browser.page(), username, password)
     assert answer.status_code == 401
-    soup = BeautifulSoup(answer.text, "html.parser")
-    alert = soup.select_one("[role=alert]")
+    root = parsed(answer.text)
+    alert = root.select_one("[role=alert]")
     assert alert is not None
-    assert "That user name and password don’t go together. Check both." in alert.text
-    assert soup.title is not None
-    assert soup.title.text.startswith("Error: ")
-    assert soup.select_one("input[name=password][value]") is None
+    assert "That user name and password don’t go together. Check both." in alert.words
+    assert root.findtext(".//title").startswith("Error: ")
+    assert root.select_one("input[name=password][value]") is None
     assert all(not cookie.startswith("idsrv=") for cookie in answer.headers.getlist("Set-Cookie"))
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from bs4 import BeautifulSoup
 from sqlalchemy import update
 
 from portal.careservice.identity.tables import Client
 from tests.careservice.identity.identity_server import SIGNED_OUT, Browser, IdentityServer, answer_in
+from tests.support.elements import parsed
 
 
 def end_session(browser: Browser, **parameters: Any) -> Any:
@@ -70,7 +70,7 @@ def test_a_sign_out_link_without_a_valid_hint_asks_first(server: IdentityServer)
         assert page.status_code == 200
         assert "Do you want to sign out?" in page.text
     assert is_signed_in(browser)
-    form = BeautifulSoup(page.text, "html.parser").select_one("form")
+    form = parsed(page.text).select_one("form")
     assert form is not None
     fields = {str(field["name"]): str(field["value"]) for field in form.select("input")}
     assert browser.http.post("/connect/endsession", data={**fields, "confirm": "guess"}).status_code == 200

@@ -21,5 +21,5 @@ def sign_in(portal: PortalThread, name: str) -> Careful:
 
 
 def bell_of(page: Page) -> int:
-    badge = page.soup.select_one("#bell .badge")
-    return int(badge.get_text().split()[0]) if badge else 0
+    badge = page.tree.select_one("#bell .badge")
+    return int(badge.text_content().split()[0]) if badge else 0

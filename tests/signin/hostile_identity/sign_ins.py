@@ -40,7 +40,7 @@ def refused(portal: PortalThread, *, status: int = 400) -> None:
 
 
 def page_token(page: Page) -> str:
-    return str(page.soup.select_one("input[name=csrf_token]")["value"])  # type: ignore[index]
+    return str(page.tree.select_one("input[name=csrf_token]")["value"])  # type: ignore[index]
 
 
 def person_of(visitor: Visitor) -> Any:

@@ -59,14 +59,14 @@ def test_a_booking_link_shows_free_times_of_all_physicians_without_signing_in(
     assert len(windows(page)) > 5
     assert "Dr Victor" in page.words
     assert "Europe/London" in page.words
-    labels = [x.get_text(" ", strip=True) for x in page.select("fieldset.week-day:first-of-type label")]
+    labels = [x.words for x in page.select("fieldset.week-day:first-of-type label")]
     assert len(labels) == len(set(labels)), "each time is offered once"
 
 
 def test_the_booking_page_names_no_patient_and_is_not_indexed(anybody: Visitor, link: Link) -> None:
     page = anybody.get(link())
     assert "Tomasz" not in page.text and "Wójcik" not in page.text
-    assert page.soup.select_one("meta[name=robots]")["content"] == "noindex"
+    assert page.tree.select_one("meta[name=robots]")["content"] == "noindex"
     assert page.headers["Referrer-Policy"] == "same-origin"
 
 
@@ -141,7 +141,7 @@ def test_a_time_taken_meanwhile_is_refused_with_fresh_times(
     assert "That time isn’t free any more" in page.words
     assert chosen not in windows(page)
     nearest = [starts(value) for value in windows(page)[:3]]
-    assert page.select("fieldset legend")[0].get_text() == "Nearest free times"
+    assert page.select("fieldset legend")[0].text_content() == "Nearest free times"
     assert all(abs(start - starts(chosen)) <= timedelta(hours=2) for start in nearest), nearest
     assert page.form(path).submit(window=windows(page)[0]).heading == "Your visit is booked"
 
@@ -224,7 +224,7 @@ def test_an_expired_link_is_explained_and_books_nothing(
     try:
         page = other.get(path, status=410)
         assert page.heading == "This link has expired"
-        token = page.soup.select_one("input[name=csrf_token]")
+        token = page.tree.select_one("input[name=csrf_token]")
         assert token is not None
         fields = {"window": windows(form.page)[0], "csrf_token": str(token["value"])}
         assert other.request("POST", path, data=fields, status=410).heading == "This link has expired"

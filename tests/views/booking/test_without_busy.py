@@ -59,7 +59,7 @@ def windows(page: Page) -> list[str]:
 
 
 def legends(page: Page) -> list[str]:
-    return [one.get_text() for one in page.select("fieldset legend")]
+    return [one.text_content() for one in page.select("fieldset legend")]
 
 
 def test_staff_are_warned_and_offered_other_times_after_a_refusal(

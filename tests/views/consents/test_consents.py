@@ -26,7 +26,7 @@ from tests.support.signing import (
 
 def test_a_patient_sees_whose_turn_it_is_to_sign(amelia: Any) -> None:
     page = amelia.get("/consents")
-    headings = [h2.get_text(" ", strip=True).split()[0] for h2 in page.select("main h2")]
+    headings = [h2.words.split()[0] for h2 in page.select("main h2")]
     assert headings == ["Your", "Waiting", "Signed", "Ended", "Reach"]
     assert "After you: Daniel Hart and Victor Castellanos" in page.words
     assert "Daniel Hart signs first, then you" in page.words
@@ -42,10 +42,8 @@ def test_a_person_without_open_forms_is_told_so(portal: Any) -> None:
 
 def test_filters_sorting_and_paging_are_in_the_url(nora: Any) -> None:
     page = nora.get("/consents?status=PartiallySigned&sort=patient")
-    assert {tag.get_text(strip=True) for tag in page.select('td[data-label="Status, sent"] .tag')} == {
-        "Partly signed"
-    }
-    assert page.select('th[aria-sort="ascending"]')[0].get_text(strip=True) == "Patient"
+    assert {tag.words for tag in page.select('td[data-label="Status, sent"] .tag')} == {"Partly signed"}
+    assert page.select('th[aria-sort="ascending"]')[0].words == "Patient"
     second = nora.get("/consents?list=all&page=2")
     assert "Page 2 of" in second.words
     first = nora.get("/consents?list=all")
@@ -55,7 +53,7 @@ def test_filters_sorting_and_paging_are_in_the_url(nora: Any) -> None:
 
 def test_invalid_filters_fall_back_to_the_default(nora: Any) -> None:
     page = nora.get("/consents?status=nonsense&sort=--%27&page=-3&page=x&endpoint=x&_external=1")
-    assert page.select('.chips a[aria-current="true"]')[0].get_text(strip=True) == "All"
+    assert page.select('.chips a[aria-current="true"]')[0].words == "All"
     assert "Page 1 of" in page.words
     assert nora.get("/consents?page=99999999999999999999").status == 200
 
@@ -69,13 +67,13 @@ def test_an_invalid_page_number_shows_the_first_page(nora: Any, path: str, page:
 
 def test_a_search_keeps_the_filter_that_was_chosen(nora: Any) -> None:
     part = nora.fragment("/consents?status=PartiallySigned", target="results")
-    kept = part.soup.select_one("form[role=search] input[name=status]")
+    kept = part.tree.select_one("form[role=search] input[name=status]")
     assert kept and kept["value"] == "PartiallySigned"
 
 
 def test_htmx_gets_only_the_table(nora: Any) -> None:
     part = nora.fragment("/consents?q=Amelia", target="results")
-    assert part.soup.select_one("#results table") and "<html" not in part.text
+    assert part.tree.select_one("#results table") and "<html" not in part.text
 
 
 # ── reading ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -83,7 +81,7 @@ def test_htmx_gets_only_the_table(nora: Any) -> None:
 
 def test_a_superseded_version_stays_readable_and_is_stamped(amelia: Any) -> None:
     page = amelia.get(consent("amelia-treatment-1"))
-    assert page.select(".stamp")[0].get_text(strip=True) == "Replaced"
+    assert page.select(".stamp")[0].words == "Replaced"
     newer = page.follow("Open the newer version")
     assert newer.path == consent("amelia-treatment-2")
     assert newer.follow("Open the version before this one").path == consent("amelia-treatment-1")
@@ -115,7 +113,7 @@ def test_verify_recomputes_the_seal_for_each_signature(amelia: Any) -> None:
     checked = page.form(f"{consent('amelia-treatment-2')}/receipt").submit()
     assert checked.words.count("the text is exactly the one that was signed") == 3
     part = amelia.fragment(f"{consent('amelia-treatment-2')}/receipt?verify=1", target="verification")
-    assert part.soup.select_one("section#verification") and "<html" not in part.text
+    assert part.tree.select_one("section#verification") and "<html" not in part.text
 
 
 def test_verify_reports_a_record_changed_since_signing(amelia: Any, nora: Any, service: Any) -> None:
@@ -139,7 +137,7 @@ def test_verify_is_inconclusive_if_the_api_uses_its_own_hash(portal: Any, servic
     mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
     page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
     assert "As recorded" in page.words and "can’t be made anew here" in page.words
-    of_the_text = page.select("#verification .checks")[0].get_text(" ")
+    of_the_text = page.select("#verification .checks")[0].words
     assert "Matches" not in of_the_text and "Does not match" not in of_the_text
 
 
@@ -156,14 +154,14 @@ def test_missing_signers_are_named_on_form_list_and_receipt(amelia: Any, nora: A
     said = "Daniel Hart and Victor Castellanos haven’t signed yet"
     assert said in amelia.get(form).words and said in amelia.get(f"{form}/receipt").words
     row = next(row for row in amelia.get("/consents").select("li") if form in str(row))
-    assert said in row.get_text(" ")
+    assert said in row.words
     assert "no account" not in amelia.get(form).words + nora.get(form).words
 
 
 def test_a_signer_without_an_account_is_named(portal: Any, nora: Any) -> None:
     grace = portal.sign_in("grace")
     said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
-    waiting = [row for row in grace.get("/consents").select("li") if said in row.get_text(" ")]
+    waiting = [row for row in grace.get("/consents").select("li") if said in row.words]
     assert waiting
     form = waiting[0].select_one("a")["href"].removesuffix("/sign")
     assert said in grace.get(form).words and said in nora.get(form).words

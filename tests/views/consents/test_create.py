@@ -34,9 +34,11 @@ def test_staff_create_a_form_from_a_template_and_the_patient_sees_it(nora: Any, 
     )
     assert page.heading == "Storage, for the second round" and "Nothing is sent yet" in page.words
     changed = page.follow("Change something")
-    assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
+    assert changed.tree.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
     made = page.form("/consents/new").submit()
-    assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
+    assert (
+        made.heading == "Storage, for the second round" and "sent to its signers" in made.tree.text_content()
+    )
     assert page.form("/consents/new").submit().path == made.path, "sending twice creates one form"
     assert "Storage, for the second round" in amelia.get("/consents").words
 
@@ -51,7 +53,7 @@ def test_a_new_form_for_the_current_patient_is_prefilled(nora: Any) -> None:
     assert given["procedure_date"] == retrieval.isoformat()
     preview = start.form("/consents/new/fill").submit()
     assert "Nothing is sent yet" in preview.words
-    signers = preview.select("#signers")[0].get_text(" ")
+    signers = preview.select("#signers")[0].words
     assert "Amelia Hart" in signers and "Daniel Hart" in signers and "Victor Castellanos" in signers
 
 
@@ -77,16 +79,16 @@ def test_errors_in_a_new_form_are_linked_and_input_is_kept(nora: Any) -> None:
     )
     linked = {a["href"] for a in wrong.select(".error-summary a")}
     assert linked == {"#title", "#procedure_date", "#expires_on", "#signer-2"}
-    assert all(wrong.soup.select_one(target) for target in linked)
-    assert wrong.soup.select_one("input[name=version]")["value"] == "9.9"
-    assert wrong.soup.select_one("input[name=expires_on]")["value"] == "2001-01-01"
+    assert all(wrong.tree.select_one(target) for target in linked)
+    assert wrong.tree.select_one("input[name=version]")["value"] == "9.9"
+    assert wrong.tree.select_one("input[name=expires_on]")["value"] == "2001-01-01"
 
 
 @pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
 def test_a_missing_episode_is_reported_at_its_field(nora: Any, typed: str) -> None:
     page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
     assert page.select('.error-summary a[href="#episode"]')
-    assert page.soup.select_one("input[name=episode]")["value"] == typed
+    assert page.tree.select_one("input[name=episode]")["value"] == typed
 
 
 def test_a_new_form_with_an_unknown_operation_starts_again(nora: Any) -> None:
@@ -94,12 +96,12 @@ def test_a_new_form_with_an_unknown_operation_starts_again(nora: Any) -> None:
         nora.post("/consents/new", {"operation": "x"}),
         nora.get("/consents/new/preview?operation=zz"),
     ):
-        assert page.path == "/consents/new" and "Please begin again" in page.soup.get_text()
+        assert page.path == "/consents/new" and "Please begin again" in page.tree.text_content()
 
 
 def test_a_clinician_countersigns(nora: Any, amelia: Any, daniel: Any, victor: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    options = {o.get_text(strip=True): o["value"] for o in page.select("#signer-2 option")}
+    options = {o.words: o["value"] for o in page.select("#signer-2 option")}
     assert "Amelia Hart" not in options and "Daniel Hart" not in options
     form = make_form(nora, title="Countersigned", **{"signer-2": options["Victor Castellanos (care team)"]})
     sign(amelia, form, NAMES["amelia"])
@@ -114,7 +116,7 @@ def test_the_couple_is_always_among_the_signers_whatever_fields_are_sent(nora: A
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
     assert not page.select("#signer-0 option, #signer-1 option"), "neither can be changed or removed"
     assert "Amelia Hart · Patient" in page.words and "Daniel Hart · Partner" in page.words
-    sub = next(o["value"] for o in page.select("#signer-2 option") if "Nora" in o.get_text())
+    sub = next(o["value"] for o in page.select("#signer-2 option") if "Nora" in o.text_content())
     edited = {
         "signer-0": "-",
         "signer-1": sub,
@@ -124,7 +126,7 @@ def test_the_couple_is_always_among_the_signers_whatever_fields_are_sent(nora: A
     }
     page = page.form("/consents/new/fill").submit(title="Nobody is left out", **edited)
     made = page.form("/consents/new").submit()
-    assert [row.get_text() for row in amelia.get(made.path).select(".signer strong")] == [
+    assert [row.text_content() for row in amelia.get(made.path).select(".signer strong")] == [
         "Amelia Hart",
         "Daniel Hart",
     ]
@@ -161,8 +163,8 @@ def test_signers_without_an_account_are_named_before_the_form_is_sent(nora: Any,
 
 def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> None:
     page = nora.get(f"/consents/new?template=disposition&episode={FREEZE_OF_GRACE}")
-    codes = {label.get_text(strip=True): label["for"] for label in page.select("#embryos label")}
-    box = page.soup.select_one(f"#{codes['GO-3 · RF-09117']}")
+    codes = {label.words: label["for"] for label in page.select("#embryos label")}
+    box = page.tree.select_one(f"#{codes['GO-3 · RF-09117']}")
     form = page.form("/consents/new/fill")
     refused = form.submit(title="About GO-3", embryo=[box["value"]], **{"signer-2": "-"}, status=422)
     assert refused.select('.error-summary a[href="#disposition"]')
@@ -190,7 +192,7 @@ def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: 
     page = nora.get(f"/consents/new?template=storage-renewal&episode={TREATMENT_OF_AMELIA}")
     again = page.form("/consents/new/fill").submit(title="storage,  ONCE", version="9.9", status=422)
     assert again.select('.error-summary a[href="#replaces"]') and again.select(f'a[href="{first}"]')
-    assert again.soup.select_one("input[name=version]")["value"] == "9.9"
+    assert again.tree.select_one("input[name=version]")["value"] == "9.9"
     assert again.form("/consents/new/fill").submit(status=422).select('.error-summary a[href="#replaces"]')
     preview = again.form("/consents/new/fill").submit(check_all=True)
     assert "Once sent, it takes the place of “Storage, once”" in preview.words
@@ -212,4 +214,4 @@ def test_a_past_date_is_refused_at_its_field(nora: Any, field: str) -> None:
     over = (date.today() - timedelta(days=2)).isoformat()
     refused = page.form("/consents/new/fill").submit(title="Too late", **{field: over}, status=422)
     assert refused.select(f'.error-summary a[href="#{field}"]') and "over already" in refused.words
-    assert refused.soup.select_one(f"input[name={field}]")["value"] == over
+    assert refused.tree.select_one(f"input[name={field}]")["value"] == over

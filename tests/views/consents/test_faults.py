@@ -138,7 +138,7 @@ def test_a_signature_that_never_arrived_is_reported_and_can_be_repeated(
     portal.clock.advance(30)
     page = unknown.follow("Look again")
     assert page.heading == "Sign this form" and "You can sign again" in page.words
-    assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
+    assert page.tree.select_one("#signature")["value"] == "Amelia Hart"
     assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"
     assert signatures(amelia, form) == ["Amelia Hart"]
     portal.clock.advance(-30)
@@ -179,7 +179,7 @@ def test_a_withdrawal_that_never_arrived_is_reported(
     portal.clock.advance(30)
     again = unknown.follow("Look again")
     assert "You can send it again" in again.words
-    assert "Second thoughts" in again.soup.select_one("textarea").get_text()
+    assert "Second thoughts" in again.tree.select_one("textarea").text_content()
     assert again.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
     portal.clock.advance(-30)
 

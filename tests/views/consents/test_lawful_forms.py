@@ -79,7 +79,7 @@ def test_parenthood_is_a_womans_and_a_partners_form_each_with_its_own_statement(
     assert "I consent to being the legal parent of any child born from Amelia Hart" in his.words
     assert "I consent to Daniel Hart being" not in his.words
     form = his.form("/consents/new").submit()
-    signers = [one.get_text(" ", strip=True) for one in form.select("#signers li, .signers li")]
+    signers = [one.words for one in form.select("#signers li, .signers li")]
     assert not any("Amelia" in one for one in signers)
 
 
@@ -98,7 +98,7 @@ def test_parenthood_of_a_record_with_a_donor_needs_no_such_declaration(nora: Any
 
 def test_storage_is_one_persons_form_and_each_gets_their_own(nora: Any) -> None:
     page = template(nora, "storage")
-    options = {one.get_text(strip=True): str(one["value"]) for one in page.select("#signer-0 option")}
+    options = {one.words: str(one["value"]) for one in page.select("#signer-0 option")}
     refused = page.form(FILL).submit(status=422, **{"signer-0": "-"})
     assert refused.select('.error-summary a[href="#signer-0"]')
     for name in ("Amelia Hart", "Daniel Hart"):

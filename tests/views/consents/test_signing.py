@@ -56,13 +56,13 @@ def test_each_step_is_one_form_and_only_the_last_has_a_text_field(amelia: Any, f
 def test_a_clause_is_followed_by_its_check_question_which_sends_and_decides_nothing(amelia: Any) -> None:
     page = amelia.get(f"{consent('amelia-genetic')}/sign/read")
     checks = page.select(".clause-check")
-    asked = [check.find_parent("section").h2.get_text(" ", strip=True) for check in checks]
+    asked = [check.xpath("ancestor::section[1]//h2")[0].words for check in checks]
     assert asked == ["3 What they don't mean", "4 Risks of biopsy"], (
         "what their words are in a template, and no other"
     )
     for check in checks:
         answers = check.select("li details")
-        assert len(answers) >= 2 and sum("That’s right" in answer.get_text() for answer in answers) == 1
+        assert len(answers) >= 2 and sum("That’s right" in answer.text_content() for answer in answers) == 1
         assert len({answer["name"] for answer in answers}) == 1, "one answer is open at a time"
         assert not check.select("form, input, button, a")
     assert not amelia.get(consent("amelia-genetic")).select(".clause-check"), (
@@ -138,7 +138,7 @@ def test_signing_can_go_on_to_the_next_form_of_the_list(portal: Any, service: An
     assert not following.select("#declaration[checked]") and not following.select("#signature")[0].get(
         "value"
     )
-    assert "You’ve signed the form before this one" in following.soup.get_text()
+    assert "You’ve signed the form before this one" in following.tree.text_content()
     assert signatures(victor, first)[-1] == "Victor Castellanos"
     again = page.form(f"{first}/sign").submit(
         check_all=True, signature="Victor Castellanos", **{"open-next": "1"}
@@ -162,7 +162,7 @@ def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, 
     boxes = [value for _, value in page.form(f"{form}/sign").checkboxes()]
     wrong = page.form(f"{form}/sign").submit(statement=boxes[:-1])
     links = [a["href"] for a in wrong.select(".error-summary a")]
-    assert len(links) == 1 and wrong.soup.select_one(links[0])["value"] == boxes[-1]
+    assert len(links) == 1 and wrong.tree.select_one(links[0])["value"] == boxes[-1]
     assert len(wrong.select("input[type=checkbox]:checked, input[type=checkbox][checked]")) == len(boxes) - 1
     none = page.form(f"{form}/sign").submit(statement=[])
     assert len(none.select(".error-summary a")) == len(boxes)
@@ -205,7 +205,7 @@ def test_the_receipt_shows_the_next_step_and_its_deadline(portal: Any, form: str
     visitor = portal.sign_in("amelia")
     receipt = sign(visitor, form, "Amelia Hart")
     (task,) = receipt.select("#next .task")
-    assert "Needed in" in task.get_text(" ") and "for the procedure on" in task.get_text(" ")
+    assert "Needed in" in task.words and "for the procedure on" in task.words
     assert str(task.select_one("a")["href"]).endswith("/sign")
     assert receipt.path != task.select_one("a")["href"].replace("/sign", "/receipt")
 
@@ -213,7 +213,7 @@ def test_the_receipt_shows_the_next_step_and_its_deadline(portal: Any, form: str
 @pytest.mark.asvs("2.3.1")
 def test_the_last_step_without_the_earlier_ones_does_not_sign(amelia: Any, form: str) -> None:
     page = amelia.get(f"{form}/sign")
-    operation = page.soup.select_one("input[name=operation]")["value"]
+    operation = page.tree.select_one("input[name=operation]")["value"]
     early = amelia.post(f"{form}/sign/name", {"operation": operation, "signature": "Amelia Hart"})
     assert "Step 1 of 3" in early.words
     page.form(f"{form}/sign").submit()
@@ -229,7 +229,7 @@ def test_another_name_is_refused_showing_the_expected_one(amelia: Any, form: str
     page = to_step(amelia, form, "Sign this form")
     wrong = page.form(f"{form}/sign").submit(signature=typed)
     assert wrong.select('.error-summary a[href="#signature"]') and "Amelia Hart" in wrong.words
-    assert wrong.soup.select_one("#signature")["value"] == " ".join(typed.split())
+    assert wrong.tree.select_one("#signature")["value"] == " ".join(typed.split())
     assert signatures(amelia, form) == []
 
 
@@ -266,7 +266,7 @@ def test_a_name_typed_after_the_limit_is_kept_through_the_fresh_sign_in(portal: 
     page = to_step(visitor, form, "Sign this form")
     sign_in = after_a_while(portal, page.form(f"{form}/sign"), signature="Amelia Hart")
     page = visitor.fill_sign_in(sign_in, "amelia")
-    assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
+    assert page.tree.select_one("#signature")["value"] == "Amelia Hart"
     assert signatures(visitor, form) == []
     assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"
 
@@ -276,7 +276,7 @@ def test_signing_takes_five_pages_from_home_and_shows_the_text_once(portal: Any,
     visitor = portal.sign_in("amelia")
     (link,) = visitor.get("/").select(f'#consents a[href="{form}/sign"]')
     reading = visitor.get(str(link["href"]))
-    clause = reading.select(".clause .as-written")[0].get_text()
+    clause = reading.select(".clause .as-written")[0].text_content()
     agreeing = reading.form(f"{form}/sign").submit()
     boxes = agreeing.form(f"{form}/sign").checkboxes()
     sign_in = after_a_while(portal, agreeing.form(f"{form}/sign"), boxes)
@@ -284,7 +284,7 @@ def test_signing_takes_five_pages_from_home_and_shows_the_text_once(portal: Any,
     receipt = naming.form(f"{form}/sign").submit(signature="Amelia Hart")
     pages = [reading, agreeing, sign_in, naming, receipt]
     assert receipt.path == f"{form}/receipt" and len(pages) <= 5
-    assert [clause in page.soup.get_text() for page in pages] == [True, False, False, False, False]
+    assert [clause in page.tree.text_content() for page in pages] == [True, False, False, False, False]
 
 
 # ── once ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -325,10 +325,10 @@ def test_an_operation_of_another_form_starts_at_the_first_step(
 ) -> None:
     page = to_step(amelia, form, "Sign this form")
     other = {
-        "another's": lambda: daniel.get(f"{form}/sign").soup.select_one("input[name=operation]")["value"],
+        "another's": lambda: daniel.get(f"{form}/sign").tree.select_one("input[name=operation]")["value"],
         "made up": lambda: "AAAA" * 30,
         "": lambda: "",
-        "of another form": lambda: amelia.get(f"{fresh_form(service.plan)}/sign").soup.select_one(
+        "of another form": lambda: amelia.get(f"{fresh_form(service.plan)}/sign").tree.select_one(
             "input[name=operation]"
         )["value"],
     }[whose]()
@@ -368,10 +368,10 @@ def test_a_changed_text_is_shown_and_signing_restarts_at_reading(
     changed = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=409)
     assert "The form has changed" in changed.words and "Step 1 of 3" in changed.words
     (change,) = changed.select("#changes .change")
-    was, now = (p.get_text() for p in change.select(".as-written"))
+    was, now = (p.text_content() for p in change.select(".as-written"))
     assert "Eggs are collected on a Tuesday." in now and "Tuesday" not in was
-    assert "Tuesday." in "".join(ins.get_text() for ins in change.select("ins"))
-    assert change.select("del") and all(gone.get_text() in was for gone in change.select("del"))
+    assert "Tuesday." in "".join(ins.text_content() for ins in change.select("ins"))
+    assert change.select("del") and all(gone.text_content() in was for gone in change.select("del"))
     assert "The form has changed" in amelia.get(f"{form}/sign").words, "still told, until it is read"
     late = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=409)
     assert "Step 1 of 3" in late.words
@@ -427,14 +427,14 @@ def test_signing_in_after_the_session_ended_returns_to_the_step_with_input_kept(
     end_session(portal, visitor)
     page = page.form(f"{form}/sign").submit(signature="Amelia Hart")
     assert page.heading == "Sign this form" and "Step 3 of 3" in page.words
-    assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
+    assert page.tree.select_one("#signature")["value"] == "Amelia Hart"
     assert signatures(visitor, form) == []
     assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"
 
 
 def test_signing_that_goes_on_after_a_break_says_so_and_offers_the_text(amelia: Any, form: str) -> None:
     def link() -> str:
-        return amelia.get("/consents").select(f'main a[href="{form}/sign"]')[0].get_text(" ", strip=True)
+        return amelia.get("/consents").select(f'main a[href="{form}/sign"]')[0].words
 
     assert link().startswith("Read and sign")
     step = amelia.get(f"{form}/sign").form(f"{form}/sign").submit()

@@ -60,7 +60,7 @@ def lists(page: Page) -> dict[str, tuple[int, str]]:
     """Each list's count and address, by its word."""
     found: dict[str, tuple[int, str]] = {}
     for link in page.select("nav.chips a"):
-        words = re.fullmatch(r"(.*?) ([0-9]+)", link.get_text(" ", strip=True))
+        words = re.fullmatch(r"(.*?) ([0-9]+)", link.words)
         if words:
             found[words[1]] = int(words[2]), str(link["href"])
     return found
@@ -107,10 +107,10 @@ def test_the_worklist_opens_with_ones_own_forms_or_else_all_pending(
     signed_in: Callable[[str], Visitor],
 ) -> None:
     mine = signed_in("victor").get("/consents")
-    assert mine.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("Mine")
+    assert mine.select('.chips a[aria-current="true"]')[0].words.startswith("Mine")
     assert len(mine.select("tbody tr")) == len(mine.select("tbody .row-actions a"))
     others = signed_in("colin").get("/consents")
-    assert others.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("All that wait")
+    assert others.select('.chips a[aria-current="true"]')[0].words.startswith("All that wait")
 
 
 def test_a_partly_signed_form_is_listed_as_pending(victor: Visitor) -> None:
@@ -387,9 +387,9 @@ def test_people_to_call_come_with_number_neutral_mail_and_missing_account(
 ) -> None:
     nora = signed_in("nora")
     (patients,) = nora.get("/consents?list=friday").select("select#waits option[value=patients]")
-    assert patients.get_text() == "Patients and partners"
+    assert patients.text_content() == "Patients and partners"
     page = nora.get("/consents?list=open&waits=patients")
-    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.get_text())
+    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.text_content())
     assert amelia.select("a[href='tel:+447700900182']")
     (mail,) = amelia.select("a[href^='mailto:']")[:1]
     written = unquote(str(mail["href"])).lower()
@@ -421,8 +421,8 @@ def test_a_treatment_that_cant_be_read_is_said_where_the_number_is_missing(
     monkeypatch.setattr(contacts, "get_episode", fail)
     monkeypatch.setattr(contacts, "known_people", tuple)
     page = signed_in("nora").get("/consents?list=open&waits=patients")
-    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.get_text())
-    assert "the number couldn’t be read" in amelia.get_text()
+    amelia = next(row for row in page.select("tbody tr") if "Amelia Hart" in row.text_content())
+    assert "the number couldn’t be read" in amelia.text_content()
 
 
 def test_a_narrowed_list_stays_narrowed_while_it_is_worked_through(victor: Visitor) -> None:
@@ -496,7 +496,7 @@ def test_a_patients_forms_with_the_same_short_name_show_their_titles(
 def test_home_names_the_list_it_shows(signed_in: Callable[[str], Visitor]) -> None:
     for name, which in (("victor", "Mine"), ("colin", "All that wait")):
         (current,) = signed_in(name).get("/").select('.chips a[aria-current="true"]')
-        assert current.get_text().strip().startswith(which)
+        assert current.words.startswith(which)
 
 
 def test_declining_a_listed_form_leads_to_the_next(portal: PortalThread, victor: Visitor) -> None:

@@ -18,14 +18,14 @@ from tests.views.conversations.threads import GRACES, INJECTION, SCAN, SMS, WELC
 
 def test_the_inbox_says_who_wrote_what_and_counts_what_is_unread(amelia: Visitor) -> None:
     page = amelia.get("/conversations")
-    row = next(row for row in page.select("a.link-row") if "Text messages" in row.get_text())
-    assert "data-unread" in row.attrs
-    assert "1 unread" in row.get_text(" ", strip=True)
-    assert "Colin Byrne" in row.get_text()
-    assert "next scan on " in row.get_text()
-    own = next(row for row in page.select("a.link-row") if "Bruising" in row.get_text())
-    assert "data-unread" not in own.attrs
-    assert "You: It’s bigger today" in own.get_text()
+    row = next(row for row in page.select("a.link-row") if "Text messages" in row.text_content())
+    assert "data-unread" in row.attrib
+    assert "1 unread" in row.words
+    assert "Colin Byrne" in row.text_content()
+    assert "next scan on " in row.text_content()
+    own = next(row for row in page.select("a.link-row") if "Bruising" in row.text_content())
+    assert "data-unread" not in own.attrib
+    assert "You: It’s bigger today" in own.text_content()
 
 
 def test_archived_conversations_are_listed_only_under_archived(amelia: Visitor) -> None:
@@ -38,7 +38,7 @@ def test_archived_conversations_are_listed_only_under_archived(amelia: Visitor) 
 def test_searching_narrows_the_inbox_and_keeps_the_words_in_the_field(amelia: Visitor) -> None:
     page = amelia.get("/conversations?q=bruising")
     assert "1 conversation found for “bruising”" in page.words
-    assert page.soup.select_one("#q")["value"] == "bruising"
+    assert page.tree.select_one("#q")["value"] == "bruising"
     assert len(page.select("a.link-row")) == 1
     assert "No message contains these words" in amelia.get("/conversations?q=zzzzz").words
 
@@ -47,7 +47,7 @@ def test_searching_with_htmx_returns_only_the_list(amelia: Visitor) -> None:
     page = amelia.fragment("/conversations?q=bruising", "inbox")
     assert "<html" not in page.text
     assert [element["id"] for element in page.select("body > [id]")] == ["inbox"]
-    form = amelia.get("/conversations").soup.select_one("form.search")
+    form = amelia.get("/conversations").tree.select_one("form.search")
     assert form["hx-push-url"] == "true"
 
 
@@ -121,9 +121,7 @@ def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
         (nora, "Call that person on the number in their record"),
         (amelia, "call your clinic"),
     ):
-        notice = (
-            visitor.get(f"/conversations/{INJECTION}").select("#thread .notice")[0].get_text(" ", strip=True)
-        )
+        notice = visitor.get(f"/conversations/{INJECTION}").select("#thread .notice")[0].words
         assert notice.startswith("This sender could not be verified") and advice in notice
         assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
 
@@ -154,11 +152,11 @@ def test_an_archived_message_is_folded_away_and_undo_brings_it_back(amelia: Visi
     page = amelia.get(here).form(put).submit()
     assert page.path == here
     assert "1 archived message" in page.words
-    assert page.soup.select_one(f"details #message-{message('amelia-sms-1')}")
-    toast = page.soup.select_one("#toasts .toast")
-    assert "Message archived." in toast.get_text()
+    assert page.tree.select_one(f"details #message-{message('amelia-sms-1')}")
+    toast = page.tree.select_one("#toasts .toast")
+    assert "Message archived." in toast.text_content()
     page = page.form(toast.select_one("form")).submit()
-    assert "Message restored." in page.soup.select_one("#toasts").get_text()
+    assert "Message restored." in page.tree.select_one("#toasts").text_content()
     assert "archived message" not in page.words
 
 
@@ -173,10 +171,10 @@ def test_a_message_archived_twice_is_archived_once(amelia: Visitor) -> None:
 def test_archiving_with_htmx_returns_thread_and_toast_in_one_response(amelia: Visitor) -> None:
     put = f"/conversations/{INJECTION}/messages/{message('amelia-injection-0')}/archive"
     page = amelia.fragment(put, "thread", data={})
-    assert page.soup.select_one("#thread details.fold")
-    assert "Message archived." in page.soup.select_one('hx-partial[hx-target="#toasts"]').get_text()
+    assert page.tree.select_one("#thread details.fold")
+    assert "Message archived." in page.tree.select_one('hx-partial[hx-target="#toasts"]').text_content()
     page = amelia.fragment(put.replace("/archive", "/restore"), "thread", data={})
-    assert page.soup.select_one("#thread details.fold") is None
+    assert page.tree.select_one("#thread details.fold") is None
 
 
 def test_archiving_affects_only_the_person_who_archives(amelia: Visitor, nora: Visitor) -> None:
@@ -203,8 +201,8 @@ def test_archiving_a_conversation_explains_what_follows_and_offers_undo(portal: 
     assert "You can still read it under Archived, and put it back." in page.words
     page = page.form(f"/conversations/{GRACES}/archive").submit()
     assert page.path == "/conversations"
-    toast = page.soup.select_one("#toasts .toast")
-    assert "Conversation archived." in toast.get_text()
+    toast = page.tree.select_one("#toasts .toast")
+    assert "Conversation archived." in toast.text_content()
     assert not page.select(f'a[href*="{GRACES}"]')
     assert GRACES in grace.get("/conversations?archived=1").text
     again = grace.post(f"/conversations/{GRACES}/archive")

@@ -26,34 +26,34 @@ def test_a_new_message_is_appended_to_an_open_thread_and_counted(
     portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str]
 ) -> None:
     page = amelia.get(f"/conversations/{SCAN}")
-    ask = str(page.soup.select_one("#news")["hx-get"])
+    ask = str(page.tree.select_one("#news")["hx-get"])
     portal.clock.advance(16)
     amelia.get(ask, status=204)
     first = arrive(SCAN, "One more thing.")
     portal.clock.advance(16)
     added = amelia.fragment(ask, "news")
-    end = added.soup.select_one('hx-partial[hx-target="#messages"][hx-swap="beforeend"]')
+    end = added.tree.select_one('hx-partial[hx-target="#messages"][hx-swap="beforeend"]')
     assert [one["id"] for one in end.select(".bubble")] == [f"message-{first}"]
-    assert added.soup.select_one("#jump [data-say]").get_text() == "1 new message"
-    assert added.soup.select_one("#jump")["href"] == f"#message-{first}"
+    assert added.tree.select_one("#jump [data-say]").text_content() == "1 new message"
+    assert added.tree.select_one("#jump")["href"] == f"#message-{first}"
     arrive(SCAN, "And another.")
     portal.clock.advance(16)
-    since = added.soup.select_one("#since")["value"]
-    again = amelia.fragment(f"{added.soup.select_one('#news')['hx-get']}&since={since}", "news")
+    since = added.tree.select_one("#since")["value"]
+    again = amelia.fragment(f"{added.tree.select_one('#news')['hx-get']}&since={since}", "news")
     assert len(again.select('hx-partial[hx-target="#messages"] .bubble')) == 1
-    assert again.soup.select_one("#jump").get_text(strip=True) == "2 new messages"
-    assert again.soup.select_one("#jump")["href"] == f"#message-{first}", "to the first new one"
+    assert again.tree.select_one("#jump").words == "2 new messages"
+    assert again.tree.select_one("#jump")["href"] == f"#message-{first}", "to the first new one"
     read = amelia.fragment(f"/conversations/{SCAN}/read", "news", data={"known": "x"})
-    assert not read.soup.select_one("#jump")
-    assert str(read.soup.select_one("#news")["hx-get"]).endswith("known=x")
+    assert not read.tree.select_one("#jump")
+    assert str(read.tree.select_one("#news")["hx-get"]).endswith("known=x")
 
 
 def test_a_thread_is_fetched_only_when_new_and_once_for_all_tabs(
     portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str], calls: Callable[[], int]
 ) -> None:
-    scan = str(amelia.get(f"/conversations/{SCAN}").soup.select_one("#news")["hx-get"])
-    other = str(amelia.get(f"/conversations/{INJECTION}").soup.select_one("#news")["hx-get"])
-    inbox = str(amelia.get("/conversations").soup.select_one("#arrived")["hx-get"])
+    scan = str(amelia.get(f"/conversations/{SCAN}").tree.select_one("#news")["hx-get"])
+    other = str(amelia.get(f"/conversations/{INJECTION}").tree.select_one("#news")["hx-get"])
+    inbox = str(amelia.get("/conversations").tree.select_one("#arrived")["hx-get"])
     tab = portal.sign_in("amelia")
     portal.clock.advance(16)
     asked = calls()
@@ -84,13 +84,13 @@ def test_opening_a_thread_with_htmx_marks_it_read_and_updates_the_bell(portal: P
     daniel = portal.sign_in("daniel")
     before = bell_of(daniel.get("/notifications"))
     page = daniel.get(f"/conversations/{DANIELS}")
-    assert page.soup.select_one(".bubble[data-unread]")
+    assert page.tree.select_one(".bubble[data-unread]")
     form = page.form(f"/conversations/{DANIELS}/read").element
-    assert "hx-trigger" not in form.attrs, "htmx isn’t loaded for it"
+    assert "hx-trigger" not in form.attrib, "htmx isn’t loaded for it"
     answer = daniel.fragment(f"/conversations/{DANIELS}/read", "read", data={})
     assert "1 new message, now marked as read." in answer.words
     assert not answer.select(".bubble"), "a menu among the messages may be open"
-    assert not answer.soup.select_one('[hx-trigger*="load"]')
+    assert not answer.tree.select_one('[hx-trigger*="load"]')
     assert bell_of(answer) == before - 1
     assert bell_of(daniel.get("/conversations")) == before - 1
     assert "Mark as read" not in daniel.get(f"/conversations/{DANIELS}").words
@@ -100,10 +100,10 @@ def test_a_thread_is_marked_as_read_by_a_button_without_scripts(nora: Visitor) -
     page = nora.get(f"/conversations/{INJECTION}")
     assert "2 new messages" in page.words
     page = page.form(f"/conversations/{INJECTION}/read").submit()
-    assert "Marked as read." in page.soup.select_one("#toasts").get_text()
+    assert "Marked as read." in page.tree.select_one("#toasts").text_content()
     assert "new messages" not in page.words
 
 
 def bell_of(page: Page) -> int:
-    badge = page.soup.select_one("#bell .badge")
-    return int(badge.get_text().split()[0]) if badge else 0
+    badge = page.tree.select_one("#bell .badge")
+    return int(badge.text_content().split()[0]) if badge else 0

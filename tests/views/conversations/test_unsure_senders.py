@@ -29,7 +29,7 @@ def _unsure(service: CareService) -> None:  # pyright: ignore[reportUnusedFuncti
 def test_staff_are_told_who_it_may_be_from(nora: Visitor) -> None:
     page = nora.get(f"/conversations/{THREAD}")
     assert "We can’t be sure who wrote this" in page.words
-    names = [one.get_text(strip=True) for one in page.select(".notice li")]
+    names = [one.words for one in page.select(".notice li")]
     assert names == ["Amelia Hart", "Grace Okafor"]
     assert "Sender not known for sure" in nora.get("/conversations?all=1").words
 

@@ -39,9 +39,8 @@ def test_each_tab_is_available_as_page_and_fragment(amelia: Any, tab: str) -> No
     current = page.select(".tabs [aria-current=page]")
     assert [link["href"] for link in current] == [AMELIA + tab] * (tab in _IN_A_ROW)
     part = amelia.fragment(AMELIA + tab, target="tab", at=AMELIA)
-    assert part.soup.select_one("#tab h2") is not None and part.soup.select_one("h1") is None
-    assert part.soup.title is not None
-    assert not current or current[0].contents[0].strip() in part.soup.title.get_text()
+    assert part.tree.select_one("#tab h2") is not None and part.tree.select_one("h1") is None
+    assert not current or current[0].text.strip() in part.tree.findtext(".//title")
 
 
 @pytest.mark.parametrize("tab", [*TABS, "/appointments.ics"])
@@ -67,14 +66,14 @@ def test_active_episodes_come_first_and_a_loss_is_worded_gently(grace: Any) -> N
 
 
 def test_a_result_that_is_not_released_is_not_shown_to_the_patient(grace: Any, nora: Any) -> None:
-    patient = grace.get(GRACE + "/embryos").select("article.card")[5].get_text(" ")
+    patient = grace.get(GRACE + "/embryos").select("article.card")[5].words
     assert "GO-6" in patient and "No result" not in patient
     assert "No result" in nora.get(GRACE + "/embryos").words
 
 
 def test_a_treatments_consents_are_the_rows_of_the_consents_page(amelia: Any, nora: Any) -> None:
     def rows(path: str) -> list[str]:
-        return [row.get_text(" ", strip=True) for row in amelia.get(path).select(".task, .links > li")]
+        return [row.words for row in amelia.get(path).select(".task, .links > li")]
 
     of_treatment = rows(AMELIA + "/consents")
     assert of_treatment and set(of_treatment) <= set(rows("/consents"))
@@ -92,7 +91,7 @@ def test_a_patients_only_treatment_is_opened_and_the_first_page_leads_to_all_of_
 
 def test_an_ended_treatment_begins_with_its_summary(grace: Any) -> None:
     page = grace.get(EARLIER)
-    assert page.select(".tabs [aria-current=page]")[0].get_text(strip=True) == "Summary"
+    assert page.select(".tabs [aria-current=page]")[0].words == "Summary"
     assert page.select(".back")
 
 
@@ -120,7 +119,7 @@ def test_an_episode_with_a_pregnancy_shows_its_early_scan(portal: PortalThread) 
 def test_the_next_visit_has_a_countdown_and_an_alert_its_person_and_end(amelia: Any) -> None:
     page = amelia.get(AMELIA)
     visit, _again = page.select(".next-visit")
-    assert re.search(r"Tomorrow|In \d+ (hours|days)", visit.get_text(" "))
+    assert re.search(r"Tomorrow|In \d+ (hours|days)", visit.words)
     assert visit.select("a[href$='.ics']") and visit.select("a[href^='https://maps.example']")
     assert re.search(r"From Riverside Fertility · written \w{3} \d+ \w+ · until", page.words)
 
@@ -134,7 +133,7 @@ def test_days_are_counted_until_the_trigger_and_not_after_the_outcome(portal: Po
 
 def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: Any) -> None:
     page = amelia.get(f"{AMELIA}/medication")
-    days = [row.get_text(" ", strip=True) for row in page.select(".plan-days > div")]
+    days = [row.words for row in page.select(".plan-days > div")]
     assert days and all(re.match(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ ", one) for one in days)
     trigger = next(place for place, one in enumerate(days) if "Choriogonadotropin" in one)
     assert all("rFSH" in one and "Cetrorelix" in one for one in days[:trigger])
@@ -149,10 +148,10 @@ def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: An
 def test_staff_see_scans_by_plan_day_with_follicles_by_size(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get(f"{AMELIA}/monitoring")
-    heading = page.soup.select_one(".lede")
-    assert heading is not None and "Day 8" in heading.get_text()
+    heading = page.tree.select_one(".lede")
+    assert heading is not None and "Day 8" in heading.text_content()
     by_size, by_day = page.select("table")
-    rows = [[cell.get_text(" ", strip=True) for cell in row.select("th, td")] for row in by_size.select("tr")]
+    rows = [[cell.words for cell in row.select("th, td")] for row in by_size.select("tr")]
     assert rows[0][1:] == ["Day", "Under 10", "10–13", "14–16", "17 or more", "All"]
     assert [row[1:] for row in rows[1:]] == [
         ["1", "11", "0", "0", "0", "11"],
@@ -160,6 +159,6 @@ def test_staff_see_scans_by_plan_day_with_follicles_by_size(portal: PortalThread
         ["6", "4", "7", "0", "0", "11"],
         ["7", "2", "5", "4", "0", "11"],
     ]
-    days = [row.select("td")[0].get_text(strip=True) for row in by_day.select("tbody tr")]
+    days = [row.select("td")[0].words for row in by_day.select("tbody tr")]
     assert days == ["1", "4", "6", "7"], "the day column doesn't match the plan's days"
-    assert "2.1 IU/L" in by_day.get_text(" ", strip=True) and "1.9 nmol/L" in by_day.get_text(" ", strip=True)
+    assert "2.1 IU/L" in by_day.words and "1.9 nmol/L" in by_day.words

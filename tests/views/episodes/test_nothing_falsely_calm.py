@@ -93,7 +93,7 @@ def test_the_first_page_of_everybody_at_work_names_withdrawn_forms(
 ) -> None:
     visitor = portal.sign_in(name)
     shown = visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
-    assert [link.get_text(" ", strip=True) for link in shown] == ["Amelia Hart · Treatment"]
+    assert [link.words for link in shown] == ["Amelia Hart · Treatment"]
     long_ago = (datetime.now(UTC) - timedelta(days=57)).strftime("%Y-%m-%d %H:%M:%S.000000")
     change_record(service.plan, withdrawn, revoked_at=long_ago)
     assert not visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
@@ -174,23 +174,23 @@ def test_what_nobody_has_verified_says_so_wherever_a_patient_reads_it(
     page = amelia.get(f"/episodes/{AMELIA_EPISODE}/monitoring")
     places = ("#tab > p", ".chart figcaption", ".chart desc", "tbody th", "figure")
     for place in places:
-        assert any(CAUTION in found.get_text(" ") for found in page.select(place)), place
+        assert any(CAUTION in found.words for found in page.select(place)), place
     days = page.select(".chart-day")
     assert days and all(CAUTION in str(day["aria-label"]) for day in days)
     rows = page.select("tbody tr")
-    assert rows and all(CAUTION in row.get_text(" ") for row in rows)
+    assert rows and all(CAUTION in row.words for row in rows)
     for tab in ("", "/timeline"):
         events = amelia.get(f"/episodes/{AMELIA_EPISODE}{tab}").select(".event[data-state=past]")
-        assert events and all(CAUTION in event.get_text(" ") for event in events)
+        assert events and all(CAUTION in event.words for event in events)
     for tab in ("", "/timeline", "/monitoring"):
         shown = nora.get(f"/episodes/{AMELIA_EPISODE}{tab}")
-        assert CAUTION not in str(shown.soup) and "Not checked yet" in shown.words
+        assert CAUTION not in str(shown.tree) and "Not checked yet" in shown.words
 
 
 def test_what_is_verified_has_no_caution(portal: PortalThread, service: CareService) -> None:
     amelia = portal.sign_in("grace")
     for tab in ("/timeline", "/monitoring"):
-        assert CAUTION not in str(amelia.get(f"/episodes/{sample_id('episode', 'grace-2')}{tab}").soup)
+        assert CAUTION not in str(amelia.get(f"/episodes/{sample_id('episode', 'grace-2')}{tab}").tree)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,6 @@ def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareSe
             notice = next(
                 one
                 for one in visitor.get(address).select(".notice, .patient-alerts > li")
-                if "empty bladder" in one.get_text()
+                if "empty bladder" in one.text_content()
             )
-            assert f"written {yesterday} · until" in notice.get_text(" "), address
+            assert f"written {yesterday} · until" in notice.words, address

@@ -49,8 +49,8 @@ def test_staff_read_what_rests_on_a_partner_who_shares_no_more(portal: PortalThr
         assert ENDED in nora.get(EPISODE + tab).words, tab
     for tab in ("", "/consents"):
         page = nora.get(EPISODE + tab)
-        notice = next(one for one in page.select(".notice") if ENDED in one.get_text(" "))
-        assert "only while their consent stands" in notice.get_text(" ")
+        notice = next(one for one in page.select(".notice") if ENDED in one.words)
+        assert "only while their consent stands" in notice.words
         waiting, review = ([link["href"] for link in found.select("a")] for found in notice.select("ul"))
         assert consent("amelia-sperm") in waiting and consent("amelia-storage") not in waiting
         assert {consent("amelia-storage"), consent("amelia-treatment-2")} <= set(review)
@@ -99,9 +99,7 @@ def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: N
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(separation, "list_consents", without_one)
         notice = next(
-            one.get_text(" ")
-            for one in portal.sign_in("nora").get(EPISODE).select(".notice")
-            if ENDED in one.get_text(" ")
+            one.words for one in portal.sign_in("nora").get(EPISODE).select(".notice") if ENDED in one.words
         )
     assert "See which forms wait for them" in notice
     assert "Still waiting for their signature" in notice, "what was read is told too"

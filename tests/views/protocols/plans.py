@@ -27,7 +27,7 @@ def press(page, act: str, status: int | None = 200, **values):
 
 
 def form_of(page):
-    return page.soup.select_one("form:has(button[value=review])")
+    return page.tree.select_one("form:has(button[value=review])")
 
 
 def make(visitor, name: str):

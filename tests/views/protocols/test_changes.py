@@ -19,9 +19,9 @@ def test_reordering_rows_counts_as_a_change(nora):
     page = press(nora.get(f"{made.path}/edit"), "up-medication-1")
     review = press(page, "review")
     assert "Order of the medicines Ganirelix, Buserelin Buserelin, Ganirelix" in review.words
-    assert "The protocol is saved." in review.form(f"{made.path}/save").submit().soup.get_text()
+    assert "The protocol is saved." in review.form(f"{made.path}/save").submit().tree.text_content()
     again = nora.get(f"{made.path}/edit")
-    assert again.soup.select_one("#medication-0-drug")["value"] == "Buserelin"
+    assert again.tree.select_one("#medication-0-drug")["value"] == "Buserelin"
 
 
 def test_changes_are_shown_before_they_are_saved(nora):
@@ -33,7 +33,7 @@ def test_changes_are_shown_before_they_are_saved(nora):
         **row(1, **{**GANIRELIX, "drug": "hMG", "dose": "150", "unit": "IU"}),
         **{"check-0-day": "5", "check-0-kind": "Scan"},
     )  # fmt: skip
-    rows = [[cell.get_text().strip() for cell in line.select("th, td")] for line in review.select("tbody tr")]
+    rows = [[cell.words for cell in line.select("th, td")] for line in review.select("tbody tr")]
     assert [
         "Medication: Ganirelix, Dose",
         "0.25 mg (zero point two five)",
@@ -45,9 +45,9 @@ def test_changes_are_shown_before_they_are_saved(nora):
     back = review.form(f"{shown.path}/save").page.visitor.post(
         f"{shown.path}/back", review.form(f"{shown.path}/save").fields()
     )
-    assert back.soup.select_one("#medication-1-drug")["value"] == "hMG"
+    assert back.tree.select_one("#medication-1-drug")["value"] == "hMG"
     saved = review.form(f"{shown.path}/save").submit()
-    assert "The protocol is saved." in saved.soup.get_text()
+    assert "The protocol is saved." in saved.tree.text_content()
     assert "hMG" in saved.words
     assert "0.3 mg" in saved.words
     again = press(nora.get(f"{shown.path}/edit"), "review")
@@ -65,7 +65,7 @@ def test_concurrent_edits_of_a_row_show_both_versions_and_keep_input(nora, victo
     assert "Shared plan B" in compared.words
     assert "Hers alone" in compared.words
     undecided = compared.form(f"{path}/review").submit(status=422)
-    choice = undecided.soup.select_one("input[type=radio][id$=-mine][name^=keep-m-]")
+    choice = undecided.tree.select_one("input[type=radio][id$=-mine][name^=keep-m-]")
     review = undecided.form(f"{path}/review").submit(**{str(choice["name"]): "mine"})
     assert "Dose 0.3 mg (zero point three) 0.35 mg (zero point three five)" in review.words
     saved = review.form(f"{path}/save").submit()
@@ -102,7 +102,7 @@ def test_only_legal_moves_are_offered_and_others_are_refused_in_words(nora):
     refused = nora.post(f"{page.path}/status", {"status": "Completed"}, status=403)
     assert "Its present state doesn’t allow this step." in refused.words
     page = page.form(f"{page.path}/status").submit()
-    assert "The protocol is now: Active." in page.soup.get_text()
+    assert "The protocol is now: Active." in page.tree.text_content()
     ending = page.follow("Complete")
     assert "can’t be changed or taken up again" in ending.words
     ended = ending.form(f"{page.path}/status").submit()
@@ -164,7 +164,7 @@ def test_a_status_change_with_a_lost_response_is_resolved_from_the_record(nora, 
     told = form.submit(status=503)
     assert "didn’t confirm this, and its record, read just now, doesn’t show it" in told.words
     monkeypatch.setattr(protocols, "update_protocol", lost(update_protocol, is_done=True))
-    assert "The protocol is now: Active." in form.submit().soup.get_text()
+    assert "The protocol is now: Active." in form.submit().tree.text_content()
 
 
 def test_a_status_can_be_moved_back_and_forth(nora):
@@ -172,4 +172,4 @@ def test_a_status_can_be_moved_back_and_forth(nora):
     page = page.form(f"{page.path}/status").submit()
     for word in ("On hold", "Active", "On hold", "Active"):
         page = page.form(f"{page.path}/status").submit()
-        assert f"The protocol is now: {word}." in page.soup.get_text()
+        assert f"The protocol is now: {word}." in page.tree.text_content()

@@ -46,7 +46,7 @@ def new_hour(_looked: None, amelia: Visitor, victor: Visitor) -> Iterator[Callab
 
 
 def words_of(visitor: Visitor, path: str) -> str:
-    return " ".join(" ".join(one.get_text(" ") for one in visitor.get(path).select(NOTICE)).split())
+    return " ".join(" ".join(one.words for one in visitor.get(path).select(NOTICE)).split())
 
 
 def test_a_change_is_told_on_each_page_of_the_plan_until_she_has_seen_it(
@@ -97,7 +97,7 @@ def test_seeing_an_older_state_does_not_hide_a_newer_change(
 
 
 def test_an_open_page_learns_of_a_change(amelia: Visitor, new_hour: Callable[[str], None]) -> None:
-    waiting = amelia.get(f"{EPISODE}/medication").soup.select_one("#plan_change")
+    waiting = amelia.get(f"{EPISODE}/medication").tree.select_one("#plan_change")
     assert waiting
     assert "portal:look" in str(waiting["hx-trigger"]), "asked each 30 s while the page is in sight"
     address = str(waiting["hx-get"])
@@ -149,9 +149,11 @@ def test_messages_and_files_from_before_a_change_say_so(
         if "225" in amelia.get(str(link["href"])).words
     )
     (said,) = (
-        one for one in thread.select(".bubble") if "225" in one.get_text() and "before" in one.get_text()
+        one
+        for one in thread.select(".bubble")
+        if "225" in one.text_content() and "before" in one.text_content()
     )
-    assert "Written before the plan changed on" in said.get_text()
+    assert "Written before the plan changed on" in said.text_content()
     assert "made before the plan changed" in amelia.get(f"{EPISODE}/documents").words
 
 

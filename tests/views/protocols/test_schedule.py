@@ -52,7 +52,7 @@ def test_patients_read_the_brand_and_strength_that_the_clinic_hands_out(amelia: 
     for address in ("/", EPISODE, f"{EPISODE}/medication", PLAN):
         page = amelia.get(address)
         assert told in page.words, address
-        assert not any("300" in dose.get_text() for dose in page.select("strong")), "it isn't the dose"
+        assert not any("300" in dose.text_content() for dose in page.select("strong")), "it isn't the dose"
     document = PdfReader(io.BytesIO(amelia.http.get(f"{amelia.origin}{PLAN}/schedule.pdf").content))
     words = " ".join(" ".join(page.extract_text() for page in document.pages).split())
     assert told in re.sub("[\u2066-\u2069]", "", words)

@@ -63,12 +63,9 @@ def unsign(service: CareService, form: str, role: str) -> None:
 
 def withheld(page: Page) -> dict[str, str]:
     """Return the moves that the page says aren't possible, each with its reason."""
-    card = next(one for one in page.select("main .card") if "Not possible now" in one.get_text())
+    card = next(one for one in page.select("main .card") if "Not possible now" in one.text_content())
     names, words = card.select("dt"), card.select("dd")
-    return {
-        name.get_text(" ", strip=True): word.get_text(" ", strip=True)
-        for name, word in zip(names, words, strict=True)
-    }
+    return {name.words: word.words for name, word in zip(names, words, strict=True)}
 
 
 def offered(page: Page) -> list[str]:

@@ -342,7 +342,7 @@ def test_both_need_a_recent_sign_in(
     page = victor.get(SECOND)
     portal.age_sign_in(victor)
     asked = page.form(FORM).submit(status=None, **STRAW)
-    assert asked.soup.select_one("input[name=password]")
+    assert asked.tree.select_one("input[name=password]")
     assert is_unchanged(service)
     back = victor.fill_sign_in(asked, "victor")
     back.form(FORM).submit(**STRAW)
@@ -357,7 +357,7 @@ def test_while_the_second_person_signs_in_again_the_move_can_be_stopped(
     portal.age_sign_in(victor)
     asked = page.form(FORM).submit(status=None, **STRAW)
     portal.age_sign_in(victor, -3600)
-    assert asked.soup.select_one("input[name=password]")
+    assert asked.tree.select_one("input[name=password]")
     assert "nothing was recorded" in elif_.get(SECOND).form(f"{FORM}/stop").submit().text
 
 
@@ -371,7 +371,7 @@ def test_the_second_person_signs_in_on_the_same_device(portal: PortalThread, ser
     waits = begin(shared)
     before_ = {one.name: one.value for one in shared.http.cookies}
     asked = waits.follow("Sign in here as the second person")
-    assert asked.soup.select_one("input[name=password]")
+    assert asked.tree.select_one("input[name=password]")
     page = shared.fill_sign_in(asked, "victor")
     assert "You are the second person" in page.words
     with portal.app.test_request_context(base_url=portal.origin()):

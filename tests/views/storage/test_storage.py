@@ -31,11 +31,11 @@ from tests.views.storage.embryos import (
 def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Visitor) -> None:
     page = grace.get("/storage")
     rows = page.select(".stored .link-row")
-    assert [row.select(".link-title")[0].get_text() for row in rows] == [
+    assert [row.select(".link-title")[0].text_content() for row in rows] == [
         f"Embryo {code}" for code in ("GO-3", "GO-1", "GO-2", "GO-4", "GO-6")
     ]
-    agreed, paid, limit = (" ".join(shown.get_text(" ").split()) for shown in page.select(".stored dd"))
-    assert [term.get_text() for term in page.select(".stored dt")] == [
+    agreed, paid, limit = (shown.words for shown in page.select(".stored dd"))
+    assert [term.text_content() for term in page.select(".stored dt")] == [
         "Agreed until",
         "Paid until",
         "Legal limit",
@@ -45,7 +45,7 @@ def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Vi
         r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6 Pay for storage", paid
     )
     assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
-    assert "On hold" in rows[-1].get_text()
+    assert "On hold" in rows[-1].text_content()
     assert "Embryo GO-5" in page.words.partition("No longer in storage")[2]
 
 
@@ -141,7 +141,7 @@ def test_ending_storage_is_only_offered_through_a_form(
     assert "hasn’t sent you that form yet" in page.words
     assert not page.select("main form[action*='/storage/']")
     assert page.select("main a[href^='tel:']")
-    letter = page.select(".letter")[0].get_text(" ", strip=True)
+    letter = page.select(".letter")[0].words
     assert "embryo GO-1" in letter and "decides nothing" in letter and letter.endswith("Grace Okafor")
     mail = parse_qs(urlsplit(page.link("Send it as an e-mail")).query)
     assert "embryo GO-1" in mail["body"][0] and "GO-1" not in mail["subject"][0]
