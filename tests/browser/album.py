@@ -22,10 +22,10 @@ from tests.support.visitor import Form, Page, Visitor
 LANGUAGES = ("en", "es", "ar")
 _MARKS = ("open", "role", "hidden")
 _ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
-_FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
+_FILLABLE = "input:not([type=hidden]):not([type=submit]):not([type=search]), textarea, select"
 _ASKS = ".//input[not(@type='hidden' or @type='submit' or @type='search')] | .//textarea | .//select"
 """The same for lxml."""
-_TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
+_TYPED = "input:not([type=hidden]):not([type=submit]):not([type=checkbox]):not([type=radio]), textarea"
 # Signing out would end the walk, and a new language would change it.
 _NOT_SENT = ("/sign-out", "/language", "/me/devices")
 
