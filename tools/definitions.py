@@ -28,12 +28,20 @@ def reach(start: Name) -> set[Name]:
     waiting = [start]
     while waiting:
         at = waiting.pop()
-        module = modules().get(at[0])
-        if at in seen or module is None or at[1] not in module.uses:
+        if at in seen or (used := _used_by(at)) is None:
             continue
         seen.add(at)
-        waiting += [name for one in module.uses[at[1]] if (name := resolve(module, one))]
+        waiting += used
     return seen
+
+
+@cache
+def _used_by(at: Name) -> list[Name] | None:
+    """What a definition of the portal's uses; None if it is no such definition."""
+    module = modules().get(at[0])
+    if module is None or at[1] not in module.uses:
+        return None
+    return [name for one in module.uses[at[1]] if (name := resolve(module, one))]
 
 
 @cache

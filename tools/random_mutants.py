@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -132,7 +133,7 @@ def drawn(week: str, count: int = _COUNT, root: Path = ROOT) -> list[Mutant]:
     while len(found) < count:
         (path,) = chance.choices(files, weights)
         text = texts[path]
-        if changes := list(changes_of(path.suffix, text)):
+        if changes := changes_of(path.suffix, text):
             change = chance.choice(changes)
             line = text.count("\n", 0, change.start) + 1
             place = path.relative_to(root).as_posix()
@@ -151,15 +152,16 @@ def in_turns(mutants: Iterable[Mutant]) -> list[Mutant]:
     return [mutant for *_, mutant in sorted(turns, key=lambda turn: turn[:2])]
 
 
-def changes_of(suffix: str, text: str) -> Iterator[Change]:
-    """Yield every slip that can be made in a file of this kind."""
+@cache
+def changes_of(suffix: str, text: str) -> tuple[Change, ...]:
+    """Every slip that can be made in a file of this kind."""
     match suffix:
         case ".py":
-            yield from _in_python(text)
+            return (*_in_python(text),)
         case ".html":
-            yield from _in_template(text)
+            return (*_in_template(text),)
         case _:
-            yield from _in_script(text)
+            return (*_in_script(text),)
 
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {

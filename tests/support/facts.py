@@ -29,6 +29,8 @@ _DAY = re.compile(
 )
 _ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CALENDAR_TIME = re.compile(r"\b(\d{8}T\d{4})00(Z?)")
+_BEGINNING = re.compile(r"(?<![\w.])(?=(..?))")
+"""The first two characters from each place where a value may begin."""
 _PHONE = re.compile(r"\b0\d[\d ]{8,11}\d\b")
 _HEADING = re.compile(r"h[1-6]|legend|caption")
 _INLINE = frozenset(
@@ -71,6 +73,9 @@ class Answers:
                     self._days.append((path, day, at))
                 for time in written.times:
                     self._times.setdefault(time, path)
+        self._by_beginning: dict[str, list[str]] = {}
+        for known in self._texts:
+            self._by_beginning.setdefault(known[:2], []).append(known)
 
     def named_id(self, written: str, pseudonym: Callable[[str], str]) -> str:
         """Return which member's value the audit record wrote like this."""
@@ -83,10 +88,12 @@ class Answers:
         text = _DAY.sub(self._day, text)
         text = _CALENDAR_TIME.sub(self._calendar_time, text)
         text = _PHONE.sub(self._phone, text)
-        held = sorted((known for known in self._texts if known in text), key=len, reverse=True)
+        begun = {word[:length] for word in _BEGINNING.findall(text) for length in (1, 2)}
+        held = {known for two in begun for known in self._by_beginning.get(two, ()) if known in text}
         if not held:
             return text
-        known = rf"(?<![\w.])(?:{'|'.join(map(re.escape, held))})(?![\w]|\.\d)"
+        longest_first = sorted(held, key=len, reverse=True)
+        known = rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest_first))})(?![\w]|\.\d)"
         return re.sub(known, lambda found: f"{{{self._texts[found[0]]}}}", text)
 
     def _iso_day(self, found: re.Match[str]) -> str:

@@ -27,7 +27,15 @@ _PRINTING = "portal.printing.__main__"
 _as_deployed = printing._run
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(
-    [__name__, _MAIN, _PRINTING, "weasyprint", "portal.server.worker", "tests.support.hashing"]
+    [
+        __name__,
+        _MAIN,
+        _PRINTING,
+        "weasyprint",
+        "portal.server.worker",
+        "tests.support.hashing",
+        "tests.support.mapped",
+    ]
 )
 
 

@@ -237,7 +237,7 @@ class Page:
         return found
 
     def select(self, selector: str) -> list[Any]:
-        return self.tree.select(selector)
+        return [] if self.tree is None else self.tree.select(selector)
 
     def link(self, words: str) -> str:
         """The address of the link with these words."""
