@@ -67,6 +67,22 @@ def test_the_forms_of_either_that_name_both_are_told_and_whether_that_is_all(
     assert ([one.title for one in both], both.is_whole) == (found, not unread)
 
 
+@pytest.mark.parametrize(
+    "relationship",
+    [
+        Relationship(id="r", patient_id=None, related_patient_id="p-2"),
+        Relationship(id="r", patient_id="p-2", related_patient_id="p-1"),
+    ],
+    ids=["of the treatment's patient", "of the partner"],
+)
+def test_whose_record_the_relationship_is_of_is_asked_for_too(
+    monkeypatch: pytest.MonkeyPatch, relationship: Relationship
+) -> None:
+    monkeypatch.setattr(relationship_effects, "all_consents", lambda _care, patient_id: FORMS[patient_id])
+    both = _forms_of_both(cast("Any", SimpleNamespace(by_patient=False)), EPISODE, relationship)
+    assert {one.title for one in both} == {"hers", "names him", "his"} and both.is_whole
+
+
 def test_a_patient_is_asked_for_nobodys_forms_but_what_they_are_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

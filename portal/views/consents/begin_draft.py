@@ -9,6 +9,7 @@ from datetime import timedelta
 from flask import g
 
 from portal.config.consent_templates import Template
+from portal.config.visits import folded
 from portal.services.consents.forms import (
     CLINIC_ROLES,
     EMBRYO_KINDS,
@@ -33,13 +34,19 @@ from portal.views.consents.signers import (
     with_usual_signers,
 )
 from portal.web.filters import today
-from portal.web.labels import with_record
+from portal.web.labels import EGG_COLLECTIONS, with_record
 from portal.web.visit_times import place_day
 
 PATIENT_PLACE, PARTNER_PLACE = "{patient}", "{partner}"
 """Where a template's text has their names."""
-_PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|warm", re.IGNORECASE)
-"""Recognizes appointments that need consent, by their name."""
+_PROCEDURES = (*EGG_COLLECTIONS, "fet", "iui")
+"""What appointments that need consent are called, in small letters alone."""
+_NAMED_FOR = (
+    *("eggcollection", "eggretrieval", "oocytecollection", "oocyteretrieval"),
+    *("embryotransfer", "transferenciadeembri", "transferenciaembri", "نقلالأجنة", "ترجيعالأجنة"),
+    *("inseminat", "inseminaci", "تلقيحاصطناعي", "biops", "thaw", "warming", "descongela"),
+)
+"""What others of them have in their name: `Frozen embryo transfer`. A collection or transfer alone may be of anything."""
 
 
 def from_template(
@@ -164,10 +171,14 @@ def _next_procedure(episode: Episode) -> str:
     days = [
         place_day(visit)
         for visit in episode.appointments
-        if not visit.is_cancelled and _PROCEDURE.search(visit.kind)
+        if not visit.is_cancelled and _is_procedure(folded(visit.kind))
     ]
     first = min((day for day in days if day >= today()), default=None)
     return first.isoformat() if first else ""
+
+
+def _is_procedure(kind: str) -> bool:
+    return kind in _PROCEDURES or any(one in kind for one in _NAMED_FOR)
 
 
 def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
