@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import requests
-from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics import Gauge, MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from portal import metrics
@@ -279,6 +279,12 @@ def test_counts_begin_at_zero_and_clocks_are_compared(portal: PortalThread, amel
     assert value(samples, "portal_ready") == 1
     skew = samples[("portal_clock_skew_seconds", frozenset({("upstream", portal.plan.service)}))]
     assert -3 < skew < 3
+
+
+def test_seconds_are_not_added_up_over_workers() -> None:
+    told = {one._name: one._multiprocess_mode for one in vars(metrics).values() if isinstance(one, Gauge)}
+    seconds = {mode for name, mode in told.items() if name.endswith("_seconds")}
+    assert seconds and not seconds & {"sum", "livesum", "all", "liveall"}
 
 
 def test_a_visitors_input_never_becomes_a_label(portal: PortalThread) -> None:

@@ -42,6 +42,7 @@ def test_a_device_elsewhere_says_what_its_clock_shows(traveller: Traveller, addr
     page = traveller("America/New_York")
     page.goto(address)
     line = page.locator("[data-at]").first
+    expect(line).to_be_visible()
     expect(line).to_have_text(SENTENCE)
     told = SENTENCE.search(line.inner_text())
     assert told
@@ -66,6 +67,7 @@ def test_the_sentence_comes_with_a_part_of_the_page_too(traveller: Traveller) ->
     page.get_by_role("navigation", name="Parts of this treatment").get_by_role(
         "link", name="Medicines"
     ).click()
+    expect(page.locator("[data-at]").first).to_be_visible()
     expect(page.locator("[data-at]").first).to_have_text(SENTENCE)
     assert page.evaluate("performance.getEntriesByType('navigation')[0].name").endswith("/timeline")
 

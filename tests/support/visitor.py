@@ -21,6 +21,7 @@ from lxml.html import tostring
 from requests.adapters import HTTPAdapter
 from requests.cookies import get_cookie_header
 
+from portal.web.static import SHEETS
 from tests.support.elements import Element, parsed
 
 _KNOWN_PARSE_ERRORS = {"unknown-doctype"}
@@ -29,6 +30,7 @@ _PYTHON_VALUE = re.compile(
 )
 """How Python writes a record, a member of one, a date, or an object without a form of its own."""
 
+_STATIC = Path(__file__).parents[2] / "static"
 _TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
 _QUOTED = re.compile(r"""=(?:"[^"]*"|'[^']*')""")
 _BY_SCRIPTS = re.compile(
@@ -363,6 +365,10 @@ def lint(page: Page) -> None:
         assert len(headings) == 1, f"{where}: {len(headings)} h1"
         assert root.findtext(".//title", "").strip(), f"{where}: no title"
         assert root.get("lang"), f"{where}: no lang"
+        loaded = {address.rpartition("/")[2] for address in _SHEETS(root)}
+        classes = {name for told in _CLASSES(root) for name in told.split()} & styled_apart().keys()
+        plain = {name for name in classes if not styled_apart()[name] & loaded}
+        assert not plain, f"{where}: these classes have rules in sheets that aren't loaded: {plain}"
     labels = {label.get("for") for label in root.iter("label")}
     for field in root.iter("input", "textarea", "select"):
         is_named = (
@@ -393,6 +399,8 @@ _ADDRESSES = XPath("//@href | //@src | //@action | //@formaction | //@hx-get | /
 _ADDRESS = re.compile(r"/(?!/)|#.*|[?].|https?://.|mailto:.|tel:.|sms:.")
 _TIMES = XPath("//time/@datetime")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d))?|P.+")
+_CLASSES = XPath("//@class")
+_SHEETS = XPath("//link[@rel = 'stylesheet']/@href")
 _ICONS = XPath("//use/@href")
 _REFERENCES = XPath("//@for | //@aria-describedby | //@aria-labelledby | //@aria-controls")
 _KEYS = XPath("//nav//@data-key")
@@ -440,9 +448,24 @@ _WITHOUT = XPath(
 
 
 @cache
+def styled_apart() -> dict[str, set[str]]:
+    """The sheets that have rules for a class which `styles.css`, that every page loads, has none for."""
+    rules = {
+        name: set(re.findall(r"\.([a-zA-Z][\w-]*)", (_STATIC / name).read_text(encoding="utf-8")))
+        for name in SHEETS
+    }
+    everywhere = rules.pop("styles.css")
+    found: dict[str, set[str]] = {}
+    for sheet, classes in rules.items():
+        for name in classes - everywhere:
+            found.setdefault(name, set()).add(sheet)
+    return found
+
+
+@cache
 def icon_names() -> frozenset[str]:
     """The names of the icons that there are."""
-    sprite = (Path(__file__).parents[2] / "static" / "icons.svg").read_text(encoding="utf-8")
+    sprite = (_STATIC / "icons.svg").read_text(encoding="utf-8")
     return frozenset(re.findall(r'<symbol id="([^"]+)"', sprite))
 
 

@@ -28,6 +28,12 @@ def test_times_and_time_complete_each_other(api: Api) -> None:
         assert isinstance(made["dose"], int | float)
 
 
+@pytest.mark.parametrize("days", [1, 100])
+def test_a_dose_may_be_taken_each_day_to_each_hundredth(api: Api, days: int) -> None:
+    made = api("victor", "POST", PROTOCOLS, plan(medications=[row(everyDays=days)])).json()
+    assert made["medications"][0]["everyDays"] == days
+
+
 @pytest.mark.parametrize(
     ("changes", "member"),
     [
@@ -36,6 +42,7 @@ def test_times_and_time_complete_each_other(api: Api) -> None:
         ({"times": ["08:00"], "time": "09:00"}, "times"),
         ({"times": ["8:00"]}, "times[0]"),
         ({"everyDays": 0}, "everyDays"),
+        ({"everyDays": 101}, "everyDays"),
         ({"startDay": 5, "endDay": None, "lastDoseDay": 4}, "lastDoseDay"),
         ({"dose": "5,000"}, "dose"),
     ],
