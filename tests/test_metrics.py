@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import requests
-from prometheus_client.metrics import Gauge, MetricWrapperBase
+from prometheus_client.metrics import Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from portal import metrics
@@ -49,14 +49,6 @@ def portal(
 def amelia(portal: PortalThread) -> Visitor:
     visitor: Visitor = portal.sign_in("amelia")
     return visitor
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _nothing_counted() -> None:
-    """Forget what this process's other tests counted: to read it each time would take as long as the tests."""
-    for metric in vars(metrics).values():
-        if isinstance(metric, MetricWrapperBase) and metric._labelnames:
-            metric.clear()
 
 
 _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
