@@ -39,14 +39,16 @@ from portal.web.visit_times import place_day
 
 PATIENT_PLACE, PARTNER_PLACE = "{patient}", "{partner}"
 """Where a template's text has their names."""
-_PROCEDURES = (*EGG_COLLECTIONS, "fet", "iui")
-"""What appointments that need consent are called, in small letters alone."""
-_NAMED_FOR = (
-    *("eggcollection", "eggretrieval", "oocytecollection", "oocyteretrieval"),
-    *("embryotransfer", "transferenciadeembri", "transferenciaembri", "نقلالأجنة", "ترجيعالأجنة"),
-    *("inseminat", "inseminaci", "تلقيحاصطناعي", "biops", "thaw", "warming", "descongela"),
+_PROCEDURES = (
+    *EGG_COLLECTIONS,
+    *("embryotransfer", "fet", "transferenciadeembri", "transferenciaembri", "نقلالأجنة", "ترجيعالأجنة"),
+    *("inseminat", "iui", "inseminaci", "تلقيحاصطناعي", "biops", "thaw", "warming", "descongela"),
 )
-"""What others of them have in their name: `Frozen embryo transfer`. A collection or transfer alone may be of anything."""
+"""What appointments that need consent are called, or have in their name unless it is an abbreviation, in small letters alone.
+
+A collection or a transfer may be of anything.
+"""
+_LONGEST_ABBREVIATION = 3
 
 
 def from_template(
@@ -178,7 +180,7 @@ def _next_procedure(episode: Episode) -> str:
 
 
 def _is_procedure(kind: str) -> bool:
-    return kind in _PROCEDURES or any(one in kind for one in _NAMED_FOR)
+    return any(kind == name or (len(name) > _LONGEST_ABBREVIATION and name in kind) for name in _PROCEDURES)
 
 
 def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:

@@ -48,6 +48,7 @@ def proposed(*visits: Appointment) -> str:
         "Frozen embryo transfer (FET)",
         "Transferencia de embriones",
         "Punción folicular",
+        "Punción folicular con sedación",
         "نقل الأجنة",
         "IUI",
         "Embryo thaw",
@@ -58,7 +59,8 @@ def test_a_procedure_is_known_by_what_clinics_call_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["Blood collection", "Semen sample collection", "Transfer of care", "Population screening"]
+    "kind",
+    ["Blood collection", "Semen sample collection", "Transfer of care", "Population screening", "Fetal scan"],
 )
 def test_what_only_sounds_like_one_is_none(kind: str) -> None:
     assert proposed(visit(kind, 3)) == ""
