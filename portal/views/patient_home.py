@@ -26,7 +26,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.since_last_visit import SinceLastVisit, note_and_compare
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
-from portal.web.filters import in_a_row, today
+from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person
 from portal.web.plan_changes import PlanNotice
 
@@ -189,7 +189,7 @@ def _last_message(talk: Conversation) -> float:
 def _treatment(found: Found, person: Person) -> TreatmentRegion:
     views = [EpisodeView(episode, person) for episode in found.newest_first]
     live = [view for view in views if not view.episode.is_ended]
-    near = [date_ for episode in found.episodes for date_ in storage_dates(episode, today())]
+    near = [date_ for episode in found.episodes for date_ in storage_dates(episode)]
     shown = live or views[:1]
     return TreatmentRegion(
         tuple(shown),

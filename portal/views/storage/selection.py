@@ -15,11 +15,8 @@ from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.services.storage import EmbryoStatus
 from portal.values import Value
-from portal.views.storage.view import LOCATION, EmbryoView, paid_until
+from portal.views.storage.view import LOCATION, SOON_DAYS, EmbryoView, paid_until
 from portal.web.filters import today
-
-SOON_DAYS = 60
-
 
 _LONGEST = 100
 

@@ -26,7 +26,9 @@ from portal.web.labels import place_line, tone_of_days, with_record
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
 
-_NEAR_DAYS = 90
+SOON_DAYS = 60
+"""From how many days before it a date of storage is near; the law may say otherwise of the consent (`renewal_window`)."""
+
 _PAID = "EmbryoStorage.storageExpiresAt"
 
 
@@ -108,7 +110,7 @@ class EmbryoView(Value, frozen=True):
                 ),
                 embryo.storage_consented_until,
                 "EmbryoStorage.storageConsentedUntil",
-                near_days=renewal_window(_NEAR_DAYS),
+                near_days=renewal_window(),
             ),
             _storage_date(
                 _("Storage is paid until"),
@@ -211,10 +213,10 @@ def nearness(days: int) -> tuple[str, str]:
     return words, tone_of_days(days)
 
 
-def renewal_window(usual: int) -> int:
-    """From how many days before its end consent to storage is shown as ending: as the law says, else `usual`."""
+def renewal_window() -> int:
+    """From how many days before its end consent to storage is shown as ending: as the law says, else as other dates."""
     law = law_of(g.tenant.country).storage
-    return law.renewal_window_days if law else usual
+    return law.renewal_window_days if law else SOON_DAYS
 
 
 def _payment_words() -> str:
@@ -224,7 +226,7 @@ def _payment_words() -> str:
 
 
 def _storage_date(
-    term: str, explained: str, day: date | None, member: str, *, near_days: int = _NEAR_DAYS
+    term: str, explained: str, day: date | None, member: str, *, near_days: int = SOON_DAYS
 ) -> StorageDate:
     days = (day - today()).days if day else near_days + 1
     near, tone = nearness(days) if days <= near_days else (None, "neutral")
