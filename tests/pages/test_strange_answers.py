@@ -31,10 +31,10 @@ URGENT = {"severity": "Urgent", "text": "Stop aspirin now", "creationTime": None
 SOME_DETAILS = "Some details can’t be shown."
 
 
-@pytest.fixture
-def in_process(tmp_path: Path) -> InProcess:
-    """A portal that knows nothing yet of this API."""
-    return InProcess(tmp_path, Clock(time.time))
+@pytest.fixture(autouse=True)
+def _unknown(in_process: InProcess) -> None:
+    """The portal knows nothing yet of this API."""
+    in_process.forget()
 
 
 @pytest.fixture
