@@ -8,7 +8,6 @@ between a phone and a desk is found by `test_patient_widths.py` and `test_staff_
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -22,9 +21,9 @@ from portal.web import templates
 from tests.browser import states
 from tests.browser.album import LANGUAGES, Album, Leaf, constructs
 from tests.browser.looking import Looker, Theme, looker
+from tests.support.full import FULL
 from tests.support.stack import ROOT, CareService, PortalThread, plan
 
-IS_FULL = os.environ.get("CARE_TEST_FULL") == "1"
 NAMES = [*(name for people in PEOPLE.values() for name, _ in people), "nobody"]
 MIXED = "mixed"
 
@@ -39,7 +38,7 @@ class Seen:
     )
 
 
-@pytest.fixture(scope="module", params=LANGUAGES if IS_FULL else [MIXED])
+@pytest.fixture(scope="module", params=LANGUAGES if FULL else [MIXED])
 def language(request: pytest.FixtureRequest) -> str:
     """The language of all pages, or MIXED when each person has one of their own."""
     return request.param
@@ -61,7 +60,7 @@ def album(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
 
 def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
     """Walk through the whole product as everybody; return its pages and the templates that made them."""
-    found = Album(all_of_them=IS_FULL)
+    found = Album(all_of_them=FULL)
     spoken = {
         name: LANGUAGES[number % len(LANGUAGES)] if language == MIXED else language
         for number, name in enumerate(NAMES)
@@ -82,7 +81,7 @@ def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
 @pytest.fixture(scope="module")
 def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
     pages, _ = album
-    leaves = pages.leaves if IS_FULL else _with_all_constructs(pages.leaves)
+    leaves = pages.leaves if FULL else _with_all_constructs(pages.leaves)
     result = Seen(leaves)
     with looker(chrome) as looking:
         for number, leaf in enumerate(leaves):
@@ -105,7 +104,7 @@ def _with_all_constructs(leaves: list[Leaf]) -> list[Leaf]:
 
 def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]) -> None:
     dresses: list[tuple[Theme, int]] = [("light", 360), ("dark", 1280), ("light", 1280), ("dark", 360)]
-    if not IS_FULL:
+    if not FULL:
         dresses = [dresses[number % len(dresses)]]
     elif leaf.is_first:  # the other two dresses are another language's
         other = (number + LANGUAGES.index(leaf.language)) % 2 * 2
@@ -117,12 +116,12 @@ def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]
         looking.dress(theme, width)
         faults["axe"] += [f"{leaf.name} {theme} {width}: {fault}" for fault in looking.axe()]
     faults["320"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
-    between = (600, 768, 1024, 1152, 1280) if IS_FULL else (1152,)
+    between = (600, 768, 1024, 1152, 1280) if FULL else (1152,)
     faults["sideways"] += [f"{leaf.name}: {fault}" for fault in looking.sideways(*between)]
-    if IS_FULL or number % 2:
+    if FULL or number % 2:
         with looking.spaced():
             faults["spaced"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
-    if IS_FULL or not number % 2:
+    if FULL or not number % 2:
         with looking.enlarged():
             faults["large"] += [f"{leaf.name}: {fault}" for fault in looking.measure(640)]
 
@@ -217,7 +216,7 @@ OPENED = [
     for side, ways in OVER.items()
     for number, opens in enumerate(ways)
     for look, (theme, width) in enumerate(product(("light", "dark", "forced"), (360, 1280)))
-    if IS_FULL or look == number % 4
+    if FULL or look == number % 4
 ]
 
 

@@ -5,7 +5,6 @@ A few acts, for the browser's part is the same for all; each of them is sent twi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -14,10 +13,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import SignIn
 from tests.support.acts import ACTS, People, Ready, over_the_line
+from tests.support.full import FULL
 from tests.support.hostile import CountingProxy
 from tests.support.stack import CareService, PortalProcess, plan
 
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 WITHOUT = list(ACTS) if FULL else ["create a protocol", "book by a link"]
 WITH = list(ACTS) if FULL else ["sign", "merge"]
 

@@ -6,7 +6,6 @@ one language and at the widths where the layout is tightest.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -20,12 +19,12 @@ from portal.careservice.ids import sample_id
 from tests.browser.album import LANGUAGES, Leaf
 from tests.browser.looking import Looker, looker
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
+from tests.support.full import FULL
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 from tests.web.test_call_budget import route_of
 
-IS_FULL = os.environ.get("CARE_TEST_FULL") == "1"
-WIDTHS = (320, 390, 768, 1024, 1280, 1600) if IS_FULL else (320, 768, 1024, 1280)
+WIDTHS = (320, 390, 768, 1024, 1280, 1600) if FULL else (320, 768, 1024, 1280)
 WORD = "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenkasse"
 _KEPT = re.compile(
     r"(?:^id|Id|Ids|Hash|Stamp|seal|[sS]tatus|type|Type|kind|role|stage|outcome|side|channel|severity|method|"
@@ -125,7 +124,7 @@ def test_no_page_of_staff_scrolls_sideways(portal: PortalThread, chrome: Browser
     with looker(chrome) as looking:
         for name, visitor in visitors.items():
             for first, page in walk(visitor, portal, seen):
-                for language in LANGUAGES if IS_FULL else [first]:
+                for language in LANGUAGES if FULL else [first]:
                     html = page.text if language == first else in_language(visitor, page, language)
                     put(looking, Leaf(name, "staff", language, page.path, page.url, page.status, html))
                     wide += [f"{name} {language} {page.path}: {fault}" for fault in looking.sideways(*WIDTHS)]

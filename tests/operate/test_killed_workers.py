@@ -11,10 +11,9 @@ import pytest
 import requests
 
 from tests.support.acts import ACTS, People, Ready, over_the_line
+from tests.support.full import FULL
 from tests.support.hostile import CountingProxy
 from tests.support.stack import CareService, PortalProcess, workers_of
-
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -33,10 +32,10 @@ from tests.support.clock import Clock
 from tests.support.elements import parsed, texts
 from tests.support.fake_api import NOW, FakeApi
 from tests.support.faults import ELSEWHERE, RETRY_AFTER, SECRET_WORDS
+from tests.support.full import FULL
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
-FULL = bool(os.environ.get("CARE_TEST_FULL"))
 SAID = "//*[@data-state='failed' or @data-state='not-offered' or @data-state='stale' or @data-state='gone']"
 OUTAGE = "503"
 TRUE_ALL_THE_SAME = {

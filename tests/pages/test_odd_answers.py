@@ -7,7 +7,6 @@ of range, endless, doubled, gone. A page then shows the rest, or says that it co
 from __future__ import annotations
 
 import html
-import os
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,11 +26,11 @@ from tests.pages import test_facts as facts
 from tests.pages.test_facts import CASES, EMBRYO, ROLES, Case
 from tests.support.clock import Clock
 from tests.support.fake_api import NOW, FakeApi, shape_of
+from tests.support.full import FULL
 from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
 portal = facts.portal
-FULL = bool(os.environ.get("CARE_TEST_FULL"))
 TIMES = 40 if FULL else 5
 """How often each page is read, each time with another oddity."""
 

@@ -20,6 +20,7 @@ from tests.support.dialect import DOTNET, SNAKES, Dialect
 from tests.support.dialect import said as in_format
 from tests.support.facts import Answers, main_text
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent
+from tests.support.full import in_turns, some
 from tests.support.in_process import InProcess
 from tests.support.vendors import VENDORS, Vendor, VendorsApi
 from tests.support.visitor import Page
@@ -32,12 +33,24 @@ OWN_ALONE: dict[object, list[str]] = {}
 OWN_ACTS: dict[object, tuple[list[Sent], Page]] = {}
 
 
+def named(one: Case | Act | Vendor | Dialect) -> str | None:
+    match one:
+        case Case():
+            return f"{one.who} {one.path} {one.note}"
+        case Act():
+            return f"{one.who} {one.row.method} {one.at}"
+        case Vendor():
+            return one.name
+        case _:
+            return "dotnet" if one is DOTNET else "snakes"
+
+
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
     return InProcess(tmp_path_factory.mktemp("native"), Clock(NOW.timestamp))
 
 
-@pytest.fixture(scope="module", params=VENDORS, ids=lambda vendor: vendor.name)
+@pytest.fixture(scope="module")
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     return request.param
 
@@ -47,7 +60,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory, vendor: Vendor) -> InProce
     return InProcess(tmp_path_factory.mktemp(vendor.name), Clock(NOW.timestamp), dialect=vendor.dialect)
 
 
-@pytest.fixture(scope="module", params=[DOTNET, SNAKES], ids=["dotnet", "snakes"])
+@pytest.fixture(scope="module")
 def formatted(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[InProcess, Dialect]:
@@ -59,7 +72,9 @@ def api(fake_api: FakeApi, vendor: Vendor) -> VendorsApi:
     return VendorsApi(fake_api, vendor)
 
 
-@pytest.mark.parametrize("case", READ, ids=lambda case: f"{case.who} {case.path} {case.note}")
+@pytest.mark.parametrize(
+    ("vendor", "case"), in_turns(VENDORS, READ), indirect=["vendor"], scope="module", ids=named
+)
 def test_pages_state_the_same(
     native: InProcess,
     foreign: InProcess,
@@ -84,7 +99,13 @@ def test_pages_state_the_same(
     assert not difference, difference
 
 
-@pytest.mark.parametrize("case", READ, ids=lambda case: f"{case.who} {case.path} {case.note}")
+@pytest.mark.parametrize(
+    ("formatted", "case"),
+    in_turns([DOTNET, SNAKES], some(READ, 2)),
+    indirect=["formatted"],
+    scope="module",
+    ids=named,
+)
 def test_pages_state_the_same_whatever_an_api_without_a_dialect_file_may_answer(
     native: InProcess, formatted: tuple[InProcess, Dialect], fake_api: FakeApi, case: Case
 ) -> None:
@@ -102,6 +123,7 @@ def test_pages_state_the_same_whatever_an_api_without_a_dialect_file_may_answer(
     assert shown(*formatted) == OWN_ALONE[key]
 
 
+@pytest.mark.parametrize("vendor", VENDORS, indirect=True, scope="module", ids=named)
 def test_answers_are_read_once(
     foreign: InProcess, fake_api: FakeApi, api: VendorsApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +146,9 @@ _OF_IDS = re.compile(r"(?:[0-9a-f]{4} ){15}[0-9a-f]{4}|physicia[\w-]*…")
 """What is made of ids: a form's seal, and the beginning of an id that nobody's name is known for."""
 
 
-@pytest.mark.parametrize("act", ACTS, ids=lambda act: f"{act.who} {act.row.method} {act.at}")
+@pytest.mark.parametrize(
+    ("vendor", "act"), in_turns(VENDORS, ACTS), indirect=["vendor"], scope="module", ids=named
+)
 def test_acts_are_sent_alike_and_end_alike(
     native: InProcess,
     foreign: InProcess,

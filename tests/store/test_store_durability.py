@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
@@ -19,9 +18,10 @@ import pytest
 
 from portal.store import StoreDown
 from portal.store.sqlite import SqliteStore
+from tests.support import full
 
 ROOT = Path(__file__).parents[2]
-KILLS = 50 if os.environ.get("CARE_TEST_FULL") else 3
+KILLS = 50 if full.FULL else 3
 
 WRITER = """
 import sys, time

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections import Counter
@@ -21,9 +20,9 @@ from portal.careservice import database, transactions
 from tests.careservice.api.calls import form
 from tests.careservice.api.clinic import clinic_of, settings_for
 from tests.careservice.databases.conftest import Place
+from tests.support.full import FULL
 from tests.support.postgres import copy_of, database_url
 
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 ACTS = 10_000 if FULL else 64
 PEOPLE = ("amelia", "daniel", "grace", "nora", "elif", "victor", "colin", "nora")
 SETTINGS = "/api/app/notification/settings"

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.careservice.large.large_service import Large, large_service
+from tests.support.full import FULL
 from tests.support.postgres import database_url
 
 collect_ignore_glob = ["test_*.py"]
-if os.environ.get("CARE_TEST_FULL") == "1":
+if FULL:
     is_postgresql = os.environ.get("CARE_TEST_DATABASE") == "postgresql"
     collect_ignore_glob = [] if is_postgresql else ["test_search_plans.py"]
 

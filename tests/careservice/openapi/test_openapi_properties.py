@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,11 +14,10 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.careservice.openapi.operations import OPERATIONS
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, GRACE_EPISODE, Api
+from tests.support.full import FULL
 from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
 from tests.support.tokens import TokenMaker
-
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ checks every form and embryo against that after each act.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -16,11 +16,11 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.careservice.api.calls import Api
 from tests.careservice.families import Families
 from tests.careservice.rules.machine import FLAWS, Rules
+from tests.support.full import FULL, some
 from tests.support.tokens import TokenMaker
 
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 SETTINGS = settings(
-    max_examples=80 if FULL else 12,
+    max_examples=80 if FULL else 5,
     stateful_step_count=40 if FULL else 22,
     derandomize=not FULL,
     phases=tuple(Phase) if FULL else (Phase.generate,),  # to shrink over HTTP takes minutes
@@ -90,8 +90,16 @@ def test_a_withdrawal_stops_moves_that_another_form_allows(
     assert machine.embryos[machine.family.embryos[0]]["status"] == "OnHold"
 
 
-@pytest.mark.parametrize("state", ["Stored", "Thawed", "Transferred", "Discarded", "Donated", "taken back"])
-@pytest.mark.parametrize("end", ["amelia", "daniel", "recorded", "superseded", "expired", "staff"])
+@pytest.mark.parametrize(
+    ("end", "state"),
+    some(
+        product(
+            ("amelia", "daniel", "recorded", "superseded", "expired", "staff"),
+            ("Stored", "Thawed", "Transferred", "Discarded", "Donated", "taken back"),
+        ),
+        every=5,  # each end and each state at least once
+    ),
+)
 def test_every_end_of_a_form_keeps_what_was_done_and_stops_the_rest(
     calls: Api, families: Families, state: str, end: str
 ) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-import os
+from tests.support.full import FULL
 
-collect_ignore_glob = [] if os.environ.get("CARE_TEST_FULL") == "1" else ["test_*.py"]
+collect_ignore_glob = [] if FULL else ["test_*.py"]

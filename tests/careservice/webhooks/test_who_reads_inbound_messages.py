@@ -6,7 +6,6 @@ The exception is what its sender was told: an answer to a conversation is read b
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,9 +30,9 @@ from portal.careservice.domain.patients import Patient, Relationship, person_id
 from portal.careservice.identity.tables import Person, Tenant
 from portal.careservice.ids import new_id
 from portal.careservice.webhooks.payloads import Mail, TextMessage
+from tests.support.full import FULL
 from tests.support.postgres import database_url
 
-FULL = os.environ.get("CARE_TEST_FULL") == "1"
 NUMBER, ADDRESS, CLINICS_NUMBER = "+447700900811", "hannah@home.example", "+447700900321"
 ELSEWHERE = "+447700900899", "work@elsewhere.example"
 
