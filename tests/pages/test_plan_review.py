@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from portal.services.episodes import READ_EPISODE
 from portal.services.protocols import READ_PROTOCOL, Medication
+from portal.views.protocols import dose_mentions
+from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
@@ -57,9 +59,36 @@ def test_rows_in_another_order_are_no_other_doses(
 ) -> None:
     before = Plan(medications=(EVENING, MORNING))
     after = Plan(medications=(*split(EVENING, 5, dose), MORNING))
+    assert said_of(in_process, before, after) == told
+
+
+def said_of(in_process: InProcess, before: Plan, after: Plan) -> list[DoseDifference]:
     with in_process.app.test_request_context():
         g.language = "en"
-        assert dose_differences(before, after) == told
+        g.tenant = in_process.app.extensions["portal"].settings.tenants.by_key["riverside"]
+        return dose_differences(before, after)
+
+
+def test_a_new_dose_of_a_medicine_without_an_end_changes_no_day_gone_by(
+    in_process: InProcess, at: Callable[[str], None]
+) -> None:
+    """Day 40 of a plan whose only medicine goes on."""
+    at("27 12:00")
+    row = MedicationRow(drug="Progesterone", dose="200", unit="mg", start_day="1", time="20:00")
+    before = Plan(start_date="2026-10-19", medications=(row,))
+    after = replace(before, medications=split(row, 41, "400"))
+    (told,) = said_of(in_process, before, after)
+    assert (told.before, told.after) == ("20:00 200\N{NO-BREAK SPACE}mg", "20:00 400\N{NO-BREAK SPACE}mg")
+    with in_process.app.test_request_context():
+        g.language = "en"
+        g.tenant = in_process.app.extensions["portal"].settings.tenants.by_key["riverside"]
+        grid = DayGrid.of(after, before)
+        mentions = dose_mentions._changes(before, after)
+    assert grid
+    ((_drug, _unit, cells),) = grid.rows
+    changed = [day.number for day, cell in zip(grid.days, cells, strict=True) if cell.before is not None]
+    assert changed[0] == 41
+    assert (mentions[0].was, mentions[0].planned) == ({200}, {400})
 
 
 @pytest.mark.parametrize("status", [200, 503, 404])

@@ -162,3 +162,24 @@ def test_two_pens_at_one_hour_are_the_same_in_either_order() -> None:
     other_way = (altered(FSH, time="07:00", dose=75), altered(FSH, id="g"))
     change = changed(snapshot_of(plan(*exchanged)), plan(*other_way), DAY_8)
     assert change and [one.kind for one in change.doses] == [Kind.DOSE]
+
+
+OPEN = Medication(id="o", drug="Progesterone", dose=200, unit="mg", start_day=1, time="20:00")
+LONG = Medication(id="l", drug="Estradiol", dose=2, unit="mg", start_day=1, end_day=60, time="08:00")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ((OPEN, LONG), (OPEN, altered(LONG, end_day=20)), [(Kind.ENDED, "Estradiol", 20)]),
+        ((OPEN,), (OPEN, altered(LONG, start_day=10)), [(Kind.NEW, "Estradiol", 9)]),
+        ((OPEN,), (altered(OPEN, end_day=60),), [(Kind.ENDED, "Progesterone", 60)]),
+        ((altered(OPEN, end_day=60),), (OPEN,), [(Kind.DAYS, "Progesterone", 60)]),
+    ],
+)
+def test_a_medicine_without_an_end_goes_on_whatever_becomes_of_others(
+    before: tuple[Medication, ...], after: tuple[Medication, ...], told: list[tuple[Kind, str, int]]
+) -> None:
+    change = changed(snapshot_of(plan(*before)), plan(*after), DAY_8)
+    assert change
+    assert [(one.kind, one.drug, (one.on - BEGINS).days) for one in change.doses] == told

@@ -204,6 +204,13 @@ def horizon(of: Sequence[Course], today: int | None) -> int:
     return max(named, (min(c.first for c in of) if today is None else today) + _AHEAD)
 
 
+def common_horizon(*plans: Sequence[Course], today: int | None) -> int:
+    """Return the last day on which plans are compared: the same for all, so that a course without an end goes on as long
+    in each, and two weeks later than what any lists, so that one which ends by now is seen to.
+    """
+    return horizon([course for of in plans for course in of], today) + _AHEAD
+
+
 def _is_left(course: Course, day: int) -> bool:
     return course.last is None or course.last >= max(day, course.first)
 

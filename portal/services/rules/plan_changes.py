@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
-from portal.services.rules.doses import Dose, courses, doses_of_day, horizon
+from portal.services.rules.doses import Dose, common_horizon, courses, doses_of_day
 from portal.values import Value
 
 _MOST_DAYS = 180
@@ -130,13 +130,17 @@ def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None
     if after == before:
         return None
     names = {row.drug.casefold(): row.drug for row in (*before.medications, *after.medications)}
-    doses = tuple(_changes(_Calendar(before, on), _Calendar(after, on), names)) if plan.is_active else ()
+    was, is_now = _Calendar(before, on), _Calendar(after, on)
+    until = min(max(was.last, is_now.last), on + timedelta(days=_MOST_DAYS))
+    doses = tuple(_changes(was, is_now, names, until)) if plan.is_active else ()
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None
 
 
-def _changes(before: _Calendar, after: _Calendar, names: dict[str, str]) -> Iterator[DoseChange]:
+def _changes(
+    before: _Calendar, after: _Calendar, names: dict[str, str], until: date
+) -> Iterator[DoseChange]:
     for drug, name in names.items():
-        was, is_now = before.portions(drug), after.portions(drug)
+        was, is_now = before.portions(drug, until), after.portions(drug, until)
         if dose := _other_dose(name, was, is_now):
             yield dose
         for kind, members in _WAYS.items():
@@ -192,15 +196,22 @@ class _Calendar:
         self._courses = courses(plan.medications)
         self._on = on
 
-    def portions(self, drug: str) -> _Portions:
-        """What is taken of a medicine, by date; rows without an end go on for two weeks."""
+    @property
+    def last(self) -> date:
+        """The last date until which another plan is compared with it."""
+        if self._start is None:
+            return self._on
+        today = (self._on - self._start).days + 1
+        return self._on + timedelta(days=common_horizon(self._courses, today=today) - today)
+
+    def portions(self, drug: str, until: date) -> _Portions:
+        """What is taken of a medicine, by date."""
         if self._start is None:
             return {}
         mine = [course for course in self._courses if course.medication.drug.casefold() == drug]
         today = (self._on - self._start).days + 1
-        last = min(horizon(self._courses, today), today + _MOST_DAYS)
         found: _Portions = {}
-        for day in range(today, last + 1):
+        for day in range(today, today + (until - self._on).days + 1):
             if doses := doses_of_day(mine, day):
                 on = self._start + timedelta(days=day - 1)
                 found[on] = Portion(on, tuple(doses))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import chain
 
 from babel.dates import format_date
 
 from portal.dates import days_after
-from portal.services.rules.doses import courses, doses_of_day, horizon
+from portal.services.protocols import Medication
+from portal.services.rules.doses import common_horizon, courses, doses_of_day, horizon
 from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.web.doses import dose_number
@@ -55,8 +56,14 @@ class DayGrid(Value, frozen=True):
     @classmethod
     def of(cls, plan: Plan, before: Plan | None = None) -> DayGrid | None:
         """The grid of the rows that are complete enough; None without any."""
-        now, was = _doses(plan), _doses(before) if before else {}
         moved = (before.begins - plan.begins).days if before and before.begins and plan.begins else 0
+        mine, theirs = plan.drawn()[0], before.drawn()[0] if before else []
+        until = (
+            common_horizon(courses(mine), courses(theirs), today=plan.today)
+            if before
+            else horizon(courses(mine), None)
+        )
+        now, was = _doses(mine, until), _doses(theirs, until - moved)
         was = {name: {day + moved: doses for day, doses in of.items()} for name, of in was.items()}
         days = set(chain.from_iterable((*now.values(), *was.values())))
         if not days:
@@ -91,7 +98,7 @@ def _first_change(plan: Plan, now: _ByDay, was: _ByDay) -> int:
 
 def _today(plan: Plan) -> int:
     """Today as a day of the plan; 0 for one without a first day."""
-    return (today() - plan.begins).days + 1 if plan.begins else 0
+    return plan.today or 0
 
 
 def _cell(now: dict[int, tuple[str, ...]], was: dict[int, tuple[str, ...]] | None, day: int) -> Cell:
@@ -107,10 +114,8 @@ def _day(plan: Plan, day: int, *, is_first: bool) -> GridDay:
     return GridDay(day, on, month, on == today(), checks)
 
 
-def _doses(plan: Plan) -> _ByDay:
-    rows, _checks = plan.drawn()
+def _doses(rows: Sequence[Medication], until: int) -> _ByDay:
     of = courses(rows)
-    until = horizon(of, None)
     found: _ByDay = {}
     for name in dict.fromkeys((row.drug, row.unit) for row in rows):
         mine = [row for row in of if (row.medication.drug, row.medication.unit) == name]

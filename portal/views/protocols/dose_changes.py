@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import Course, courses, horizon, minutes
+from portal.services.rules.doses import Course, common_horizon, courses, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
@@ -39,10 +40,11 @@ class DoseDifference(Value, frozen=True):
 
 def dose_differences(before: Plan, after: Plan) -> list[DoseDifference]:
     """Return the doses that differ, by the first day of each difference; a difference that goes on is told once."""
-    old, new = ({row.drug for row in plan.medications} for plan in (before, after))
+    old, new = (courses([row.medication() for row in plan.medications]) for plan in (before, after))
+    until = common_horizon(old, new, today=after.today)
     found: list[tuple[int, DoseDifference]] = []
-    for drug in sorted(old | new):
-        was, is_now = _by_day(before, drug), _by_day(after, drug)
+    for drug in sorted({course.medication.drug for course in (*old, *new)}):
+        was, is_now = _by_day(old, drug, until), _by_day(new, drug, until)
         told = ("", "")
         for day in sorted(was.keys() | is_now.keys()):
             pair = was.get(day, ""), is_now.get(day, "")
@@ -54,10 +56,7 @@ def dose_differences(before: Plan, after: Plan) -> list[DoseDifference]:
     return [change for _day, change in sorted(found, key=lambda entry: (entry[0], entry[1].drug))]
 
 
-def _by_day(plan: Plan, drug: str) -> dict[int, str]:
-    rows = [row.medication() for row in plan.medications]
-    of = courses(rows)
-    until = horizon(of, None)
+def _by_day(of: Sequence[Course], drug: str, until: int) -> dict[int, str]:
     found: dict[int, list[str]] = {}
     for course in sorted(of, key=_hour_and_amount):
         if course.medication.drug == drug:

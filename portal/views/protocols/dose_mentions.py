@@ -11,7 +11,7 @@ from portal.services.client import Care
 from portal.services.conversations import Conversation, MessageSide, list_conversations
 from portal.services.gather import attempt, known
 from portal.services.protocols import Medication
-from portal.services.rules.doses import courses, horizon
+from portal.services.rules.doses import Course, common_horizon, courses
 from portal.services.rules.medicine_names import speaks_of
 from portal.values import Value
 from portal.views.protocols.plan import Plan
@@ -103,7 +103,9 @@ def _is_complete(talk: Conversation, since: datetime) -> bool:
 
 
 def _changes(before: Plan, after: Plan) -> list[_Changed]:
-    was, is_now = _values(before), _values(after)
+    old, new = (courses([row.medication() for row in plan.medications]) for plan in (before, after))
+    until = common_horizon(old, new, today=after.today)
+    was, is_now = _values(old, until), _values(new, until)
     found: list[_Changed] = []
     for name in dict.fromkeys((*was, *is_now)):
         old, new = was.get(name, {}), is_now.get(name, {})
@@ -114,11 +116,8 @@ def _changes(before: Plan, after: Plan) -> list[_Changed]:
     return found
 
 
-def _values(plan: Plan) -> dict[tuple[str, str], dict[int, set[float]]]:
+def _values(of: Sequence[Course], until: int) -> dict[tuple[str, str], dict[int, set[float]]]:
     """The doses by medicine and unit, then by day."""
-    rows = [row.medication() for row in plan.medications]
-    of = courses(rows)
-    until = horizon(of, None)
     found: dict[tuple[str, str], dict[int, set[float]]] = {}
     for course in of:
         row: Medication = course.medication

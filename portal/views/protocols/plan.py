@@ -25,6 +25,7 @@ from portal.views.protocols.rows import (
     encode_row,
 )
 from portal.views.protocols.typed_values import LONG, LONGEST, clean, day_in, times_typed, too_long
+from portal.web.filters import today
 from portal.web.forms import Values, a_date
 
 FACTS = ("name", "type", "description", "start_date", "physician_id")
@@ -145,6 +146,11 @@ class Plan(msgspec.Struct, frozen=True):
     def begins(self) -> date | None:
         """The date of day 1, if a valid one was typed."""
         return calendar_date(self.start_date)
+
+    @property
+    def today(self) -> int | None:
+        """Today as a day of the plan; None without a day 1."""
+        return (today() - self.begins).days + 1 if self.begins else None
 
     def dates(self) -> dict[str, date]:
         """The dates of the typed days, by field id; none without a day 1."""
