@@ -20,7 +20,7 @@ from portal.services.notifications import Notification, is_pressing, newest_unre
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
-from portal.views.episodes.lookup import remember, remembered
+from portal.views.episodes.lookup import MOST_REMEMBERED, remember, remembered
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.since_last_visit import SinceLastVisit, note_and_compare
@@ -30,8 +30,8 @@ from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person
 from portal.web.plan_changes import PlanNotice
 
-_MOST_EPISODES = 2
-"""How many episodes home reads: the ongoing one, and one with embryos in storage."""
+_AT_ONCE = 2
+"""How many episodes home reads at once: mostly the ongoing one, and one with embryos in storage."""
 _MOST_NEWS = 3
 """How many messages, and how many notifications, home shows."""
 
@@ -104,7 +104,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         lambda: _forms(care),
         lambda: _talks(care),
         lambda: newest_unread(care),
-        lambda: read_episodes(care, ids[:_MOST_EPISODES]),
+        lambda: _ongoing(care, ids),
     )
     if isinstance(found, Found):
         found = _with_mentioned(care, ids, found, lambda: mentioned(forms, talks, news))
@@ -135,6 +135,16 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
     )
 
 
+def _ongoing(care: Care, ids: Sequence[str]) -> Found:
+    """Every episode under way, which are remembered first, and the first that aren't."""
+    found = Found(())
+    for begin in range(0, len(ids), _AT_ONCE):
+        found = found.with_more(read_episodes(care, ids[begin : begin + _AT_ONCE]))
+        if found.is_incomplete or any(episode.is_ended for episode in found.episodes):
+            break
+    return found
+
+
 def _with_mentioned(
     care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
 ) -> Found | CareError:
@@ -144,7 +154,7 @@ def _with_mentioned(
         return found if found.episodes else named
     new = [id_ for id_ in named if id_ not in ids]
     if new:
-        more = read_episodes(care, new[:6])
+        more = read_episodes(care, new[:MOST_REMEMBERED])
         found = found.with_more(more)
     remember(found, [*ids, *new])
     return found
@@ -216,11 +226,12 @@ def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
-    ids = remembered()
-    if not ids:
+    if ids := remembered():
+        found = _ongoing(care, ids)
+    else:
         forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: newest_unread(care))
         ids = mentioned(forms, talks, news)
-    found = read_episodes(care, ids[:_MOST_EPISODES])
+        found = read_episodes(care, ids[:MOST_REMEMBERED])
     remember(found, ids)
     return _treatment(found, person)
 

@@ -136,9 +136,7 @@ def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None
 
 
-def _changes(
-    before: _Calendar, after: _Calendar, names: dict[str, str], until: date
-) -> Iterator[DoseChange]:
+def _changes(before: _Calendar, after: _Calendar, names: dict[str, str], until: date) -> Iterator[DoseChange]:
     for drug, name in names.items():
         was, is_now = before.portions(drug, until), after.portions(drug, until)
         if dose := _other_dose(name, was, is_now):
