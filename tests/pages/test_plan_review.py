@@ -10,7 +10,7 @@ from flask import g
 from msgspec.structs import replace
 
 from portal.services.episodes import READ_EPISODE
-from portal.services.protocols import READ_PROTOCOL, Medication
+from portal.services.protocols import READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import DoseDifference, dose_differences
@@ -20,6 +20,7 @@ from tests.pages.test_patient_banner import EPISODE, PLAN
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
+from tests.views.protocols.plans import form_of
 
 EVENING = MedicationRow(drug="rFSH", dose="225", unit="IU", start_day="1", end_day="9", time="19:00")
 MORNING = MedicationRow(drug="rFSH", dose="75", unit="IU", start_day="3", end_day="9", time="07:00")
@@ -108,3 +109,38 @@ def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
     form = page.form(page.tree.select_one("form:has([value=review])"))
     review = form.submit(button=("do", "review"), description="Another")
     assert ("it isn’t known when eggs are collected" in review.words) is (status == 503)
+
+
+@pytest.mark.parametrize(
+    ("end", "rule", "typed", "sent"),
+    [
+        ({"end_day": 12}, "Until trigger", {"instructions": "Left side"}, (12, None)),
+        ({"end_day": 12}, "Until trigger", {"end_day": "11"}, (None, 11)),
+        ({"last_dose_day": 11}, "Until trigger", {"instructions": "Left side"}, (None, 11)),
+        ({"end_day": 12}, "Until trigger", {"stop_rule": ""}, (12, None)),
+        ({"end_day": 12}, None, {"stop_rule": "Until trigger"}, (None, 12)),
+    ],
+)
+def test_a_row_until_the_trigger_keeps_the_end_that_it_came_with(
+    visitor: Callable[..., Visitor],
+    fake_api: FakeApi,
+    end: dict[str, int],
+    rule: str | None,
+    typed: dict[str, str],
+    sent: tuple[int | None, int | None],
+) -> None:
+    """Only `lastDoseDay` has a dose on the evening of the trigger."""
+    row = Medication(
+        id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="Subcutaneous",
+        start_day=1, stop_rule=rule, time="20:00", **end,
+    )  # fmt: skip
+    plan = replace(PLAN, start_date=None, medications=(row,))
+    fake_api.gives(READ_PROTOCOL, plan)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(UPDATE_PROTOCOL, plan)
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    filled = {f"medication-0-{name}": text for name, text in typed.items()}
+    page = page.form(form_of(page)).submit(button=("do", "review"), **filled)
+    page.form(f"/protocols/{PLAN.id}/save").submit(status=None)
+    (stored,) = fake_api.sent(UPDATE_PROTOCOL)[-1].body["medications"]
+    assert (stored.get("endDay"), stored.get("lastDoseDay")) == sent

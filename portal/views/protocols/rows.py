@@ -35,8 +35,9 @@ _MOST_HOURS = 24
 class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A medicine as text; `id` is empty for a new one.
 
-    `end_day` is the last day with a dose, its evening included even if the trigger is that day; `time` lists all hours of
-    a day; `is_trigger` is "yes" or empty.
+    `end_day` is the last day with a dose, its evening included even if the trigger is that day, but for one that the API
+    gave as `endDay` of a row until the trigger: while it stays that, in `given_end_day`, the evening isn't. `time` lists all
+    hours of a day; `is_trigger` is "yes" or empty.
     """
 
     id: str = ""
@@ -47,6 +48,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     route: str = ""
     start_day: str = ""
     end_day: str = ""
+    given_end_day: str = ""
     stop_rule: str = ""
     time: str = ""
     every_days: str = ""
@@ -56,6 +58,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     @classmethod
     def of(cls, medication: Medication) -> MedicationRow:
         last = min((d for d in (medication.end_day, medication.last_dose_day) if d is not None), default=None)
+        is_given = medication.is_until_trigger and medication.last_dose_day is None
         return cls(
             id=medication.id or "",
             drug=clean(medication.drug),
@@ -65,6 +68,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             route=clean(medication.route),
             start_day=str(medication.start_day),
             end_day="" if last is None else str(last),
+            given_end_day=str(last) if last is not None and is_given else "",
             stop_rule=clean(medication.stop_rule),
             time=in_a_row((clean(hour) for hour in medication.hours if hour), ", "),
             every_days="" if (medication.every_days or 1) <= 1 else str(medication.every_days),
@@ -75,7 +79,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     def medication(self) -> Medication:
         """The medicine from this row; call only if there are no errors."""
         last = int(self.end_day) if self.end_day else None
-        is_last_dose = is_until_trigger(self.stop_rule)
+        is_last_dose = is_until_trigger(self.stop_rule) and self.end_day != self.given_end_day
         return Medication(
             id=self.id or None,
             drug=self.drug,
