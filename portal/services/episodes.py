@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
+from functools import partial
 from typing import Annotated, ClassVar
 
 from msgspec import structs
 from msgspec.structs import replace
 
 from portal.config.modules import Module
+from portal.folding import folded
+from portal.services import consents
 from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
 from portal.services.client import Care
@@ -21,6 +24,8 @@ from portal.services.consents.forms import TREATMENT_RESTS_ON, ConsentForm, Cons
 from portal.services.conversations import Conversation
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.directories import Documents
+from portal.services.errors import CareError
+from portal.services.gather import gather_all
 from portal.services.notifications import Notification, Severity
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
@@ -69,6 +74,11 @@ class ConsentBrief(Record, frozen=True, kw_only=True):
     title: Annotated[str, "form title"] = ""
     kind: Annotated[ConsentKind | None, "subject of the consent"] = None
     status: Annotated[ConsentStatus | None, "whether it awaits signatures"] = None
+
+    @property
+    def subject(self) -> tuple[ConsentKind | None, str]:
+        """What it is about: forms of one kind and title take each other's place."""
+        return self.kind, folded(self.title)
 
 
 class Follicles(Record, frozen=True, kw_only=True):
@@ -270,15 +280,19 @@ class Episode(Timed, frozen=True, kw_only=True):
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
         """The forms that a treatment under way rests on and that were withdrawn or declined.
 
-        A treatment form that was signed anew is no longer told; storage and parenthood are one form for each person, so that
-        another's doesn't stand for theirs.
+        A treatment form is no longer told once one of its title was signed anew; storage and parenthood are one form for each
+        person, so that another's doesn't stand for theirs.
         """
         if self.is_ended:
             return ()
-        forms = self.consent_forms
-        anew = any(f.kind == ConsentKind.TREATMENT and f.status == ConsentStatus.SIGNED for f in forms)
-        rests_on = TREATMENT_RESTS_ON - ({ConsentKind.TREATMENT} if anew else set())
-        return tuple(form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on)
+        signed = {form.subject for form in self.consent_forms if form.status == ConsentStatus.SIGNED}
+        return tuple(
+            form
+            for form in self.consent_forms
+            if form.status == ConsentStatus.REVOKED
+            and form.kind in TREATMENT_RESTS_ON
+            and not (form.kind == ConsentKind.TREATMENT and form.subject in signed)
+        )
 
     def owner_of(self, embryo: EmbryoStorage) -> Patient | None:
         """Whose embryo it is: a treatment may use the partner's. None if its record names neither of the two."""
@@ -325,13 +339,34 @@ READ_EPISODE = Group("PatientPortal").get(
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:
-    episode = _without(care.read(READ_EPISODE, episodeId=episode_id), care.modules_off)
-    if by := care.adapter.signers_by:
-        people = (person for person in (episode.patient, episode.partner) if person and person.user_id)
-        care.accounts.update((getattr(person, by), person.user_id) for person in people)
+    read = _without(read_with_accounts(care, episode_id), care.modules_off)
+    episode = _without_cancelled_forms(care, read)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))
+
+
+def read_with_accounts(care: Care, episode_id: str) -> Episode:
+    """Read an episode, and learn whose accounts its people have where the API names signers by another number."""
+    episode = care.read(READ_EPISODE, episodeId=episode_id)
+    if by := care.adapter.signers_by:
+        people = (person for person in (episode.patient, episode.partner) if person and person.user_id)
+        care.accounts.update((getattr(person, by), person.user_id) for person in people)
+    return episode
+
+
+def _without_cancelled_forms(care: Care, episode: Episode) -> Episode:
+    """The episode without the forms that the clinic ended before anybody had signed: nobody withdrew those.
+
+    Its brief of a form doesn't tell the two apart, so that each that counts as withdrawn is read.
+    """
+    read = gather_all([partial(consents.get_consent, care, form.id) for form in episode.withdrawn])
+    cancelled = {form.id for form in read if not isinstance(form, CareError) and form.is_cancelled}
+    if not cancelled:
+        return episode
+    return replace(
+        episode, consent_forms=tuple(form for form in episode.consent_forms if form.id not in cancelled)
+    )
 
 
 def episode_ids(

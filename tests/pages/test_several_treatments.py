@@ -1,4 +1,4 @@
-"""A patient with several treatments: each that is under way stands on home, at every look."""
+"""A patient with several treatments: each that is under way stands on home, at every look, with what it rests on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS
-from portal.services.episodes import READ_EPISODE
+from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from tests.pages.test_tonight import PLAN, episode
+from tests.pages.test_tonight import PLAN, episode, shows
+from tests.support.builders import AMELIA, consent
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
@@ -62,3 +64,25 @@ def test_treatments_that_ended_are_not_read_at_every_look(
     asked = len(fake_api.sent(READ_EPISODE))
     amelia.get("/")
     assert len(fake_api.sent(READ_EPISODE)) - asked == 2
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_a_form_that_the_clinic_cancelled_was_withdrawn_by_nobody(
+    visitor: SignIn, fake_api: FakeApi, is_signed: bool
+) -> None:
+    """Nobody of the patient's side had signed it; its brief in the treatment says only that it was revoked."""
+    brief = ConsentBrief(
+        id="form", title="Egg retrieval", kind=ConsentKind.STORAGE, status=ConsentStatus.REVOKED
+    )
+    shows(fake_api, episode(consent_forms=(brief,)))
+    form = consent(*[AMELIA] * is_signed, status=ConsentStatus.REVOKED, revoked_by_id="nora")
+    fake_api.gives(READ_CONSENT, form)
+    for page in ("/", "/episodes/e-1"):
+        assert ("Consent withdrawn or declined" in visitor("amelia").get(page).words) == is_signed
+
+
+def test_a_form_that_cannot_be_read_counts_as_withdrawn(visitor: SignIn, fake_api: FakeApi) -> None:
+    brief = ConsentBrief(id="form", kind=ConsentKind.STORAGE, status=ConsentStatus.REVOKED)
+    shows(fake_api, episode(consent_forms=(brief,)))
+    fake_api.refuses(READ_CONSENT, 503)
+    assert "Consent withdrawn or declined" in visitor("amelia").get("/").words

@@ -81,7 +81,7 @@ def _with_accounts(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentFor
     wanted = [form for form in forms if not _numbers(form) <= care.accounts.keys()]
     treatments = list(dict.fromkeys(form.episode_id for form in wanted if form.episode_id))
     if not _knows_reader(care) if care.by_patient else len(treatments) <= _MOST:
-        gather_all([lambda id_=id_: episodes.get_episode(care, id_) for id_ in treatments[:_MOST]])
+        gather_all([lambda id_=id_: episodes.read_with_accounts(care, id_) for id_ in treatments[:_MOST]])
     named = tuple(_named(care, form) for form in forms)
     if not _knows_reader(care) and any(form.has_unknown_signers for form in named):
         care.on_unreadable(0, (Lost("ConsentForm.requiredSigners", "$.requiredSigners"),))

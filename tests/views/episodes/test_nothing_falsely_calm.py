@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
@@ -44,9 +45,11 @@ def test_forms_that_a_live_treatment_rests_on_are_told_when_withdrawn() -> None:
     kinds = (ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD)
     assert {one.id for one in told} == {f"{kind}-Revoked" for kind in kinds}
     assert not episode(consent_forms=forms, status=CareStatus.FINISHED).withdrawn
-    anew = (*forms, form(ConsentKind.TREATMENT, ConsentStatus.SIGNED))
-    told = episode(consent_forms=anew).withdrawn
+    anew = form(ConsentKind.TREATMENT, ConsentStatus.SIGNED)
+    told = episode(consent_forms=(*forms, anew)).withdrawn
     assert {one.kind for one in told} == {ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD}
+    another = replace(anew, title="Consent to embryo transfer")
+    assert {one.kind for one in episode(consent_forms=(*forms, another)).withdrawn} == set(kinds)
 
 
 @pytest.fixture
