@@ -18,7 +18,7 @@ from portal.services.rules.plan_changes import PlanSnapshot, snapshot_of
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
 
-_MOST = 4
+_MOST = 12
 """Maximum number of plans kept for one person; the one updated longest ago is dropped first."""
 
 
@@ -46,11 +46,14 @@ _SEEN = LastKnown("plans", SeenPlans(plans={}), seconds=90 * 24 * 3600)
 
 
 def last_seen(person: Person, plan: Protocol) -> SeenPlan:
-    """Return the plan as the person last saw it; the first time, store it as it is now."""
+    """Return the plan as the person last saw it; the first time, as it is now, and stored so unless it has ended."""
     known = _SEEN.get(person).plans.get(plan.id)
     if known is None:
         known = _first_seen(plan)
-        _SEEN.update(person, lambda saved: None if plan.id in saved.plans else _with(saved, plan.id, known))
+        if not plan.is_ended:
+            _SEEN.update(
+                person, lambda saved: None if plan.id in saved.plans else _with(saved, plan.id, known)
+            )
     return known
 
 

@@ -14,6 +14,7 @@ from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.protocols import ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.builders import AMELIA, consent
@@ -86,3 +87,22 @@ def test_a_form_that_cannot_be_read_counts_as_withdrawn(visitor: SignIn, fake_ap
     shows(fake_api, episode(consent_forms=(brief,)))
     fake_api.refuses(READ_CONSENT, 503)
     assert "Consent withdrawn or declined" in visitor("amelia").get("/").words
+
+
+@pytest.mark.parametrize("status", [ProtocolStatus.COMPLETED, ProtocolStatus.ACTIVE])
+def test_a_change_is_told_although_she_looked_at_other_plans_meanwhile(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], status: ProtocolStatus
+) -> None:
+    """Plans of earlier treatments, some of which were never closed."""
+    at("25 12:00")
+    others = range(40 if status == ProtocolStatus.COMPLETED else 8)
+    for key in others:
+        old = replace(PLAN, id=f"old-{key}", episode_id=f"e-{key}", status=status)
+        fake_api.gives(READ_EPISODE, replace(episode(old), id=f"e-{key}"), id_=f"e-{key}")
+    fake_api.gives(READ_EPISODE, episode(replace(PLAN, id="now", episode_id="now")), id_="now")
+    amelia = visitor("amelia")
+    for key in ("now", *(f"e-{key}" for key in others)):
+        amelia.get(f"/episodes/{key}/medication")
+    rows = tuple(replace(row, dose=300) for row in PLAN.medications)
+    fake_api.gives(READ_EPISODE, episode(replace(PLAN, id="now", medications=rows)), id_="now")
+    assert "The plan has changed" in amelia.get("/episodes/now/medication").words
