@@ -13,6 +13,7 @@ import pytest
 from portal.services import capabilities
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.physicians import LIST_PHYSICIANS, Physician, WorkingHours
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
@@ -147,3 +148,24 @@ def test_a_list_that_the_clinic_does_not_use_is_not_called_lost(
     assert len(rows(page)) == 1 and "right now" not in page.words
     fake_api.refuses(module, 500)
     assert "Some enquiries can’t be shown right now." in colin.get("/prospects").words
+
+
+def test_who_is_free_first_is_proposed(colin: Visitor, fake_api: FakeApi, at: Callable[[str], None]) -> None:
+    """Of three: one is free on Friday, one on Wednesday, and one not at all."""
+    at("23 08:00")
+    hours = {"Adams": 5, "Baker": 3, "Chen": None}
+    fake_api.gives(
+        LIST_PHYSICIANS,
+        [
+            Physician(
+                id=name,
+                name=name,
+                working_hours=()
+                if day is None
+                else (WorkingHours(day_of_week=day, start="09:00", end="12:00"),),
+            )
+            for name, day in hours.items()
+        ],
+    )
+    page = colin.get("/prospects/Bea/book")
+    assert [one["value"] for one in page.select("main input[type=hidden][name=physician]")] == ["Baker"]
