@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
 from tests.support import compiled, forked, hashing, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
+from tests.support.full import examples
 from tests.support.hostile import CountingProxy
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, close_store, plan
 from tests.support.upstream import Make, Script, Upstream
 from tests.support.visitor import Visitor
+
+settings.register_profile("some", max_examples=examples(100))
+settings.load_profile("some")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -49,6 +54,7 @@ def _rank(name: str) -> int:
 
 
 _LONGEST = (
+    "test_metrics.py",  # first, as /metrics of a process tells of all that it did
     "test_every_page.py",
     "test_states.py",
     "test_ledger.py",

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from portal.http.circuit_breaker import FIRST_PAUSE, LONGEST_PAUSE, NEVER, Breaker, Breakers, Open
 from tests.support.clock import Clock
+from tests.support.full import examples
 
 FAILURES = 5
 LONGEST = LONGEST_PAUSE * 1.2
@@ -166,4 +167,4 @@ class AnyCourse(RuleBasedStateMachine):
 
 
 TestAnyCourse = AnyCourse.TestCase
-TestAnyCourse.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestAnyCourse.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)

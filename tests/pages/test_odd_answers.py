@@ -31,7 +31,7 @@ from tests.support.in_process import InProcess
 from tests.support.marks import source_of
 
 portal = facts.portal
-TIMES = 40 if FULL else 5
+TIMES = 40 if FULL else 3
 """How often each page is read, each time with another oddity."""
 
 DEEP: Any = []

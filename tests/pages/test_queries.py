@@ -24,7 +24,7 @@ from tests.support.in_process import InProcess
 from tests.support.whole import _BY_CHANCE, shown, sum_of
 
 portal = facts.portal
-_MOST = 40
+_MOST = 12
 """Links of one page that are followed."""
 
 

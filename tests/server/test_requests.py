@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from portal.server.request import InvalidRequest, Limits, Request, check_head
 from portal.web.headers import FIXED
 from tests.server.conftest import Served
+from tests.support.full import examples
 
 HOST = b"Host: small.test\r\n"
 
@@ -241,7 +242,7 @@ def test_an_application_may_answer_an_oversized_body_itself(served: Served, fram
     ),
     is_begun=st.booleans(),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_any_bytes_are_a_request_or_refused(parts: list[bytes], is_begun: bool) -> None:
     begun = b"GET / HTTP/1.1\r\nHost: x\r\n" if is_begun else b""
     data = bytearray(begun + b"".join(parts) + b"\r\n\r\n")

@@ -16,6 +16,7 @@ from portal.careservice.domain.rules import Invalid
 from portal.careservice.webhooks import forms, mail_addresses, mail_headers, outside_text, payloads, senders
 from portal.careservice.webhooks.html_text import text_of
 from portal.careservice.webhooks.sender import multipart
+from tests.support.full import examples
 
 BOUNDARY = "multipart/form-data; boundary=x"
 RECEIVER = "mx.riverside.example"
@@ -125,7 +126,7 @@ FRAGMENTS = st.lists(st.sampled_from(REPEATED) | st.text(max_size=8), max_size=3
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_no_parser_ever_fails(name: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(FRAGMENTS)
     def parse(text: str) -> None:
         PARSERS[name](text)
@@ -133,7 +134,7 @@ def test_no_parser_ever_fails(name: str) -> None:
     parse()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.dictionaries(
         st.sampled_from(["text", "html", "headers", "envelope", "charsets", "dkim", "SPF", "subject", "from", "to"]),
@@ -157,7 +158,7 @@ def test_an_email_to_a_clinic_is_always_read(fields: dict[str, str]) -> None:
     assert all(mail_addresses.is_address(address) for address in (*read.to, *filter(None, [read.sender])))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
 def test_a_payment_is_read_or_invalid(metadata: Any) -> None:
     event = {

@@ -35,6 +35,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIO
 from portal.services.physicians import LIST_PHYSICIANS, Physician
 from portal.services.prospects import MERGE_PROSPECTS
 from portal.services.responses import stamped
+from tests.support.full import examples
 
 RECORDS = sorted(
     {shape for one in ALL if (shape := record_of(one.answer))},
@@ -119,7 +120,7 @@ def records_of(shape: type) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_a_record_written_in_any_dialect_reads_back_the_same(data: st.DataObject) -> None:
     rules = data.draw(dialects())
@@ -146,7 +147,7 @@ FOREIGN = Dialect(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

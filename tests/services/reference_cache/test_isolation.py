@@ -17,6 +17,7 @@ from portal.services.errors import (
 from portal.store.sqlite import SqliteStore
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read, wait_for_redis
 from tests.support.care import untyped
+from tests.support.full import examples
 
 HEADERS = st.lists(
     st.sampled_from(
@@ -138,7 +139,7 @@ def test_no_sequence_of_events_shows_another_persons_copy(upstream, tmp_path, re
     run_state_machine_as_test(
         NobodySeesAnother,
         settings=settings(
-            max_examples=30,
+            max_examples=examples(30),
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

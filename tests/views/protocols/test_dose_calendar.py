@@ -25,6 +25,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.protocols.schedule import calendar_of, days
 from portal.web.doses import PlanWords
 from portal.web.drawings.schedule import bars
+from tests.support.full import examples
 
 LONDON = ZoneInfo("Europe/London")
 BEGINS = date(2026, 3, 20)  # clocks change on 29 March
@@ -98,7 +99,9 @@ def told(lines: list[Any]) -> list[tuple[str, str]]:
     return [(line.drug, line.time[-5:] if minutes(line.time[-5:]) is not None else "") for line in lines]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(medications=rows(), now=st.integers(1, 20))
 def test_all_views_name_the_same_doses_on_every_day(
     medications: list[Medication], now: int, monkeypatch: pytest.MonkeyPatch
@@ -158,7 +161,7 @@ def in_calendar(file: bytes) -> set[tuple[str, int, str]]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(medications=rows())
 def test_nothing_until_the_trigger_comes_after_it_or_on_its_evening(medications: list[Medication]) -> None:
     triggers = [(m.start_day, minutes(m.time)) for m in medications if m.triggers]
