@@ -16,13 +16,23 @@ _FAREWELL_DAYS = 84
 """For how long a pregnancy is spoken of: nobody tells the portal how it went on."""
 
 
-def words_of_ending(episode: Episode, today: date) -> tuple[str, str]:
-    """Return a short line and a longer one about an episode that has ended, as they are right on that day."""
+def words_of_ending(episode: Episode, today: date, *, is_own: bool) -> tuple[str, str]:
+    """Return a short line and a longer one about an episode that has ended, as they are right on that day.
+
+    To a partner (not `is_own`) a pregnancy is the patient's.
+    """
     if _is_mistake(episode):
         return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")
     match None if _rests_on_unverified(episode) else episode.outcome:
         case Outcome.PREGNANCY if episode.end_date and (today - episode.end_date).days <= _FAREWELL_DAYS:
-            return _("This treatment has ended"), _("You left our care pregnant. We wish you all the best.")
+            return _("This treatment has ended"), (
+                _("You left our care pregnant. We wish you all the best.")
+                if is_own
+                else _(
+                    "%(name)s left our care pregnant. We wish you both all the best.",
+                    name=episode.patient.called,
+                )
+            )
         case Outcome.NO_PREGNANCY:
             return (
                 _("This treatment has ended"),

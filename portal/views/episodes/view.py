@@ -331,7 +331,9 @@ class EpisodeView:
     @cached_property
     def ending(self) -> tuple[str, str] | None:
         """How it ended: a short line and a longer one; None while it is ongoing."""
-        return words_of_ending(self.episode, today()) if self.episode.is_ended else None
+        if not self.episode.is_ended:
+            return None
+        return words_of_ending(self.episode, today(), is_own=self.is_own)
 
     @cached_property
     def measurements(self) -> Measurements:

@@ -125,8 +125,11 @@ def test_a_pregnancy_is_spoken_of_for_twelve_weeks(portal: PortalThread, day: da
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
         ended = episode(status=CareStatus.FINISHED, outcome=Outcome.PREGNANCY, end_date=ENDED)
-        words = " ".join(words_of_ending(ended, day))
+        words = " ".join(words_of_ending(ended, day, is_own=True))
+        partners = words_of_ending(ended, day, is_own=False)[1]
     assert ("pregnant" in words) is is_told
+    assert ("left our care pregnant" in partners) is is_told
+    assert "You left" not in partners
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PREGNANCY, Outcome.NO_PREGNANCY])
@@ -138,7 +141,7 @@ def test_an_outcome_is_told_once_its_test_is_verified(
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
         ended = episode(status=CareStatus.FINISHED, outcome=outcome, end_date=ENDED, timeline=(test,))
-        assert ("pregnan" in " ".join(words_of_ending(ended, ENDED))) is verified
+        assert ("pregnan" in " ".join(words_of_ending(ended, ENDED, is_own=True))) is verified
 
 
 def test_urgent_news_and_withdrawals_come_first() -> None:
