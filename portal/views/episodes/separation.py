@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
+
+from msgspec.structs import replace
 
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -12,6 +15,7 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.listed import Listed
 from portal.services.relationships import PARTNERS, Relationship
+from portal.services.rules.signing import same_name
 from portal.values import Value
 from portal.web.filters import today
 
@@ -34,19 +38,53 @@ class Separation(Value, frozen=True):
 
 
 def ended_sharing(episode: Episode, day: date) -> Relationship | None:
-    """The relationship of a treatment under way that ended last, unless something is shared with that person again."""
-    theirs = [
-        relationship
-        for relationship in episode.relationships
-        if relationship.type in PARTNERS and not episode.is_ended
-    ]
-    live = {relationship.related_patient_id for relationship in theirs if not relationship.is_ended(day)}
+    """The patient's relationship that ended last in a treatment under way, unless something is shared with that person again.
+
+    One that had ended before the treatment, and before its embryos were frozen, has nothing to do with it.
+    """
+    if episode.is_ended:
+        return None
+    theirs = [relationship for relationship in _of_patient(episode) if relationship.type in PARTNERS]
+    live = [relationship for relationship in theirs if not relationship.is_ended(day)]
     ended = [
         relationship
         for relationship in theirs
-        if relationship.is_ended(day) and relationship.related_patient_id not in live
+        if relationship.is_ended(day)
+        and _is_of_treatment(relationship, episode)
+        and not any(_is_with_same(relationship, other) for other in live)
     ]
     return max(ended, key=lambda relationship: relationship.end_date or date.min, default=None)
+
+
+def _of_patient(episode: Episode) -> Iterator[Relationship]:
+    """The patient's relationships, seen from the patient: one with the partner may stand on the partner's record."""
+    patient, partner = episode.patient, episode.partner
+    for relationship in episode.relationships:
+        if relationship.related_patient_id == patient.id:
+            if partner and relationship.patient_id == partner.id:
+                yield replace(
+                    relationship,
+                    patient_id=patient.id,
+                    related_patient_id=partner.id,
+                    related_name=partner.full_name,
+                )
+        elif relationship.patient_id in (None, patient.id):
+            yield relationship
+
+
+def _is_of_treatment(relationship: Relationship, episode: Episode) -> bool:
+    if episode.start_date is None or relationship.end_date is None:
+        return True
+    kept = [embryo for embryo in episode.embryos if not embryo.is_terminal]
+    frozen = [embryo.cryopreserved_at.date() for embryo in kept if embryo.cryopreserved_at]
+    return min([episode.start_date, *frozen]) < relationship.end_date
+
+
+def _is_with_same(relationship: Relationship, other: Relationship) -> bool:
+    """Whether two relationships are with the same person; by name where a record isn't named."""
+    if relationship.related_patient_id and other.related_patient_id:
+        return relationship.related_patient_id == other.related_patient_id
+    return same_name(relationship.related_name, other.related_name)
 
 
 def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | None:
@@ -55,9 +93,13 @@ def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | 
     if ended is None or ended.end_date is None:
         return None
     partner = episode.partner if episode.partner and episode.partner.id == ended.related_patient_id else None
-    ids = {partner.user_id or partner.id} if partner else {ended.related_patient_id}
+    account = (partner.user_id or partner.id) if partner else ended.related_patient_id
     waiting = forms.where(
-        lambda form: any(signer.person_id in ids for signer in form.missing_signers) and form.is_open
+        lambda form: (
+            account is not None
+            and form.is_open
+            and any(signer.person_id == account for signer in form.missing_signers)
+        )
     )
     told = {form.id for form in waiting}
     return Separation(

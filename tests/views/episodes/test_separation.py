@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from portal.services.episodes import Episode
 from portal.services.notifications import Notification, is_pressing
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.episodes import separation
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.signing import consent
@@ -86,6 +87,51 @@ def test_an_end_counts_from_its_day_and_for_partners(members: dict[str, Any], is
     assert (separation.ended_sharing(episode(one), TODAY) == one) is is_told
     assert separation.ended_sharing(episode(one, status=CareStatus.FINISHED), TODAY) is None
     assert separation.ended_sharing(episode(one, again), TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"patient_id": "d", "related_patient_id": "x", "related_name": "Jo Former"}, ""),
+        ({"related_patient_id": "x", "related_name": "Jo Former", "end_date": date(2021, 5, 1)}, ""),
+        ({"patient_id": "d", "related_patient_id": "p", "related_name": "Amelia Hart"}, "Daniel Hart"),
+        ({"patient_id": "x", "related_patient_id": "p", "related_name": "Amelia Hart"}, ""),
+        ({"related_name": "Jo Former"}, "Jo Former"),
+        ({"related_name": "daniel HART"}, ""),
+    ],
+)
+def test_an_end_is_the_patients_own_of_this_treatment(members: dict[str, Any], told: str) -> None:
+    given = {"id": "r", "patient_id": "p", "type": RelationshipType.SPOUSE, "end_date": TODAY, **members}
+    live = Relationship(id="l", related_name="Daniel Hart", type=RelationshipType.PARTNER)
+    episode = Episode(
+        id="e",
+        status=CareStatus.ACTIVE,
+        start_date=date(2026, 11, 1),
+        patient=Patient(id="p", first_name="Amelia", last_name="Hart"),
+        partner=Patient(id="d", first_name="Daniel", last_name="Hart"),
+        relationships=(Relationship(**given), *([] if members.get("patient_id") else [live])),
+    )
+    ended = separation.ended_sharing(episode, TODAY)
+    assert (ended.related_name if ended else "") == told
+
+
+def test_an_end_before_the_treatment_counts_where_an_embryo_is_older() -> None:
+    embryo = EmbryoStorage(
+        id="f",
+        embryo_code="AH-1",
+        status=EmbryoStatus.STORED,
+        cryopreserved_at=datetime(2020, 5, 2, tzinfo=UTC),
+    )
+    ended = Relationship(id="r", type=RelationshipType.SPOUSE, end_date=date(2021, 5, 1))
+    episode = Episode(
+        id="e",
+        status=CareStatus.ACTIVE,
+        start_date=date(2026, 11, 1),
+        patient=Patient(id="p"),
+        embryos=(embryo,),
+        relationships=(ended,),
+    )
+    assert separation.ended_sharing(episode, TODAY) == ended
 
 
 def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: None) -> None:
