@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from portal.services.client import Care
 from portal.services.consents import list_consents
-from portal.services.consents.forms import PATIENT_ROLES, ConsentForm
+from portal.services.consents.forms import PATIENT_ROLES, ConsentForm, SignerRole
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
@@ -24,6 +24,7 @@ from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.people import happened_at
 from portal.services.protocols import Protocol, list_protocols
+from portal.services.rules.signing import same_name
 from portal.values import Value
 
 T = TypeVar("T")
@@ -69,12 +70,9 @@ class PatientOverview(Value, frozen=True):
         """The id with which the patient signs and takes part in conversations."""
         if self.record:
             return self.record.user_id or self.record.id
-        forms = () if isinstance(self.forms, CareError) else self.forms
-        signers = (signer for form in forms for signer in form.required_signers)
-        return next(
-            (signer.person_id for signer in signers if signer.role in PATIENT_ROLES and signer.person_id),
-            self.patient_id,
-        )
+        forms = items_of(self.forms)
+        own = [form for form in forms if form.patient_id == self.patient_id]
+        return account_in(own) or self.patient_id
 
     def treatment_of(self, plan: Protocol) -> Episode | None:
         """The treatment of a plan, if it could be read."""
@@ -90,6 +88,21 @@ class PatientOverview(Value, frozen=True):
     def is_partner_in(self, episode: Episode) -> bool:
         """Whether it is the treatment of the other person of the couple."""
         return episode.patient.id != self.patient_id
+
+
+def account_in(forms: Iterable[ConsentForm]) -> str:
+    """The id with which the patient of these forms signs, as far as they say; empty otherwise.
+
+    A partner may be the gamete provider of a form about the patient, so any role but the patient's counts by name.
+    """
+    signers = [
+        (signer, form) for form in forms for signer in form.required_signers if signer.role in PATIENT_ROLES
+    ]
+    ids = (
+        *(signer.person_id for signer, _form in signers if signer.role == SignerRole.PATIENT),
+        *(signer.person_id for signer, form in signers if same_name(signer.name, form.patient_name)),
+    )
+    return next((id_ for id_ in ids if id_), "")
 
 
 def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOverview:

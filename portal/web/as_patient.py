@@ -28,11 +28,11 @@ from portal.services.api import AnyEndpoint
 from portal.services.as_patient import AsPatient
 from portal.services.client import Care
 from portal.services.consents import all_consents
-from portal.services.consents.forms import PATIENT_ROLES
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import gather_all
 from portal.services.listed import Listed
+from portal.services.patient_overview import account_in
 from portal.state.session_records import Person
 from portal.web import audit, headers
 from portal.web.filters import today
@@ -115,10 +115,7 @@ def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]
     told = (*(person.episode_id for person in known), *(form.episode_id for form in forms))
     ids = list(dict.fromkeys(id_ for id_ in told if id_))
     if not known:
-        signers = (
-            signer for form in forms for signer in form.required_signers if signer.role in PATIENT_ROLES
-        )
-        account = next((signer.person_id for signer in signers if signer.person_id), "")
+        account = account_in(forms)
         name = next((form.patient_name for form in forms if form.patient_name), "")
     episodes = _read(unnoticed, ids[:_MOST_EPISODES])
     for other in {episode.patient.id for episode in episodes} - {seen_id}:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentForm, Signer, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
@@ -167,6 +168,23 @@ def test_staff_alone_may(visitor: SignIn, nora: Visitor) -> None:
 def test_nobody_known_is_not_found(nora: Visitor, fake_api: FakeApi) -> None:
     fake_api.gives(LIST_CONSENTS, [])
     nora.get("/patients/p-404/as-seen", status=404)
+
+
+def storage(id_: str, role: SignerRole, signer: str, name: str) -> ConsentForm:
+    """A form about Amelia outside any treatment."""
+    signers = (Signer(role=role, person_id=signer, name=name, order=1),)
+    return replace(FORM, id=id_, title=f"Storage {id_}", episode_id=None, required_signers=signers)
+
+
+def test_a_partners_signature_is_not_the_patients_turn(nora: Visitor, fake_api: FakeApi) -> None:
+    sperm = storage("sperm", SignerRole.GAMETE_PROVIDER, "daniel", "Daniel Hart")
+    fake_api.gives(
+        LIST_CONSENTS, [sperm, storage("eggs", SignerRole.GAMETE_PROVIDER, "amelia", "amelia hart")]
+    )
+    mine, _, others = nora.get(f"{SEEN}/consents").words.partition("Waiting for others")
+    assert "Storage eggs" in mine and "Storage sperm" not in mine and "Storage sperm" in others
+    fake_api.gives(LIST_CONSENTS, [sperm])
+    nora.get(SEEN, status=404)
 
 
 def test_it_is_audited_as_read_by_the_member_of_staff(nora: Visitor, in_process: InProcess) -> None:
