@@ -524,6 +524,14 @@ def test_what_is_of_a_partner_alone_is_not_what_is_of_the_patient(nora: Visitor,
     assert "No protocols here." in nora.get("/protocols?patient=p-2").words
 
 
+def test_a_partners_week_names_whose_treatment_it_tells_of(nora: Visitor) -> None:
+    hers = [one for one in week(nora.get("/patients/p-2?episode=e-1")) if "of Amelia Hart" in one]
+    for what in ("Scan and blood tests", "Antagonist started", "Blood test"):
+        assert any(what in one for one in hers), what
+    assert any("treatment of Amelia Hart · E2 1,240 pmol/L" in one for one in hers)
+    assert not any("treatment of" in one for one in week(nora.get("/patients/p-1?episode=e-1")))
+
+
 def test_a_list_that_was_not_read_to_its_end_says_so_and_has_no_empty_page(
     nora: Visitor, fake_api: FakeApi
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import TypeVar
 
 from flask import url_for
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.consents.forms import ConsentForm
@@ -91,7 +92,12 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for talk in items_of(overview.talks):
         yield from _of_talk(talk)
     for episode in overview.episodes:
-        yield from _of_episode(episode)
+        if overview.is_partner_in(episode):
+            whose = _("treatment of %(name)s", name=isolate(episode.patient.full_name))
+            for happening in _of_episode(episode):
+                yield replace(happening, more=in_a_row(filter(None, (whose, happening.more)), " · "))
+        else:
+            yield from _of_episode(episode)
     for plan in items_of(overview.plans):
         yield from _of_plan(plan, overview.treatment_of(plan), first)
     for item in items_of(overview.news):
