@@ -19,7 +19,7 @@ from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
 from portal.views.episodes.lookup import reachable
-from portal.web.filters import now, today
+from portal.web.filters import isolate, now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.seen_plans import last_change
 from portal.web.text_language import with_lang
@@ -67,7 +67,9 @@ def index(care: Care, person: Person) -> Response:
     ]
     page = PapersPage(
         papers=by_date({paper.download: paper for paper in papers}.values()),
-        of_now=[*{paper.download: paper for episode in episodes for paper in _of_now(episode)}.values()],
+        of_now=[
+            *{paper.download: paper for episode in episodes for paper in _of_now(episode, person)}.values()
+        ],
         is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
         is_cut=any(
             read is not None and not read.is_whole
@@ -118,11 +120,12 @@ def _files_of(talk: Conversation) -> Iterable[Paper]:
     )
 
 
-def _of_now(episode: Episode) -> Iterator[Paper]:
+def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
     """The calendar of the visits ahead, and the plan that is followed, by day and as a calendar."""
+    is_own, called = episode.patient.is_me(person.sub), isolate(episode.patient.called)
     if episode.upcoming(now()):
         yield Paper(
-            title=_("My visits"),
+            title=_("My visits") if is_own else _("%(name)s’s visits", name=called),
             kind=_("For your calendar"),
             sender="",
             at=None,
@@ -135,8 +138,9 @@ def _of_now(episode: Episode) -> Iterator[Paper]:
     if plan is None or standing(plan, episode, today()) is not Standing.FOLLOWED:
         return
     href = url_for("episodes.medication", episode_id=episode.id)
+    title = _("My medicines") if is_own else _("%(name)s’s medicines", name=called)
     for kind, download, label in (
         (_("Day by day, to print"), url_for("protocols.schedule.document", protocol_id=plan.id), "PDF"),
         (_("For your calendar"), url_for("protocols.schedule.calendar", protocol_id=plan.id), _("Calendar")),
     ):
-        yield Paper(_("My medicines"), kind, "", None, href, download, label, icon="medication")
+        yield Paper(title, kind, "", None, href, download, label, icon="medication")
