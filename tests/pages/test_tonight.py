@@ -157,14 +157,17 @@ def test_a_partner_cant_tick(visitor: SignIn, fake_api: FakeApi, at: Callable[[s
     assert daniel.post("/episodes/e-1/doses", {"dose": "x"}, status=404)
 
 
+@pytest.mark.parametrize(
+    "first", [(), (replace(PLAN.medications[0], dose=150),)], ids=["left out", "another amount"]
+)
 def test_only_a_dose_that_is_shown_can_be_ticked(
-    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], first: tuple[Medication, ...]
 ) -> None:
     at("25 19:04")
     shows(fake_api, episode())
     amelia = visitor("amelia")
     form = amelia.get("/").form("/episodes/e-1/doses")
-    shows(fake_api, episode(replace(PLAN, medications=PLAN.medications[1:])))
+    shows(fake_api, episode(replace(PLAN, medications=(*first, *PLAN.medications[1:]))))
     words = form.submit().text
     assert "The plan has changed. Look at the dose again before you tick it off." in words
     assert "Done" not in card(amelia)
@@ -180,6 +183,11 @@ def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
     first, *others = PLAN.medications
     shows(fake_api, episode(replace(PLAN, medications=(replace(first, dose=300), *others))))
     assert "Done 19:04 (Follitropin 225 units)" in card(amelia)
+    undo = next(one for one in amelia.get("/").select("#tonight form") if one.select("[name=undo]"))
+    amelia.get("/").form(undo).submit()
+    assert "Done" not in card(amelia)
+    shows(fake_api, episode())
+    amelia.get("/").form("/episodes/e-1/doses").submit()
     fake_api.gives(
         READ_EPISODE, episode(replace(PLAN, medications=(replace(first, times=("21:00",)), *others)))
     )

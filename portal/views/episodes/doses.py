@@ -39,20 +39,16 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
 @part_of(Module.MEDICINES)
 @signed_in(Side.PATIENT)
 def note(care: Care, person: Person, episode_id: str) -> Response:
-    """Tick a dose off, or take the tick back: only one of the patient's own plan that is shown now."""
+    """Tick a dose off, in the amount that the page showed, or take the tick back: only of the patient's own plan as it is now."""
     tonight = _read(care, person, episode_id)
     if not tonight.may_tick:
         raise NotFound
-    key = request.form.get("dose", "")
+    key, is_undone = request.form.get("dose", ""), "undo" in request.form
     dose = next((dose for dose in tonight.doses if dose.key == key), None)
-    if dose is None:
+    if dose is None or not (is_undone or dose.what == request.form.get("what")):
         toast(_("The plan has changed. Look at the dose again before you tick it off."), tone="attention")
     else:
-        is_stored = (
-            taken_doses.untick(person, key)
-            if "undo" in request.form
-            else taken_doses.tick(person, key, dose.tick)
-        )
+        is_stored = taken_doses.untick(person, key) if is_undone else taken_doses.tick(person, key, dose.tick)
         if not is_stored:
             toast(_("Your tick couldn’t be kept. Please write it down."), tone="attention")
     return redirect_to(f"{_back_to(request.form.get('from'), episode_id)}#tonight")

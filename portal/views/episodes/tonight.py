@@ -47,9 +47,14 @@ class CardDose(Value, frozen=True):
     alerts: tuple[ClinicAlert, ...]
 
     @property
+    def what(self) -> str:
+        """The medicine and its amount, as a tick notes it."""
+        return _what(self.line)
+
+    @property
     def tick(self) -> Taken:
         """What to note when the patient ticks it off now."""
-        return Taken(now(), self.plan_id, _what(self.line), self.on)
+        return Taken(now(), self.plan_id, self.what, self.on)
 
     @property
     def is_missed(self) -> bool:
