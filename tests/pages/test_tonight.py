@@ -356,6 +356,22 @@ def test_of_two_triggers_the_missed_one_is_told(
     assert shown["data-tone"] == "urgent" and "call now" in shown.text_content()
 
 
+def test_of_triggers_at_two_hours_a_missed_one_has_the_card(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    early = replace(PLAN.medications[2], drug="Triptorelin", times=("18:00",))
+    late = replace(PLAN.medications[2], times=("23:00",))
+    shows(fake_api, episode(replace(PLAN, medications=(early, late))))
+    at("27 21:00")
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/").select("#trigger")
+    assert shown["data-tone"] == "urgent" and "Triptorelin" in shown.words and "call now" in shown.words
+    assert "23:00 Choriogonadotropin" in card(amelia)
+    amelia.get("/").form(shown.select("form")[0]).submit()
+    (shown,) = amelia.get("/").select("#trigger")
+    assert "23:00 exactly Choriogonadotropin" in shown.words and shown["data-tone"] == "accent"
+
+
 def test_triggers_of_two_moments_never_share_one(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

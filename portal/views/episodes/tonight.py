@@ -238,9 +238,9 @@ def _known_names(plan: Protocol) -> list[str]:
 def _triggers(
     doses: Sequence[DueDose], is_done: Callable[[DueDose], bool] | None, episode: Episode, at: datetime
 ) -> tuple[DueDose, ...]:
-    """The triggers of the moment to speak of; one that wasn't ticked off until its egg collection has begun.
+    """The triggers of the moment to speak of: a missed one before all others, until its egg collection has begun.
 
-    Where it isn't known what was ticked off (`is_done` is None), each for half a day.
+    Where it isn't known what was ticked off (`is_done` is None) none is missed, and each is told for half a day.
     """
 
     def is_over(due: DueDose) -> bool:
@@ -251,11 +251,12 @@ def _triggers(
         return is_done is not None and is_done(due)
 
     shown = [due for due in doses if due.is_recent(at) or not is_over(due)]
-    if soon := nearest(shown, done, at):
+    open_ = [due for due in shown if not done(due)]
+    missed = [due for due in open_ if is_done is not None and due.timing(at) is Timing.PAST]
+    if not missed and (soon := nearest(shown, done, at)):
         return soon
-    missed = [due for due in shown if not done(due)]
-    of = (missed or shown[-1:])[:1]
-    return tuple(due for due in missed or shown if (due.on, due.at) == (of[0].on, of[0].at))
+    first = (missed or open_ or shown[-1:])[:1]
+    return tuple(due for due in open_ or shown if (due.on, due.at) == (first[0].on, first[0].at))
 
 
 def _trigger(
