@@ -40,7 +40,7 @@ class PlanNotice(Value, frozen=True):
     is_calendar_old: bool
 
 
-def notice_of(person: Person, plan: Protocol, episode: Episode | None = None) -> PlanNotice:
+def notice_of(person: Person, plan: Protocol, episode: Episode | None) -> PlanNotice:
     """Return what changed in the plan since the person confirmed having seen it; no doses of a treatment that has ended."""
     seen_plan, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
     found = standing(plan, episode, today())

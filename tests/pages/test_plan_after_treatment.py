@@ -103,6 +103,17 @@ def test_reminders_of_a_stopped_treatment_are_taken_out(visitor: SignIn, fake_ap
     assert "Take them out of my calendar" not in amelia.get(medicines).words
 
 
+def test_an_open_page_tells_no_new_dose_of_a_stopped_treatment(visitor: SignIn, fake_api: FakeApi) -> None:
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/episodes/e-1/medication").select("#plan_change")
+    higher = replace(BOTH, medications=(replace(STIMULATION, dose=300), LUTEAL))
+    fake_api.gives(READ_PROTOCOL, higher)
+    for treatment, is_told in ((replace(ACTIVE, protocol=higher), True), (STOPPED, False)):
+        shows(fake_api, treatment)
+        notice = amelia.fragment(shown["hx-get"], target="plan_change").words
+        assert ("300 units" in notice, "changed just now" in notice) == (is_told, not is_told)
+
+
 def test_what_outlasts_the_treatment_goes_on_alone(visitor: SignIn, fake_api: FakeApi) -> None:
     amelia = visitor("amelia")
     calendar(amelia)

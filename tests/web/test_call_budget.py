@@ -128,7 +128,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/find/results": [("nora", "/find/results", 8)],
     "/protocols": [("victor", "/protocols", 1), ("nora", f"/protocols?patient={AMELIA}", 2)],
     "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 2), ("victor", PROTOCOL, 3)],
-    "/protocols/<record:protocol_id>/change": [("amelia", f"{PROTOCOL}/change", 1)],
+    "/protocols/<record:protocol_id>/change": [("amelia", f"{PROTOCOL}/change", 2)],
     "/protocols/<record:protocol_id>/schedule.pdf": [
         ("amelia", f"{PROTOCOL}/schedule.pdf", 2),
         ("victor", f"{PROTOCOL}/schedule.pdf", 3),

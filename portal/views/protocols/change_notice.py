@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, make_response, request, url_for
 
 from portal.services.protocols import get_protocol
+from portal.views.protocols.view import read_treatment
 from portal.web import seen_plans
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 from portal.web.plan_changes import PlanNotice, notice_of
@@ -26,7 +27,8 @@ def change(care: Care, person: Person, protocol_id: str) -> Response:
     plan = get_protocol(care, protocol_id)
     if request.args.get("known") == seen_plans.digest(plan):
         return make_response("", 204)
-    return render(ChangePage(notice=notice_of(person, plan)), fragment="plan_change")
+    notice = notice_of(person, plan, read_treatment(care, plan))
+    return render(ChangePage(notice=notice), fragment="plan_change")
 
 
 @bp.post("/<record:protocol_id>/seen")
