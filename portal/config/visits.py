@@ -57,7 +57,7 @@ def place_of(places: Iterable[Place], location: str | None) -> Place | None:
 
 
 def folded(kind: str) -> str:
-    """A kind of visit to compare with others: `EggCollection` is `Egg collection`."""
+    """A visit's kind or status to compare with others: `EggCollection` is `Egg collection`."""
     return re.sub(r"[\W_]", "", kind).casefold()
 
 

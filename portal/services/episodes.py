@@ -15,7 +15,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from portal.config.modules import Module
-from portal.folding import folded
+from portal.config.visits import folded
 from portal.services import consents
 from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
@@ -78,7 +78,7 @@ class ConsentBrief(Record, frozen=True, kw_only=True):
     @property
     def subject(self) -> tuple[ConsentKind | None, str]:
         """What it is about: forms of one kind and title take each other's place."""
-        return self.kind, folded(self.title)
+        return self.kind, self.title.strip().casefold()
 
 
 class Follicles(Record, frozen=True, kw_only=True):
@@ -188,12 +188,14 @@ class Appointment(Timed, frozen=True, kw_only=True):
 
     @property
     def is_cancelled(self) -> bool:
-        return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
+        """Whether it doesn't take place; statuses are also written as FHIR does: `entered-in-error`."""
+        status = folded(self.status)
+        return status.startswith("cancel") or status in ("noshow", "enteredinerror")
 
     @property
     def is_tentative(self) -> bool:
         """Whether the clinic hasn't confirmed it yet."""
-        return self.status.casefold() in ("tentative", "proposed", "pending")
+        return folded(self.status) in ("tentative", "proposed", "pending", "waitlist")
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):

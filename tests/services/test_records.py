@@ -220,11 +220,18 @@ def test_an_episode_knows_its_next_appointment():
 
 
 @pytest.mark.parametrize(
-    ("status", "tentative"), [("Tentative", True), ("proposed", True), ("Confirmed", False)]
+    ("status", "tentative"),
+    [("Tentative", True), ("proposed", True), ("wait-list", True), ("Confirmed", False)],
 )
 def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)
     assert Appointment(id="visit", start=start, status=status).is_tentative is tentative
+
+
+@pytest.mark.parametrize("status", ["entered-in-error", "entered_in_error", "no-show", "Cancelled by clinic"])
+def test_a_visit_that_doesnt_take_place_is_written_in_many_ways(status: str):
+    start = datetime(2026, 11, 27, 9, tzinfo=UTC)
+    assert Appointment(id="visit", start=start, status=status).is_cancelled
 
 
 def test_a_day_of_monitoring_counts_its_follicles():
