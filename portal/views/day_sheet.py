@@ -113,10 +113,14 @@ def show(care: Care, person: Person) -> Response:
     lists = [known(pending), known(partial)]
     forms = [*{form.id: form for page in lists if page for form in page.items}.values()]
     active = known(plans)
-    named = list(_named(forms, active.items if active else (), day, soon))
+    plans_read = active.items if active else ()
+    named = list(_named(forms, plans_read, day, soon))
     found = read_episodes(care, named[:_MOST])
+    alone = [*_of_no_treatment(plans_read, found.episodes)]
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
-    doses = sorted(_doses(found.episodes, day), key=lambda dose: (dose.line.time, dose.who.name.casefold()))
+    doses = sorted(
+        _doses(found.episodes, alone, day), key=lambda dose: (dose.line.time, dose.who.name.casefold())
+    )
     shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
         "episode.list",
@@ -124,7 +128,7 @@ def show(care: Care, person: Person) -> Response:
         [episode.id for episode in found.episodes if SheetPerson.of(episode).href in shown],
     )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
-    audit.shown("protocol.list", "protocol", [])
+    audit.shown("protocol.list", "protocol", [plan.id for plan in alone if _address(plan) in shown])
     read = [*lists, *([active and active.listed] if has_plans else [])]
     page = DaySheetPage(
         day=day,
@@ -144,11 +148,15 @@ def _active_plans(care: Care) -> PagedResult[Protocol]:
 
 
 def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date, until: date) -> Iterable[str]:
-    """The ids of the treatments that the day may be about: of the day itself first, then of those soon, then others."""
+    """The ids of the treatments that the day may be about: of the day itself first, then of those soon, then others.
+
+    A day without a dose, after the trigger, may have the egg collection.
+    """
     by_plan = [plan.episode_id for plan in plans if doses_on(plan, None, day)]
     of_day = [form.episode_id for form in forms if form.procedure_date == day]
     soon = [form.episode_id for form in forms if form.procedure_date and day < form.procedure_date <= until]
-    return dict.fromkeys(id_ for id_ in (*of_day, *by_plan, *soon, *remembered()) if id_)
+    active = [plan.episode_id for plan in plans]
+    return dict.fromkeys(id_ for id_ in (*of_day, *by_plan, *soon, *remembered(), *active) if id_)
 
 
 def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date) -> Iterable[Visit]:
@@ -177,11 +185,26 @@ def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date
         yield Visit(who, None, [form.title for form in needed])
 
 
-def _doses(episodes: Iterable[Episode], day: date) -> Iterable[SheetDose]:
+def _doses(episodes: Iterable[Episode], plans: Iterable[Protocol], day: date) -> Iterable[SheetDose]:
+    """The doses of the day, of treatments and of plans that belong to none."""
     for episode in episodes:
         words = PlanWords(episode.protocol, is_plain=False)
         for dose in doses_on(episode.protocol, episode, day):
             yield SheetDose(SheetPerson.of(episode), words.line(dose))
+    for plan in plans:
+        who, words = SheetPerson(plan.patient_name or "", _address(plan)), PlanWords(plan, is_plain=False)
+        for dose in doses_on(plan, None, day):
+            yield SheetDose(who, words.line(dose))
+
+
+def _of_no_treatment(plans: Iterable[Protocol], episodes: Iterable[Episode]) -> Iterable[Protocol]:
+    """Patients' plans that name no treatment and stand in none that was read."""
+    told = {episode.protocol.id for episode in episodes if episode.protocol}
+    return (plan for plan in plans if plan.patient_ref and not plan.episode_id and plan.id not in told)
+
+
+def _address(plan: Protocol) -> str:
+    return url_for("protocols.show", protocol_id=plan.id)
 
 
 def _moment(visit: Visit) -> tuple[bool, float, str]:

@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
@@ -104,6 +105,44 @@ def test_what_was_not_read_is_said(
         "1 treatment wasn’t read: its visits and doses are missing here."
         in visitor("nora", "nurse").get(SHEET).words
     )
+
+
+def test_a_day_after_the_last_dose_has_the_visit_of_an_active_plans_treatment(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    holds(fake_api)
+    trigger = Medication(drug="Choriogonadotropin", dose=250, unit="µg", start_day=1, end_day=1, time="21:00")
+    plan = Protocol(
+        id="pr", name="Antagonist", status=ProtocolStatus.ACTIVE, patient_id="p-1", episode_id="1",
+        start_date=DAY - timedelta(days=2), medications=(trigger,),
+    )  # fmt: skip
+    fake_api.gives(LIST_PROTOCOLS, [plan])
+    fake_api.gives(LIST_CONSENTS, [])
+    (row,) = visitor("nora", "nurse").get(SHEET).select("table")[0].select("tbody tr")
+    assert "Ayşe Yıldız" in row.words and "Egg collection" in row.words
+
+
+def test_a_dose_of_a_plan_that_belongs_to_no_treatment_stands_with_its_patient(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    cetrorelix = Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=9, time="19:00")
+    plan = Protocol(
+        id="pr", name="Antagonist", status=ProtocolStatus.ACTIVE, patient_id="p-9", patient_name="Ama Boateng",
+        start_date=DAY, medications=(cetrorelix,),
+    )  # fmt: skip
+    fake_api.gives(LIST_PROTOCOLS, [plan, replace(plan, id="template", patient_id=None, patient_name=None)])
+    fake_api.gives(LIST_CONSENTS, [])
+    page = visitor("nora", "nurse").get(SHEET)
+    (row,) = page.select("table tbody tr")
+    assert "19:00 Ama Boateng" in row.words and "Cetrorelix" in row.words
+    assert row.select("a")[0]["href"] == "/protocols/pr"
+    held = Episode(
+        id="1", status=CareStatus.ACTIVE, patient=Patient(id="p-9", first_name="Ama"), protocol=plan
+    )
+    fake_api.gives(READ_EPISODE, held, id_="1")
+    fake_api.gives(LIST_CONSENTS, [form("c-1", "Ama", episode_id="1")])
+    (row,) = visitor("nora", "nurse").get(SHEET).select("table")[1].select("tbody tr")
+    assert row.select("a")[0]["href"] == "/episodes/1", "once, in its treatment"
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-20", "9999-12-31"])

@@ -230,7 +230,7 @@ STAFF: dict[str, str] = {
     ),
     "/day-sheet": (
         "Appointment; ConsentBrief; ConsentForm: patientName title; Medication: drug instructions route "
-        "unit; patient: dateOfBirth firstName lastName mrn"
+        "unit; Protocol: patientName; patient: dateOfBirth firstName lastName mrn"
     ),
     "/open": (
         "ConsentForm: patientName title; Conversation; Episode: number; Participant: name; PgtResult: "
