@@ -58,7 +58,7 @@ PATIENTS: dict[str, str] = {
     "/questions": PATIENTS_FRAME,
     "/papers": (
         "Attachment; ConsentForm: language title; Directory: name; File; Message: senderName; me: "
-        "preferredName"
+        "preferredName; other: preferredName"
     ),
     "/conversations": "Conversation; Message: body; Participant: name",
     "/conversations/<record:conversation_id>": (
