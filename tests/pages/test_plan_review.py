@@ -9,7 +9,8 @@ import pytest
 from flask import g
 from msgspec.structs import replace
 
-from portal.services.episodes import READ_EPISODE
+from portal.services.consents.forms import ConsentKind, ConsentStatus
+from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.protocols import READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.day_grid import DayGrid
@@ -144,3 +145,19 @@ def test_a_row_until_the_trigger_keeps_the_end_that_it_came_with(
     page.form(f"/protocols/{PLAN.id}/save").submit(status=None)
     (stored,) = fake_api.sent(UPDATE_PROTOCOL)[-1].body["medications"]
     assert (stored.get("endDay"), stored.get("lastDoseDay")) == sent
+
+
+WITHDRAWN = ConsentBrief(
+    id="c-9", title="Consent to IVF", status=ConsentStatus.REVOKED, kind=ConsentKind.TREATMENT
+)
+
+
+def test_the_preview_of_a_new_plan_tells_of_a_withdrawn_consent(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    fake_api.gives(READ_EPISODE, replace(EPISODE, consent_forms=(WITHDRAWN,)))
+    page = visitor("victor", "physician").get("/protocols/new?episode=e-1")
+    form = page.form(page.tree.select_one("form:has([value=review])"))
+    preview = form.submit(button=("do", "review"), name="Another", type="Iui")
+    (notice,) = preview.select(".notice[data-tone=urgent]")
+    assert preview.path == "/protocols/new/preview" and "Consent to IVF" in notice.words

@@ -86,7 +86,12 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
     if plan.status == ProtocolStatus.ACTIVE:
         faults = {**trigger_faults(plan), **faults}
     content = NewProtocol(
-        plan, treatment.patient_id, treatment.patient_name, treatment.episode_id, treatment.collection
+        plan,
+        treatment.patient_id,
+        treatment.patient_name,
+        treatment.episode_id,
+        treatment.collection,
+        withdrawn=treatment.withdrawn,
     )
     draft = draft.keep(content)
     if faults:

@@ -10,7 +10,7 @@ from flask import request, url_for
 from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.episodes import Appointment, get_episode
+from portal.services.episodes import Appointment, ConsentBrief, get_episode
 from portal.services.listed import Listed
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
@@ -26,7 +26,7 @@ _AT_ONCE = 100
 
 
 class NewProtocol(msgspec.Struct, frozen=True):
-    """The draft: the plan, whose it is, and existing protocols with that name."""
+    """The draft: the plan, whose it is, the forms withdrawn of their treatment, and existing protocols with that name."""
 
     plan: Plan = Plan()
     patient_id: str | None = None
@@ -34,6 +34,7 @@ class NewProtocol(msgspec.Struct, frozen=True):
     episode_id: str | None = None
     collection: Appointment | None = None
     known_ids: tuple[str, ...] = ()
+    withdrawn: tuple[ConsentBrief, ...] = ()
 
     @property
     def patient_ref(self) -> PatientRef | None:
@@ -54,12 +55,15 @@ drafts = Drafts(
 
 
 class TreatedPatient(Value, frozen=True):
-    """The patient whom a new protocol is for, by their treatment, and when eggs are collected; nobody for a template."""
+    """The patient whom a new protocol is for, by their treatment, when eggs are collected, and which forms that the treatment
+    rests on were withdrawn; nobody for a template.
+    """
 
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
     collection: Appointment | None = None
+    withdrawn: tuple[ConsentBrief, ...] = ()
 
 
 def search_in(care: Care) -> Search[NewProtocol, Protocol]:
@@ -101,5 +105,10 @@ def treated_patient(care: Care, plan: Plan) -> TreatedPatient | str:
         return _("There is no treatment with this id at your clinic.")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so it can’t be planned here.")
-    collection = collection_of_plan(episode, plan.begins)
-    return TreatedPatient(episode.patient.id, episode.patient.full_name, episode.id, collection)
+    return TreatedPatient(
+        episode.patient.id,
+        episode.patient.full_name,
+        episode.id,
+        collection_of_plan(episode, plan.begins),
+        episode.withdrawn,
+    )
