@@ -6,6 +6,7 @@ once. After a lost response, the record is searched for among those that didn't 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -61,6 +62,12 @@ class Draft(Value, Generic[C], frozen=True):
     def attempt(self) -> Attempt:
         sent = msgspec.json.encode(self.content.draft()).decode()
         return Attempt(self.person.sub, self.operation, (sent,))
+
+    @property
+    def digest(self) -> str:
+        """A digest of what is filled in: a preview with another one shows something else."""
+        filled_in = replace(cast("Any", self.content), known_ids=())
+        return hashlib.sha256(msgspec.json.encode(filled_in)).hexdigest()[:20]
 
     @property
     def event(self) -> str:
@@ -133,6 +140,18 @@ class Drafts(Value, Generic[C], frozen=True):
             return step(care, draft) if draft.operation.state is State.OPEN else self.answer(draft)
 
         return resolved
+
+    def shown_step(self, step: Step[C]) -> Handler:
+        """As `open_step`, if the draft is still as the page showed it (`shown`); otherwise show it as it is now."""
+
+        @wraps(step)
+        def as_shown(care: Care, draft: Draft[C]) -> Response:
+            if is_as_shown(draft):
+                return step(care, draft)
+            toast(changed_since_shown(), tone="attention")
+            return self.to_preview(draft)
+
+        return self.open_step(as_shown)
 
     def sent_step(self, step: Step[C]) -> Handler:
         """Pass the step the draft named in the request if its outcome is unknown; otherwise redirect (`answer`)."""
@@ -213,6 +232,16 @@ class Drafts(Value, Generic[C], frozen=True):
     @property
     def _purpose(self) -> str:
         return f"create-{self.kind}"
+
+
+def is_as_shown(draft: Draft[C]) -> bool:
+    """Whether the draft is still as the submitted page showed it, and wasn't changed in another window."""
+    return draft.digest in request.form.getlist("shown")
+
+
+def changed_since_shown() -> str:
+    """What is said of a draft that isn't as it was shown."""
+    return _("This was changed after you opened the page, so nothing was sent. Look at it as it is now.")
 
 
 def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Search[C, M]) -> Done[M | None]:

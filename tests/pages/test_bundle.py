@@ -116,6 +116,22 @@ def test_all_go_in_one_sending_and_lead_back_to_the_patient(nora: Visitor, fake_
     assert len({call.headers["idempotency-key"] for call in sent}) == 2
 
 
+def test_a_form_that_was_changed_elsewhere_is_shown_before_it_is_sent(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    bundle = begin(nora, GENETIC)
+    preview = bundle.follow("Read it as its signers will")
+    changed = bundle.follow("Change").form("/consents/new/fill").submit(title="Another title")
+    told = bundle.form("/consents/new/bundle/send").submit(status=422)
+    assert "This was changed after you opened the page" in told.words
+    again = preview.form("/consents/new").submit()
+    assert again.path == changed.path == "/consents/new/preview" and "Another title" in again.words
+    assert not fake_api.sent(CREATE_CONSENT)
+    told.form("/consents/new/bundle/send").submit()
+    (sent,) = fake_api.sent(CREATE_CONSENT)
+    assert sent.body["title"] == "Another title"
+
+
 def test_a_person_without_a_treatment_gets_several_forms_at_once(nora: Visitor, fake_api: FakeApi) -> None:
     """Who signs comes from a form of theirs, and only from theirs."""
     asked = Signer(role=SignerRole.PATIENT, person_id="sunita", name="Sunita Patel", order=1)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.episodes import READ_EPISODE, ConsentBrief
-from portal.services.protocols import READ_PROTOCOL, UPDATE_PROTOCOL, Medication
+from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import DoseDifference, dose_differences
@@ -161,3 +161,23 @@ def test_the_preview_of_a_new_plan_tells_of_a_withdrawn_consent(
     preview = form.submit(button=("do", "review"), name="Another", type="Iui")
     (notice,) = preview.select(".notice[data-tone=urgent]")
     assert preview.path == "/protocols/new/preview" and "Consent to IVF" in notice.words
+
+
+def test_a_new_plan_is_created_as_the_preview_showed_it(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    """A faulty change in another window isn't kept; a valid one is shown before it is created."""
+    fake_api.gives(READ_EPISODE, EPISODE, id_="e-1")
+    fake_api.refuses(READ_EPISODE, 404, id_="e-9")
+    page = visitor("victor", "physician").get("/protocols/new?episode=e-1")
+    form = page.form(page.tree.select_one("form:has([value=review])"))
+    preview = form.submit(button=("do", "review"), name="First", type="Iui")
+    form.submit(button=("do", "review"), name="Second", type="Iui", episode="e-9", status=422)
+    form.submit(button=("do", "review"), name="Third", type="Iui")
+    again = preview.form("/protocols/new/create").submit()
+    assert again.path == "/protocols/new/preview" and again.heading == "Third"
+    assert "This was changed after you opened the page" in again.text and not fake_api.sent(CREATE_PROTOCOL)
+    form.submit(button=("do", "review"), name="Second", type="Iui", episode="e-9", status=422)
+    again.form("/protocols/new/create").submit()
+    (sent,) = fake_api.sent(CREATE_PROTOCOL)
+    assert (sent.body["name"], sent.body["episodeId"]) == ("Third", "e-1")

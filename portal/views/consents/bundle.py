@@ -27,7 +27,7 @@ from portal.views.consents.form_sources import show_sources, subject_at, templat
 from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import NewForm
-from portal.views.creation import Draft, create_once
+from portal.views.creation import Draft, changed_since_shown, create_once, is_as_shown
 from portal.web.act_once import Reopened, Unconfirmed, settled
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.permissions import PREPARE_CONSENT
@@ -123,7 +123,9 @@ def send(care: Care, person: Person) -> Response:
     ids = request.form.getlist("operation")
     failures: dict[str, str] = {}
     for form in _read(care, person, ids):
-        if form.is_ready and (words := _send(care, form.draft)):
+        if form.is_ready and (
+            words := _send(care, form.draft) if is_as_shown(form.draft) else changed_since_shown()
+        ):
             failures[form.draft.operation.id] = words
     after = _read(care, person, ids)
     if not after or not all(form.href for form in after):

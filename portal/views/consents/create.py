@@ -46,9 +46,10 @@ _RECENT = 100
 
 
 class PreviewPage(Page, template="consents/preview.html", about="form"):
-    """The preview: the form as its signers will see it; `left_out` are embryos that only the replaced form names."""
+    """The preview, whose digest is `shown`: the form as its signers will see it; `left_out` are embryos that only the replaced form names."""
 
     operation: Operation
+    shown: str
     form: ConsentForm
     eligibility: Eligibility
     embryos: list[str]
@@ -156,6 +157,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
     return render(
         PreviewPage(
             operation=draft.operation,
+            shown=draft.digest,
             form=form,
             eligibility=eligibility_of(form, draft.person),
             embryos=[
@@ -170,7 +172,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 
 @bp.post("/new")
 @signed_in(Side.STAFF, roles=PREPARE_CONSENT)
-@drafts.open_step
+@drafts.shown_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
     if faults := all_faults_of(draft.content):

@@ -44,6 +44,7 @@ class PreviewPage(Page, template="protocols/preview.html", about="new_protocol",
     physician: str
     grid: DayGrid | None
     operation: Operation
+    shown: str
     triggers: list[str]
     hard_stops: list[HardStop]
 
@@ -93,10 +94,9 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
         treatment.collection,
         withdrawn=treatment.withdrawn,
     )
-    draft = draft.keep(content)
     if faults:
         return form_page(care, plan, None, operation=operation, faults=faults, status=422)
-    return drafts.to_preview(draft)
+    return drafts.to_preview(draft.keep(content))
 
 
 @bp.get("/new/back")
@@ -128,6 +128,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[HardStop], *, st
             physician=physicians.get(plan.physician_id, ""),
             grid=DayGrid.of(plan),
             operation=draft.operation,
+            shown=draft.digest,
             triggers=triggers_told(plan, draft.content.collection),
             hard_stops=asked,
         ),
@@ -137,7 +138,7 @@ def _preview(care: Care, draft: Draft[NewProtocol], asked: list[HardStop], *, st
 
 @bp.post("/new/create")
 @signed_in(Side.STAFF, roles=EDIT_PROTOCOL)
-@drafts.open_step
+@drafts.shown_step
 def create(care: Care, draft: Draft[NewProtocol]) -> Response:
     """Create the protocol, once."""
     plan = draft.content.plan
