@@ -30,14 +30,24 @@ class ResultView(Value, frozen=True):
     before: seen_results.SeenCall | None = None
 
     @property
+    def tested(self) -> EmbryoStorage | None:
+        """The embryo of the treatment that was tested, if that is known: by its id first, for a couple may have two of one code."""
+        if self.episode is None:
+            return None
+        id_, code = self.result.embryo_storage_id, self.result.embryo_code
+        alike = [embryo for embryo in self.episode.embryos if embryo.id == id_ or embryo.embryo_code == code]
+        return min(
+            alike,
+            key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != self.result.id),
+            default=None,
+        )
+
+    @property
     def patient(self) -> Patient | None:
         """Whose embryo was tested, if that is known."""
         if self.episode is None:
             return None
-        id_, code = self.result.embryo_storage_id, self.result.embryo_code
-        tested = [one for one in self.episode.embryos if one.id == id_ or one.embryo_code == code]
-        embryo = min(tested, key=lambda one: one.id != id_, default=None)  # a couple may have two of one code
-        return self.episode.owner_of(embryo) if embryo else self.episode.patient
+        return self.episode.owner_of(self.tested) if self.tested else self.episode.patient
 
     def owner_of(self, embryo: EmbryoStorage) -> Patient | None:
         """Whose embryo of the treatment it is."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
 from portal.services.episodes import READ_EPISODE, Episode
-from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief
+from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from portal.views.storage.view import EmbryoView
@@ -80,6 +80,25 @@ def test_of_two_embryos_of_one_code_the_tested_one_is_known_by_its_id(
     fake_api.gives(READ_PGT_RESULT, replace(RESULT, embryo_storage_id="s-2"))
     heading = visitor("elif", "embryologist").get("/pgt-results/g-1").select("h1")[0].text_content()
     assert "RF-10483" in heading and "RF-10482" not in heading
+
+
+@pytest.mark.parametrize("named", ["s-2", None], ids=["by its id", "by its record, which names the result"])
+def test_a_result_stands_in_the_row_of_the_tested_embryo_alone(
+    visitor: SignIn, fake_api: FakeApi, named: str | None
+) -> None:
+    hers = replace(EMBRYO, pgt_result_id="g-1")
+    his = replace(EMBRYO, id="s-2", patient_id="p-2", pgt_result_id="g-2")
+    tests = (
+        PgtBrief(id="g-1", embryo_code="AH-1", call=PgtCall.ANEUPLOID),
+        PgtBrief(id="g-2", embryo_code="AH-1", call=PgtCall.EUPLOID),
+    )
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(hers, his), pgt_results=tests))
+    result = replace(RESULT, id="g-2", call=PgtCall.EUPLOID, embryo_storage_id=named)
+    fake_api.gives(READ_PGT_RESULT, result)
+    page = visitor("elif", "embryologist").get("/pgt-results/g-2")
+    calls = {row.select("th")[0].words: row.select("td")[1].words for row in page.select("tbody tr")}
+    assert calls == {"AH-1 · RF-10482": "Aneuploid", "AH-1 · RF-10483": "Euploid"}
+    assert [one.words for one in page.select("tbody th strong")] == ["AH-1 · RF-10483"]
 
 
 def test_each_of_two_embryos_of_one_code_has_its_own_tests() -> None:
