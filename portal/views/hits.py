@@ -114,7 +114,7 @@ def known_hit(found: KnownMatch) -> Hit:
         return Hit(person.name, href, facts, second=treatment_link(person.episode_id, person.treatment))
     href = address_of("embryo", embryo.id, data={"episodeId": person.episode_id}) or "/open"
     place = " ".join(part for part in embryo.place[1:] if part)
-    facts = [fact for fact in (place, person.name, *who_words(person.mrn, None)) if fact]
+    facts = [fact for fact in (place, embryo.owner, *who_words(embryo.mrn, None)) if fact]
     return Hit(embryo.code, href, in_a_row(facts, " · "), "storage")
 
 

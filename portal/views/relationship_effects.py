@@ -80,7 +80,9 @@ def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
     ):
         return []
     return [
-        with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos if embryo.is_in_storage
+        with_record(embryo.embryo_code, episode.owner_of(embryo))
+        for embryo in episode.embryos
+        if embryo.is_in_storage
     ]
 
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from portal.context import context, session
 from portal.services.episodes import Episode
 from portal.services.patients import Patient
-from portal.services.storage import StorageLocation
+from portal.services.storage import EmbryoStorage, StorageLocation
 from portal.state.session_records import known_people_name
 from portal.store import StoreDown
 from portal.web.lately import Lately
@@ -29,11 +29,16 @@ _AGAIN_SECONDS = 5 * 60
 
 
 class KnownEmbryo(msgspec.Struct, frozen=True, array_like=True):
-    """An embryo in storage; `place` is facility, tank, canister, cane and position."""
+    """An embryo in storage; `place` is facility, tank, canister, cane and position.
+
+    `owner` and `mrn` are of whose it is: a treatment may use the partner's; empty if it is known to be another's.
+    """
 
     id: str
     code: str
     place: tuple[str, ...] = ()
+    owner: str = ""
+    mrn: str = ""
 
 
 class KnownPerson(msgspec.Struct, frozen=True, array_like=True):
@@ -155,13 +160,17 @@ def _known(patient: Patient, episode: Episode, is_patient: bool, at: float) -> K
         numbers=tuple(number for number in numbers if number),
         treatment=episode.type,
         is_ended=episode.is_ended,
-        embryos=tuple(
-            KnownEmbryo(embryo.id, embryo.embryo_code, _place(embryo.location)) for embryo in embryos
-        ),
+        embryos=tuple(_known_embryo(embryo, episode) for embryo in embryos),
         read_at=at,
         language=patient.language or "",
         is_patient=is_patient,
     )
+
+
+def _known_embryo(embryo: EmbryoStorage, episode: Episode) -> KnownEmbryo:
+    owner, place = episode.owner_of(embryo), _place(embryo.location)
+    name, mrn = (owner.full_name, owner.mrn) if owner else ("", "")
+    return KnownEmbryo(embryo.id, embryo.embryo_code, place, name, mrn)
 
 
 def _place(at: StorageLocation | None) -> tuple[str, ...]:

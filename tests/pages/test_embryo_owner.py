@@ -8,9 +8,10 @@ import pytest
 from flask import g
 from msgspec.structs import replace
 
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
+from portal.services.relationships import Relationship
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from portal.views.storage.view import EmbryoView
@@ -49,6 +50,34 @@ def test_an_embryo_stands_with_the_record_number_of_whose_it_is(
     assert listed[0].text_content() == code
     tested = elif_.get("/pgt-results/g-1").select("tbody th")
     assert [one.words for one in tested] == [code, code.replace("AH-1", "AH-2")]
+
+
+TIE = Relationship(id="r-2", patient_id="p-1", related_patient_id="p-2", related_name="Daniel Hart")
+
+
+@pytest.mark.parametrize(
+    ("owner", "code", "found"),
+    [
+        ("p-1", "AH-1 · RF-10482", "Amelia Hart · MRN RF-10482"),
+        ("p-2", "AH-1 · RF-10483", "Daniel Hart · MRN RF-10483"),
+        ("p-9", "AH-1", ""),
+    ],
+)
+def test_forms_removals_and_finds_name_whose_embryo_it_is(
+    visitor: SignIn, fake_api: FakeApi, owner: str, code: str, found: str
+) -> None:
+    fake_api.gives(READ_EPISODE, replace(treatment(owner), relationships=(TIE,)))
+    fake_api.gives(READ_CONSENT, replace(FORM, embryo_storage_ids=("s-1",)))
+    fake_api.gives(LIST_CONSENTS, [FORM])
+    victor = visitor("victor", "physician", "coordinator")
+    for path, named in (
+        ("/consents/c-1", "#about-embryos li"),
+        ("/consents/c-1/sign", "#about-embryos li"),
+        ("/relationships/r-2/remove?episode=e-1", "main .row-line bdi"),
+    ):
+        assert victor.get(path).select(named)[0].words == code, path
+    hit = victor.fragment("/find", "found", data={"q": "AH-1"}).select("#found .hit-main")[0]
+    assert hit.words == f"AH-1 {found}".strip()
 
 
 @pytest.mark.parametrize(

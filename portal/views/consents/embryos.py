@@ -40,7 +40,9 @@ def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Map
 def _codes_in(episode: Episode | None) -> Mapping[str, str]:
     if episode is None:
         return {}
-    return {embryo.id: with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos}
+    return {
+        embryo.id: with_record(embryo.embryo_code, episode.owner_of(embryo)) for embryo in episode.embryos
+    }
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:
