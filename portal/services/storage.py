@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
@@ -165,8 +166,8 @@ class EmbryoStorage(StampedRecord, frozen=True, kw_only=True):
 class EmbryoChange(Record, frozen=True, kw_only=True):
     """What is sent to change an embryo's storage: a patient's choice names `disposition` alone."""
 
-    disposition: Disposition
     concurrency_stamp: str | None
+    disposition: Disposition | UnsetType = UNSET
     status: EmbryoStatus | UnsetType = UNSET
     location: StorageLocation | UnsetType | None = UNSET
     storage_expires_at: datetime | UnsetType | None = UNSET
@@ -182,16 +183,25 @@ UPDATE_EMBRYO_STORAGE = Group("EmbryoStorage", Module.STORAGE).put(
 
 
 def update_embryo_storage(
-    care: Care, embryo_id: str, *, embryo: EmbryoStorage, is_move: bool = True
+    care: Care, embryo_id: str, *, embryo: EmbryoStorage, before: EmbryoStorage
 ) -> EmbryoStorage | None:
     """Save staff's changes and return the record; None if the API returns no body: read its episode again.
 
-    `embryo` is the record that was read, with the changes; all members of `EmbryoChange` are written. `is_move` says
-    that status or disposition change, which makes the demand `MOVE`. Raises `Refused` for a status not in the
-    embryo's `next_statuses`, on hold, or without the required consent; `Conflict` if it was changed meanwhile.
+    `embryo` is the record as it was read `before`, with the changes: what it didn't have isn't sent. A change of status
+    makes the demand `MOVE`. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
+    required consent; `Conflict` if it was changed meanwhile.
     """
+    demand = MOVE if embryo.status != before.status else None
+    return care.act(
+        UPDATE_EMBRYO_STORAGE, _change(embryo), before=_change(before), demand=demand, id=embryo_id
+    )
+
+
+def _change(embryo: EmbryoStorage) -> EmbryoChange:
+    """All that staff may write, and the wish, unless it is none: it may never have come, and none would take one back."""
     change = msgspec.convert(embryo, EmbryoChange, from_attributes=True)
-    return care.act(UPDATE_EMBRYO_STORAGE, change, demand=MOVE if is_move else None, id=embryo_id)
+    is_known = embryo.disposition is not Disposition.UNDECIDED
+    return change if is_known else replace(change, disposition=UNSET)
 
 
 def choose_disposition(

@@ -230,6 +230,20 @@ def test_after_a_change_without_an_answer_the_room_is_read_anew(visitor: SignIn,
     assert "T9" in elif_.get("/storage").words
 
 
+def test_a_save_sends_nothing_that_never_came(visitor: SignIn, fake_api: FakeApi) -> None:
+    """A wish, a paid date or notes that the API keeps elsewhere would be erased by the empty ones of the form."""
+    stored = embryo("A", "T1", "C1", "1", "1", storage_expires_at=None, concurrency_stamp="s")
+    holds(fake_api, episode("1", stored))
+    form = visitor("elif", "embryologist").get("/storage/A?episode=1").form("/storage/A")
+    form.submit(location_tank="T2")
+    (sent,) = fake_api.sent(UPDATE_EMBRYO_STORAGE)
+    assert sent.body == {
+        "concurrencyStamp": "s",
+        "status": "Stored",
+        "location": {"facility": "Main", "tank": "T2", "canister": "C1", "cane": "1", "position": "1"},
+    }
+
+
 def test_a_sheet_to_print_is_one_page(visitor: SignIn, fake_api: FakeApi) -> None:
     holds(
         fake_api,

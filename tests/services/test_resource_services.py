@@ -18,6 +18,7 @@ from portal.services import (
     prospects,
     protocols,
     relationships,
+    storage,
 )
 from portal.services.cases import CareStatus, Case
 from portal.services.changes import written
@@ -33,6 +34,7 @@ from portal.services.protocols import (
     ProtocolStatus,
 )
 from portal.services.relationships import DELETE_RELATIONSHIP
+from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from tests.services.calls import EMBRYO, SLOT, only_call
 
 PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStamp": "s1", "creatorId": "9"}
@@ -94,6 +96,19 @@ def test_what_a_record_never_had_is_not_erased_by_a_change(care):
         "language": "es",
         "isActive": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("wish", "sent"),
+    [(Disposition.UNDECIDED, {}), (Disposition.DISCARD, {"disposition": "Discard"})],
+)
+def test_a_wish_that_an_embryo_may_never_have_had_is_not_taken_back_by_a_change(care, wish, sent):
+    care.answers.append(None)
+    before = EmbryoStorage(
+        id="1", embryo_code="A", status=EmbryoStatus.STORED, disposition=wish, notes="cold"
+    )
+    storage.update_embryo_storage(care, "1", embryo=replace(before, notes=None), before=before)
+    assert only_call(care).body == {"status": "Stored", "notes": None, **sent}
 
 
 @pytest.mark.parametrize("answer", [{"id": "1", "status": 3}, None])

@@ -124,9 +124,7 @@ def _editing(
         event="embryo.update",
         fields=lambda embryo: embryo_fields(embryo, moves),
         read=lambda: find_embryo(care, person, embryo_id).embryo,
-        write=lambda embryo, read: update_embryo_storage(
-            care, embryo_id, embryo=embryo, is_move=embryo.status != read.status
-        ),
+        write=lambda embryo, read: update_embryo_storage(care, embryo_id, embryo=embryo, before=read),
         check=lambda embryo, form: _check(embryo, form, confirmed),
     )
 

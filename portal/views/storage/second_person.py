@@ -94,7 +94,7 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, pending: P
     def put(_key: str) -> EmbryoStorage | None:
         if not take(pending, person, again=True):
             raise Conflict  # stopped, or sent by somebody else, since it was read
-        return update_embryo_storage(care, embryo.id, embryo=wanted)
+        return update_embryo_storage(care, embryo.id, embryo=wanted, before=embryo)
 
     def look() -> EmbryoStorage | None:
         now = find_embryo(care, person, embryo.id).embryo
