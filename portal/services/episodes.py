@@ -195,7 +195,7 @@ class Appointment(Timed, frozen=True, kw_only=True):
     @property
     def is_tentative(self) -> bool:
         """Whether the clinic hasn't confirmed it yet."""
-        return folded(self.status) in ("tentative", "proposed", "pending", "waitlist")
+        return folded(self.status) in ("tentative", "proposed", "pending", "waitlist", "requested")
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):

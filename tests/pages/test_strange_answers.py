@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from flask import g
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm
@@ -18,9 +19,11 @@ from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATION_SETTINGS
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult
 from portal.services.physicians import LIST_PHYSICIANS
-from portal.services.prospects import BOOK_WINDOW
+from portal.services.prospects import BOOK_WINDOW, Booking
 from portal.services.protocols import LIST_PROTOCOLS
 from portal.services.relationships import DELETE_RELATIONSHIP
+from portal.views.booking import receipt_of
+from portal.views.booking.visit import Visit
 from tests.support.clock import Clock
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
@@ -274,6 +277,33 @@ def test_a_booking_that_nothing_shows_is_not_booked(
 ) -> None:
     fake_api.gives(BOOK_WINDOW, answer)
     assert "is booked" not in book(visitor("nora", "coordinator"), fake_api).words
+
+
+def test_a_booking_is_told_as_the_clinics_system_made_it(visitor: SignIn, fake_api: FakeApi) -> None:
+    """It may be at another time than was asked for, and wait for the clinic's word."""
+    booking = {"bookingId": "b-1", "start": "2030-12-24T18:00:00Z", "status": "Tentative"}
+    fake_api.gives(BOOK_WINDOW, booking)
+    nora = visitor("nora", "coordinator")
+    receipt = book(nora, fake_api)
+    assert receipt.heading == "The visit isn’t confirmed yet"
+    assert "24 Dec 2030, 10:00–10:30" in receipt.words
+    assert "isn’t confirmed yet. We have noted Tuesday, 24 December 2030" in receipt.words
+    (calendar,) = receipt.select("a[href*='appointment.ics']")
+    assert "STATUS:TENTATIVE" in nora.get(str(calendar["href"])).text
+
+
+@pytest.mark.parametrize(
+    ("status", "title"), [("Tentative", "Your visit isn’t confirmed yet"), ("", "Your visit is booked")]
+)
+def test_an_enquirer_reads_whether_the_clinic_still_has_to_confirm(
+    in_process: InProcess, status: str, title: str
+) -> None:
+    begins = datetime(2030, 12, 24, 10, tzinfo=UTC)
+    asked = Visit(window="w", start=begins, end=begins, with_whom="Anna", where="", what="FirstConsultation")
+    with in_process.app.test_request_context():
+        g.language = "en"
+        receipt = receipt_of("signed", asked.booked_as(Booking(booking_id="b-1", status=status)))
+    assert receipt.title == title
 
 
 def book(nora: Visitor, fake_api: FakeApi) -> Page:

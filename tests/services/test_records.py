@@ -221,7 +221,7 @@ def test_an_episode_knows_its_next_appointment():
 
 @pytest.mark.parametrize(
     ("status", "tentative"),
-    [("Tentative", True), ("proposed", True), ("wait-list", True), ("Confirmed", False)],
+    [("Tentative", True), ("proposed", True), ("wait-list", True), ("Requested", True), ("Confirmed", False)],
 )
 def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)

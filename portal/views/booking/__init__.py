@@ -12,6 +12,7 @@ from flask import Response, request, url_for
 from werkzeug.exceptions import TooManyRequests
 
 from portal.context import context
+from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.rules.free_windows import Window
@@ -56,6 +57,8 @@ class WeekPage(Page, template="booking/show.html"):
 class ReceiptPage(Page, template="booking/receipt.html"):
     signed: str
     visit: Visit
+    title: str
+    lede: str
 
 
 class UnconfirmedPage(Page, template="booking/unconfirmed.html"):
@@ -184,11 +187,21 @@ def _choose(
     return render(page, fragment="week", status=status)
 
 
+def receipt_of(signed: str, visit: Visit) -> ReceiptPage:
+    if visit.is_tentative:
+        title = _("Your visit isn’t confirmed yet")
+        lede = _("The clinic still has to confirm this time. You can keep or print this page.")
+    else:
+        title = _("Your visit is booked")
+        lede = _("We look forward to seeing you. You can keep or print this page.")
+    return ReceiptPage(signed=signed, visit=visit, title=title, lede=lede)
+
+
 def _ended(signed: str, operation: Operation, *, status: int = 200) -> Response:
     """The receipt, or the page that says that the clinic hasn't confirmed the booking."""
+    if (booked := booked_visit(operation)) is not None:
+        return render(receipt_of(signed, booked))
     visit = visit_of(operation)
-    if visit and operation.state is State.DONE:
-        return render(ReceiptPage(signed=signed, visit=visit))
     page = UnconfirmedPage(
         signed=signed, visit=visit, is_still_free=is_free(clinics_care(), visit) if visit else None
     )

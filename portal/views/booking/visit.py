@@ -6,7 +6,9 @@ from datetime import datetime
 
 import msgspec
 from flask import Response, g
+from msgspec.structs import replace
 
+from portal.dates import later
 from portal.services.client import Care
 from portal.services.episodes import Appointment
 from portal.services.errors import Unavailable
@@ -24,7 +26,10 @@ ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "Physicia
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """A requested window, by its value in the form; instants in UTC, `what` is the kind of appointment."""
+    """A requested window, by its value in the form; instants in UTC, `what` is the kind of appointment.
+
+    Once it is booked, the times are those of the booking, and `status` is the booking's.
+    """
 
     window: str
     start: datetime
@@ -32,6 +37,12 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     with_whom: str
     where: str
     what: str
+    status: str = ""
+
+    @property
+    def is_tentative(self) -> bool:
+        """Whether the clinic still has to confirm it."""
+        return self.appointment.is_tentative
 
     @property
     def physician_id(self) -> str:
@@ -41,8 +52,21 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     def appointment(self) -> Appointment:
         """The appointment that it becomes; its id is the physician's and the time's."""
         return Appointment(
-            id=self.window, kind=self.what, start=self.start, end=self.end, location=self.where or None
+            id=self.window,
+            kind=self.what,
+            start=self.start,
+            end=self.end,
+            location=self.where or None,
+            status=self.status,
         )
+
+    def booked_as(self, booking: Booking | None) -> Visit:
+        """The visit as the clinic's system has booked it, which may be at another time or still to be confirmed."""
+        if booking is None:
+            return self
+        start = booking.start or self.start
+        end = booking.end or later(start, self.end - self.start)
+        return replace(self, start=start, end=end, status=booking.status)
 
 
 def visit_of(operation: Operation) -> Visit | None:
@@ -52,14 +76,14 @@ def visit_of(operation: Operation) -> Visit | None:
 
 def booked_visit(operation: Operation | None) -> Visit | None:
     """Return what was booked; None if nothing was."""
-    return visit_of(operation) if operation and operation.state is State.DONE else None
+    if operation is None or operation.state is not State.DONE:
+        return None
+    return msgspec.json.decode(operation.outcome, type=Visit) if operation.outcome else visit_of(operation)
 
 
 def visit_calendar(visit: Visit, id_: str) -> Response:
     """The visit as a calendar file (RFC 5545), whose entry is known by `id_`."""
-    content = appointments_calendar(
-        [msgspec.structs.replace(visit.appointment, id=id_)], clinic=g.tenant.key, made_at=now()
-    )
+    content = appointments_calendar([replace(visit.appointment, id=id_)], clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointment.ics")
 
 
@@ -102,6 +126,7 @@ def book_visit(
         event=event,
         kind="prospect",
         id_=prospect_id,
+        receipt=lambda booking: msgspec.json.encode(visit.booked_as(booking)).decode(),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
+from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
 from portal.views.booking.visit import Visit, booked_visit, visit_calendar
 from portal.views.booking.windows import appointment_types
@@ -24,6 +25,7 @@ class BookedPage(Page, template="prospects/booked.html"):
     prospect_id: str
     enquiry: Enquiry
     visit: Visit
+    title: str
     message: VisitMessage
     types: dict[str, str]
     operation_id: str
@@ -41,6 +43,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
             prospect_id=prospect_id,
             enquiry=enquiry,
             visit=visit,
+            title=_("The visit isn’t confirmed yet") if visit.is_tentative else _("The visit is booked"),
             message=message_about(visit, enquiry.values.get("email", ""), language),
             types=dict(appointment_types()),
             operation_id=id_,

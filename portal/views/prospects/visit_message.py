@@ -32,15 +32,20 @@ def message_about(visit: Visit, email: str, language: str) -> VisitMessage:
 
 def _text(visit: Visit) -> str:
     whom_and_where = in_a_row([part for part in (visit.with_whom, visit.where) if part])
+    facts = {
+        "day": full_date(visit.start),
+        "time": clock_time(visit.start),
+        "zone": g.tenant.time_zone.key,
+        "whom_and_where": whom_and_where,
+    }
     lines = [
         _("Hello,"),
         _(
-            "your appointment is on %(day)s at %(time)s (%(zone)s): %(whom_and_where)s.",
-            day=full_date(visit.start),
-            time=clock_time(visit.start),
-            zone=g.tenant.time_zone.key,
-            whom_and_where=whom_and_where,
-        ),
+            "your appointment isn’t confirmed yet. We have noted %(day)s at %(time)s (%(zone)s): %(whom_and_where)s.",
+            **facts,
+        )
+        if visit.is_tentative
+        else _("your appointment is on %(day)s at %(time)s (%(zone)s): %(whom_and_where)s.", **facts),
     ]
     if contact := g.tenant.contact:
         number = telephone(contact.telephone)
