@@ -9,6 +9,7 @@ from flask import Response, g
 from msgspec.structs import replace
 
 from portal.dates import later
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.episodes import Appointment
 from portal.services.errors import Unavailable
@@ -16,7 +17,7 @@ from portal.services.gather import attempt, known
 from portal.services.prospects import Booking, book_window
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
-from portal.views.booking.windows import read_week
+from portal.views.booking.windows import BY_VIDEO, read_week
 from portal.web.act_once import Attempt, Done, act_once
 from portal.web.calendar_file import appointments_calendar, as_download
 from portal.web.filters import local, now
@@ -40,6 +41,16 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
     @property
+    def is_video(self) -> bool:
+        """Whether nobody has to come to the clinic for it."""
+        return self.what == BY_VIDEO
+
+    @property
+    def place(self) -> str:
+        """Where it is; empty if it isn't known."""
+        return _("By video") if self.is_video else self.where
+
+    @property
     def is_tentative(self) -> bool:
         """Whether the clinic still has to confirm it."""
         return self.appointment.is_tentative
@@ -56,7 +67,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
             kind=self.what,
             start=self.start,
             end=self.end,
-            location=self.where or None,
+            location=self.place or None,
             status=self.status,
         )
 

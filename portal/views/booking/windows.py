@@ -26,6 +26,7 @@ from portal.web.filters import now, today
 
 FIRST_VISIT = "InitialConsultation"
 """The kind of appointment booked through a link."""
+BY_VIDEO = "VideoConsultation"
 _DAYS = 7
 _FARTHEST = 26
 """How many weeks ahead can be shown."""
@@ -111,7 +112,7 @@ def appointment_types() -> list[tuple[str, str]]:
     return [
         (FIRST_VISIT, _("First consultation")),
         ("NurseConsultation", _("Consultation with a nurse")),
-        ("VideoConsultation", _("Consultation by video")),
+        (BY_VIDEO, _("Consultation by video")),
         ("FertilityAssessment", _("Fertility assessment")),
     ]
 

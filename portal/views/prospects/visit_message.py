@@ -31,7 +31,8 @@ def message_about(visit: Visit, email: str, language: str) -> VisitMessage:
 
 
 def _text(visit: Visit) -> str:
-    whom_and_where = in_a_row([part for part in (visit.with_whom, visit.where) if part])
+    where = _("by video") if visit.is_video else visit.where
+    whom_and_where = in_a_row([part for part in (visit.with_whom, where) if part])
     facts = {
         "day": full_date(visit.start),
         "time": clock_time(visit.start),

@@ -81,14 +81,16 @@ def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> 
     chosen = windows(form.page)[3]
     receipt = form.submit(window=chosen, type="VideoConsultation")
     assert receipt.path == f"/prospects/{TOMASZ}/book/receipt"
-    assert "Consultation by video" in receipt.words
+    assert "Consultation by video" in receipt.words and "Where By video" in receipt.words
     assert "Dr Victor" in receipt.words
     assert "Europe/London" in receipt.words
     text = str(receipt.select('[data-copy*="your appointment is on"]')[0]["data-copy"])
     assert "Dr Victor" in text
-    assert "video" not in text.casefold(), "others may read it"
+    assert "by video." in text and "Riverside Centre" not in text, "nobody has to come to the building"
+    assert "consultation" not in text.casefold(), "others may read it"
     calendar = str(receipt.select('a[href*="appointment.ics"]')[0]["href"])
-    assert "SUMMARY:Appointment" in colin.get(calendar).text
+    entry = colin.get(calendar).text
+    assert "SUMMARY:Appointment" in entry and "LOCATION:By video" in entry
     spanish = colin.get(receipt.url, headers={"Accept-Language": "es"})
     assert spanish.select('[data-copy*="your appointment is on"]'), "the clinic's language, not the reader's"
     (link,) = spanish.select('.chips a[href*="language=es"]')
