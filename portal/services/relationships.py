@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, ClassVar
 
+from portal.folding import folded
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Timed
@@ -46,6 +47,15 @@ class Relationship(Timed, frozen=True, kw_only=True):
     def is_ended(self, today: date) -> bool:
         """Whether it has ended: nothing is shared any more, and only signed records still name the person."""
         return self.end_date is not None and self.end_date <= today
+
+    def is_between_same_people(self, other: Relationship) -> bool:
+        """Whether both are on one patient's record and name one person; without a record of that person, by the name."""
+        if self.related_patient_id and other.related_patient_id:
+            is_same_person = self.related_patient_id == other.related_patient_id
+        else:
+            is_same_person = folded(self.related_name) == folded(other.related_name) != ""
+        is_same_record = None in (self.patient_id, other.patient_id) or self.patient_id == other.patient_id
+        return is_same_person and is_same_record
 
 
 DELETE_RELATIONSHIP = Group("PatientRelationship").delete(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Blueprint, Response, url_for
 from msgspec.structs import replace
 
@@ -15,10 +17,13 @@ from portal.services.relationships import Relationship
 from portal.values import Value
 from portal.views.episodes.lookup import find_embedded, reachable
 from portal.views.patients.contact import CONTACT, check_contact, contact_fields
+from portal.views.relationship_effects import also_shared, stops_sharing
 from portal.web import preferred_name
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
+from portal.web.filters import today
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
+from portal.web.not_given import not_given
 from portal.web.unsent import typed_text
 
 bp = Blueprint("me", __name__, url_prefix="/me")
@@ -55,10 +60,12 @@ def save(care: Care, person: Person) -> Response:
 
 
 class Related(Value, frozen=True):
-    """Someone on my record, and the episode through which they are removed."""
+    """Someone on my record, the episode through which they are removed, and what they see of my treatment."""
 
     relationship: Relationship
     episode_id: str
+    sharing: str
+    stops_sharing: bool
 
 
 class Mine(Value, frozen=True):
@@ -75,12 +82,40 @@ def _mine(care: Care, person: Person) -> Mine:
     patient = held[0][1]
     preferred_name.learn(patient)
     related = {
-        relationship.id: Related(relationship, episode.id)
+        relationship.id: (relationship, episode.id)
         for episode, _patient in held
         for relationship in episode.relationships
         if relationship.patient_id in (patient.id, None)
     }
-    return Mine(patient, tuple(related.values()))
+    on_record = [relationship for relationship, _episode_id in related.values()]
+    return Mine(
+        patient,
+        tuple(
+            Related(
+                relationship,
+                episode_id,
+                sharing=_sharing(relationship, also_shared(relationship, on_record)),
+                stops_sharing=stops_sharing(relationship, on_record),
+            )
+            for relationship, episode_id in related.values()
+        ),
+    )
+
+
+def _sharing(relationship: Relationship, also: Sequence[Relationship]) -> str:
+    """What the person sees of the treatment, `also` through other relationships."""
+    is_ended = relationship.is_ended(today())
+    if relationship.is_portal_shared and not is_ended:
+        return _("Sees your treatment in the portal.")
+    if not is_ended and not_given("Relationship.isPortalShared"):
+        return _(
+            "The clinic’s system doesn’t say whether they see your treatment in the portal. Removing ends it."
+        )
+    if also:
+        return _("Sees your treatment in the portal through another entry on your record.")
+    if is_ended:
+        return _("Nothing is shared any more. What you both signed stays signed.")
+    return _("Does not see your treatment in the portal.")
 
 
 def _editing(care: Care, person: Person) -> Editing[Patient]:

@@ -1,0 +1,91 @@
+"""Someone who stands on a record more than once: what they see of the treatment, and what they see once an entry is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS
+from portal.services.episodes import READ_EPISODE
+from portal.services.relationships import Relationship, RelationshipType
+from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+
+def to_daniel(id_: str, type_: RelationshipType | None, **more: Any) -> Relationship:
+    named = {"patient_id": "p-1", "related_patient_id": "p-2", "related_name": "Daniel Hart", **more}
+    return Relationship(id=id_, type=type_, **named)
+
+
+PARTNER = to_daniel("r-1", RelationshipType.PARTNER, is_portal_shared=True)
+PARENT = to_daniel("r-2", RelationshipType.INTENDED_PARENT, is_portal_shared=True)
+CONTACT = to_daniel("r-3", RelationshipType.EMERGENCY_CONTACT)
+ENDED = to_daniel("r-4", RelationshipType.SPOUSE, is_portal_shared=True, end_date=date(2020, 1, 1))
+FAR_SIDE = to_daniel("r-5", RelationshipType.PARTNER, is_portal_shared=True, patient_id="p-2", related_patient_id="p-1", related_name="Amelia Hart")  # fmt: skip
+NO_RECORD = to_daniel("r-6", None, is_portal_shared=True, related_patient_id=None, related_name="DANIEL HART")
+
+
+def gives(fake_api: FakeApi, *relationships: Relationship) -> None:
+    mine = replace(AMELIA, user_id="amelia")
+    fake_api.gives(READ_EPISODE, replace(EPISODE, patient=mine, relationships=relationships))
+    fake_api.gives(LIST_CONSENTS, [FORM])
+
+
+@pytest.mark.parametrize(
+    ("others", "removed", "heading", "said"),
+    [
+        ((PARENT,), PARTNER, "Remove Daniel Hart?", "still sees the treatment in the portal, as intended parent"),
+        ((PARTNER,), CONTACT, "Remove Daniel Hart?", "still sees the treatment in the portal, as partner"),
+        ((NO_RECORD,), CONTACT, "Remove Daniel Hart?", "still sees the treatment in the portal through another"),
+        ((CONTACT, ENDED), PARTNER, "Stop sharing with Daniel Hart?", "no longer sees your treatment"),
+        ((FAR_SIDE,), PARTNER, "Stop sharing with Daniel Hart?", "no longer sees your treatment"),
+        ((ENDED,), CONTACT, "Remove Daniel Hart?", "doesn’t see the treatment in the portal"),
+    ],
+    ids=["two shared", "contact of a partner", "without a record", "one shared", "the other way", "none shared"],
+)  # fmt: skip
+def test_whoever_still_sees_the_treatment_is_never_said_not_to(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    others: tuple[Relationship, ...],
+    removed: Relationship,
+    heading: str,
+    said: str,
+) -> None:
+    gives(fake_api, removed, *others)
+    page = visitor("amelia").get(f"/relationships/{removed.id}/remove?episode=e-1")
+    first = page.select("main ul li")[0].words
+    assert (page.heading, said in first) == (heading, True), first
+
+
+def test_staff_read_whose_treatments_are_no_longer_seen(visitor: SignIn, fake_api: FakeApi) -> None:
+    gives(fake_api, FAR_SIDE, replace(FAR_SIDE, id="r-7", patient_id="p-9"))
+    nora = visitor("nora", "nurse")
+    page = nora.get("/relationships/r-5/remove?episode=e-1")
+    assert "Amelia Hart no longer sees Daniel Hart’s own treatments in the portal." in page.words
+    page = nora.get("/relationships/r-7/remove?episode=e-1")
+    assert "the treatments of whoever’s record this is on" in page.words
+
+
+def test_my_details_say_of_each_entry_what_the_person_sees(visitor: SignIn, fake_api: FakeApi) -> None:
+    gives(fake_api, PARTNER, CONTACT, ENDED)
+    page = visitor("amelia").get("/me")
+    assert [person.select("p")[-1].words for person in page.select("aside article")] == [
+        "Sees your treatment in the portal.",
+        "Sees your treatment in the portal through another entry on your record.",
+        "Sees your treatment in the portal through another entry on your record.",
+    ]
+
+
+def test_only_the_last_entry_that_shares_is_said_to_stop_it(visitor: SignIn, fake_api: FakeApi) -> None:
+    gives(fake_api, PARTNER, PARENT)
+    both = visitor("amelia").get("/me").select("aside article a")
+    gives(fake_api, PARTNER, ENDED)
+    one = visitor("amelia").get("/me").select("aside article a")
+    assert [link.words.split()[0] for link in (*both, *one)] == ["Remove", "Remove", "Stop"]
