@@ -104,7 +104,7 @@ def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversati
     found: list[WaitingConversation] = []
     for conversation in conversations:
         if unanswered := _unanswered(conversation):
-            words = danger_words("\n".join(plain_text(message.body) for message in unanswered))
+            words = danger_words(*(plain_text(message.body) for message in unanswered))
             found.append(WaitingConversation(conversation, unanswered, words))
     return sorted(found, key=lambda waiting: (not waiting.danger, waiting.since))
 

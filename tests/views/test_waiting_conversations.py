@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from time import perf_counter
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services import decoding
 from portal.services.conversations import Conversation, Message, MessageSide
 from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.views import waiting_conversations
-from portal.views.waiting_conversations import WaitingConversation, waiting_since
+from portal.views.waiting_conversations import WaitingConversation, _in_order, waiting_since
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
@@ -120,6 +121,17 @@ def test_home_and_messages_tell_the_same_of_what_waits_for_an_answer(
 )
 def test_words_of_danger_are_found_in_each_language(text: str, words: tuple[str, ...]) -> None:
     assert danger_words(text) == words
+
+
+@pytest.mark.parametrize("quoted", [8_000, 60_000])
+def test_a_long_message_hides_no_word_of_danger(quoted: int) -> None:
+    long = Message(id="a", side=IN, body="> As you wrote. " * (quoted // 16), sent_at=START)
+    grave = replace(long, id="b", body="I am bleeding heavily", sent_at=START + timedelta(hours=1))
+    both = replace(long, body=f"{long.body}\n{grave.body}")
+    for messages in ((long, grave), (both,)):
+        (waiting,) = _in_order((replace(talk(), messages=messages),))
+        assert waiting.danger == ("bleeding",)
+        assert "<mark>bleeding</mark>" in waiting.excerpt
 
 
 def test_marking_takes_linear_time_and_keeps_what_was_written() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-_LONGEST = 8_000
-"""How many characters of a message are looked through."""
+_LONGEST = 65_536
+"""How many characters of a message are looked through: all that a page shows of it."""
 _AROUND = 60
 
 _LATIN = (
@@ -85,9 +85,9 @@ _DANGER = re.compile(
 )
 
 
-def danger_words(text: str) -> tuple[str, ...]:
-    """The words of danger in a text, as written, each once; at most five."""
-    found = dict.fromkeys(match.group() for match in _DANGER.finditer(text[:_LONGEST]))
+def danger_words(*texts: str) -> tuple[str, ...]:
+    """The words of danger in these texts, as written, each once; at most five."""
+    found = dict.fromkeys(match.group() for text in texts for match in _DANGER.finditer(text[:_LONGEST]))
     return tuple(islice(found, 5))
 
 
