@@ -123,6 +123,43 @@ def test_words_of_danger_are_found_in_each_language(text: str, words: tuple[str,
     assert danger_words(text) == words
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "أنا أنزف بشدة",
+            "بطني يؤلمني",
+            "بطني توجعني",
+            "لا أستطيع أن أتنفس",
+            "تقيأت",
+            "أغمي علي",
+            "فقدت الوعي",
+        ),
+        *("حرارتي 39", "عندي سخونة", "أتألم", "عندي الم شديد", "أستفرغ", "أخذت جرعة مضاعفة", "لم آخذ الإبرة"),
+        *("أريد أن أموت", "أفكر في الانتحار", "صداع لا يزول"),
+        *("I took the wrong dose", "I took a double dose", "I did not take my trigger", "I haven't taken it"),
+        *("I have not peed", "nauseous", "headache", "blurred vision", "i want to die", "I passed out"),
+        *("quiero morir", "no me puse la inyección", "No tomé la pastilla", "veo borroso", "una dosis doble"),
+    ],
+)
+def test_what_patients_say_of_themselves_is_found(text: str) -> None:
+    assert danger_words(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I paint my nails, and take the train? I have not decided. What dose do I take, and when?",
+        "Is the television in the waiting room for us? My sister did a double take. We peer at the plan.",
+        "¿Puedo tomar café? No puedo ir el lunes, tomé el tren. ¿Cuál es la dosis?",
+        "أهلا وعيادة جميلة وعيني بخير، متى الموعد القادم؟ أخذت الجرعة في وقتها. شكرا لكم على المساعدة",
+        "هل يمكنني تغيير الموعد؟ المركز قريب من المنزل، وسأحضر مع زوجي في الأسبوع المقبل",
+    ],
+)
+def test_ordinary_questions_are_not_taken_for_danger(text: str) -> None:
+    assert danger_words(text) == ()
+
+
 @pytest.mark.parametrize("quoted", [8_000, 60_000])
 def test_a_long_message_hides_no_word_of_danger(quoted: int) -> None:
     long = Message(id="a", side=IN, body="> As you wrote. " * (quoted // 16), sent_at=START)
