@@ -1,4 +1,4 @@
-"""How a conversation is shown: its row in the inbox, and its thread with the address to reply to."""
+"""How a conversation is shown: its row in the inbox, and its thread with the address that a patient replies to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import date, datetime, timedelta
 from urllib.parse import quote
 
+from flask import url_for
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
@@ -76,6 +77,8 @@ class Bubble(Value, frozen=True):
 
 
 class Thread(Value, frozen=True):
+    """A conversation; `patient_page` is where staff find how to reach the patient, empty if that isn't known."""
+
     id: str
     subject: str
     who: str
@@ -85,12 +88,13 @@ class Thread(Value, frozen=True):
     bubbles: list[Bubble]
     archived: list[Bubble]
     reply: Reply
+    patient_page: str
     may_be: list[str]
     patient_ref: PatientRef | None
 
 
 class Reply(Value, frozen=True):
-    """Where to reply: addresses as text and as links."""
+    """Where a patient replies: addresses as text and as links."""
 
     email: str | None
     mailto: str | None
@@ -138,8 +142,17 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
         bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
         archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
+        patient_page=_patient_page(conversation) if person.is_staff else "",
         may_be=[sender.name for sender in conversation.possible_senders if sender.name and person.is_staff],
         patient_ref=conversation.patient_ref,
+    )
+
+
+def _patient_page(conversation: Conversation) -> str:
+    if conversation.patient_id is None:
+        return ""
+    return url_for(
+        "patients.overview.show", patient_id=conversation.patient_id, episode=conversation.episode_id
     )
 
 
