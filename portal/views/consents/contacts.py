@@ -1,6 +1,7 @@
 """How to reach the people whom forms wait for, because a form has neither number nor address.
 
-It is in their treatment, or else where they are answered. A treatment that the session has read within a quarter of an hour isn't read again.
+It is in their treatment; where a form names none, in any that the session has read. One that it has read within a quarter of an
+hour isn't read again.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from flask import Blueprint, g
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
-from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer, SignerRole
-from portal.services.conversations import Conversation, ReplyAddress, list_conversations
+from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer
 from portal.services.episodes import Episode, get_episode
-from portal.services.errors import CareError
 from portal.services.gather import gather_all
 from portal.services.rules.signing import without_account
 from portal.values import Value
@@ -31,8 +30,6 @@ bp = Blueprint("contacts", __name__)
 
 _MOST = 25
 """How many treatments are read for one page."""
-_MOST_TALKS = 100
-"""How many conversations are searched for people whose form names no treatment."""
 
 
 class Awaited(Value, frozen=True):
@@ -76,14 +73,12 @@ def neutral_mail(awaited: Awaited) -> str:
 class Contacts(Value, frozen=True):
     """What is known of people by their treatment and the id that they sign with; `unread` are treatments that failed.
 
-    `addresses` are where patients without a treatment are answered, by their ids; `is_unread` if these couldn't be read.
+    With None for a treatment, it is what was read of them last.
     """
 
-    people: dict[tuple[str, str], KnownPerson]
-    addresses: dict[str, ReplyAddress]
+    people: dict[tuple[str | None, str], KnownPerson]
     unread: frozenset[str]
     is_asked: bool
-    is_unread: bool = False
 
     def of(self, form: ConsentForm, person: Person) -> tuple[Awaited, ...]:
         """Whom an open form waits for, in the order of signing; those outside the clinic with how to reach them."""
@@ -108,22 +103,16 @@ class Contacts(Value, frozen=True):
 
     def _of(self, form: ConsentForm, signer: Signer) -> tuple[str, str, str]:
         """Telephone, e-mail and language, empty where they aren't known."""
-        known = self.people.get((form.episode_id or "", signer.person_id)) if signer.person_id else None
-        if known:
-            return known.phone, known.email, known.language
-        address = self.addresses.get(form.patient_id or "") if signer.role is SignerRole.PATIENT else None
-        if address is None or form.episode_id is not None:
-            return "", "", ""
-        return address.sms or "", address.email or "", ""
+        known = self.people.get((form.episode_id, signer.person_id)) if signer.person_id else None
+        return (known.phone, known.email, known.language) if known else ("", "", "")
 
     def _why_unknown(self, form: ConsentForm) -> str:
         if not self.is_asked:
             return ""
-        is_unread = form.episode_id in self.unread if form.episode_id else self.is_unread
-        return "unread" if is_unread else "unknown"
+        return "unread" if form.episode_id in self.unread else "unknown"
 
 
-NO_CONTACTS = Contacts({}, {}, frozenset(), is_asked=False)
+NO_CONTACTS = Contacts({}, frozenset(), is_asked=False)
 
 
 def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
@@ -133,43 +122,32 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
     have = {person.episode_id for person in current}
     wanted = {form.episode_id: None for form in forms if form.episode_id and _waits_outside(form)}
     to_read = [id_ for id_ in wanted if id_ not in have][:_MOST]
-    patients = {form.patient_id for form in forms if form.episode_id is None and _waits_outside(form)}
-    answers = gather_all(
-        [
-            *(partial(get_episode, care, id_) for id_ in to_read),
-            *([partial(_talks, care)] if patients else []),
-        ]
-    )
+    answers = gather_all([partial(get_episode, care, id_) for id_ in to_read])
     read = [answer for answer in answers if isinstance(answer, Episode)]
-    talks = [
-        talk
-        for answer in answers
-        if isinstance(answer, list)
-        for talk in answer
-        if talk.patient_id in patients
-    ]
-    audit.shown(
-        "episode.list", "episode", [id_ for id_ in wanted if id_ in have | {episode.id for episode in read}]
-    )
-    audit.shown("conversation.list", "conversation", [talk.id for talk in talks])
-    people = [*current, *(person for episode in read for person in people_of(episode, at=now))]
-    return Contacts(
-        people={
-            (person.episode_id, id_): person
-            for person in people
-            for id_ in (person.account, person.patient_id)
-        },
-        addresses={talk.patient_id or "": talk.reply_address for talk in reversed(talks)},
-        unread=frozenset(wanted) - have - {episode.id for episode in read},
-        is_asked=True,
-        is_unread=bool(patients) and isinstance(answers[-1], CareError),
-    )
+    people = [*reversed(current), *(person for episode in read for person in people_of(episode, at=now))]
+    known: dict[tuple[str | None, str], KnownPerson] = {
+        (treatment, id_): person
+        for person in people
+        for id_ in (person.account, person.patient_id)
+        for treatment in (person.episode_id, None)
+    }
+    elsewhere = {
+        known[None, id_].episode_id: None
+        for form in forms
+        if form.episode_id is None
+        for id_ in _waiting_outside(form)
+        if (None, id_) in known
+    }
+    told = have | {episode.id for episode in read}
+    audit.shown("episode.list", "episode", [id_ for id_ in wanted | elsewhere if id_ in told])
+    return Contacts(people=known, unread=frozenset(wanted) - told, is_asked=True)
 
 
 def _waits_outside(form: ConsentForm) -> bool:
     return any(signer.role not in CLINIC_ROLES for signer in form.missing_signers)
 
 
-def _talks(care: Care) -> list[Conversation]:
-    """The newest conversations that say where their patient is answered."""
-    return [talk for talk in list_conversations(care, limit=_MOST_TALKS).items if talk.reply_address]
+def _waiting_outside(form: ConsentForm) -> list[str]:
+    """The ids of those outside the clinic whose signature is missing."""
+    signers = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
+    return [signer.person_id for signer in signers if signer.person_id]

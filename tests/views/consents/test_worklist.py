@@ -403,7 +403,7 @@ def test_a_signer_who_isnt_known_yet_has_nobodys_number() -> None:
     nobody = msgspec.convert(
         ["", "e-1", "", "Daniel Hart", "", None, "", "+447700900182", "", [], "", False, [], 0.0], KnownPerson
     )
-    known = contacts.Contacts({("e-1", ""): nobody}, {}, frozenset(), is_asked=True)
+    known = contacts.Contacts({("e-1", ""): nobody}, frozenset(), is_asked=True)
     signer = Signer(role=SignerRole.PATIENT, name="Amelia Hart")
     form = ConsentForm(
         id="c", title="", status=ConsentStatus.PENDING, episode_id="e-1", required_signers=(signer,)
