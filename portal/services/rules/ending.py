@@ -5,7 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 
 from portal.services.cases import CareStatus
-from portal.services.consents.forms import CLINIC_ROLES, EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.consents.forms import (
+    CLINIC_ROLES,
+    EMBRYO_KINDS,
+    UNKNOWN_ACCOUNT,
+    ConsentForm,
+    ConsentKind,
+)
 from portal.services.episodes import Episode
 from portal.services.rules.signing import STATUS_UNKNOWN, Obstacle, end_of
 from portal.state.session_records import Person
@@ -52,10 +58,23 @@ def ending_of(form: ConsentForm, person: Person) -> Ending | None:
             return Ending.CANCEL
         return Ending.RECORD if any(signer.person_id for signer in form.patients_side) else None
     roles = {signer.role for signer in form.required_signers if signer.person_id == person.sub}
-    if roles and roles <= CLINIC_ROLES:
+    if (roles and roles <= CLINIC_ROLES) or is_for_others_alone(form, person):
         return None
     is_asked = form.is_signer(person.sub) and not (form.signature_of(person.sub) or form.lacks_signatures)
     return Ending.DECLINE if is_asked else Ending.WITHDRAW
+
+
+def is_for_others_alone(form: ConsentForm, person: Person) -> bool:
+    """Whether everyone who signs for the patient's side is known to be somebody else.
+
+    A signer may be named by a patient's record instead of an account, and that record may be the person's own.
+    """
+    records = {form.patient_id, form.partner_id}
+    signatures = ((signer, form.signature_for(signer)) for signer in form.patients_side)
+    ids = {signer.person_id or (signature and signature.person_id) for signer, signature in signatures}
+    are_known = all(id_ and not id_.startswith(UNKNOWN_ACCOUNT) for id_ in ids)
+    are_accounts = person.sub in records or not ids & records
+    return bool(ids) and are_known and are_accounts and not form.is_signer(person.sub)
 
 
 def obstacle_to_ending(form: ConsentForm, person: Person, episode: Episode | None = None) -> Obstacle | None:
