@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast, get_origin
 import msgspec
 
 from portal import tracing
+from portal.clock import Clock
 from portal.config.modules import Module
 from portal.config.variables import Timeouts
 from portal.http import transport
@@ -86,6 +87,7 @@ class Care:
     - `accounts`: whose account each number is by which the API names signers, as far as known.
     - `received`: the answers read so far with what they hold, if the adapter needs them.
     - `followed`: the lists read so far whose pages name the next one.
+    - `clock`: the time, by which a form can be too late to sign.
     - `viewer`: decides what is told of each answer, where staff see what a patient sees: nothing is changed then, and no file
       is opened.
     """
@@ -113,6 +115,7 @@ class Care:
     accounts: dict[str, str | None] = field(default_factory=dict[str, "str | None"], repr=False)
     received: list[tuple[Any, bytes]] = field(default_factory=list[tuple[Any, bytes]], repr=False)
     followed: dict[str, Followed] = field(default_factory=dict[str, Followed], repr=False)
+    clock: Clock = time.time
     viewer: Viewer | None = None
 
     def read(

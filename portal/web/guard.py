@@ -218,6 +218,7 @@ def of_request(bearer: SessionBearer | ServiceBearer, *partition: str) -> dict[s
         "timeouts": the.settings.timeouts,
         "deadline": g.started + the.settings.timeouts.page,
         "language": language(),
+        "clock": the.clock,
         "correlation_id": g.request_id,
         "references": the.references,
         "partition": partition,

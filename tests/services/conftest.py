@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ class CannedCare:
         self.largest_page: int | None = None
         self.adapter: Adapter = PLAIN
         self.observer = None
+        self.clock = time.time
 
     def read(self, endpoint, *, query=None, **ids):
         call = Call(endpoint, msgspec.to_builtins(query or {}), None, None, ids)

@@ -7,6 +7,7 @@ whose account isn't known is marked as such, so that no page says that they have
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from msgspec import structs
 
@@ -17,6 +18,7 @@ from portal.services.consents.forms import (
     MAY_BE_UNTOLD,
     UNKNOWN_ACCOUNT,
     ConsentForm,
+    ConsentStatus,
     Signer,
     SignerRole,
 )
@@ -29,7 +31,7 @@ _MOST = 3
 
 
 def with_account(care: Care, form: ConsentForm) -> ConsentForm:
-    """The form with its signers by their accounts, and with what the API never says of it."""
+    """The form with its signers by their accounts, what the API never says of it, and expired once it is too late to sign."""
     return _told(care, (form,))[0]
 
 
@@ -43,10 +45,13 @@ def _told(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
     untold = frozenset(member for member in MAY_BE_UNTOLD if observer and observer.is_not_given(member))
     if observer and not observer.is_given("Patient.userId") and not any(map(_names_account, named)):
         untold |= {"Patient.userId"}
+    # The forms were decoded for this page: to copy each would decode it twice.
     for form in named if untold else ():
-        structs.force_setattr(
-            form, "untold", untold
-        )  # decoded for this page: to copy each would decode it twice
+        structs.force_setattr(form, "untold", untold)
+    now = datetime.fromtimestamp(care.clock(), UTC)
+    for form in named:
+        if form.is_open and form.expires_at is not None and form.expires_at <= now:
+            structs.force_setattr(form, "status", ConsentStatus.EXPIRED)
     return named
 
 

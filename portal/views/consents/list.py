@@ -17,7 +17,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
-from portal.web.filters import day, in_a_row, today
+from portal.web.filters import day, in_a_row, local, today
 from portal.web.labels import tone_of_days
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
@@ -117,13 +117,24 @@ def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person)
 
 
 def due(form: ConsentForm) -> Due | None:
-    """When the form's signatures are needed by; None without a procedure date, or if none are missing."""
+    """When the form's signatures are needed by; None without a procedure date, or if none are missing.
+
+    A form that can be signed only until a day before the procedure is needed by then.
+    """
     if form.procedure_date is None or not form.is_open:
         return None
     days = (form.procedure_date - today()).days
+    last = _last_day(form)
+    if last and last < form.procedure_date:
+        return Due(_("Sign by %(day)s", day=day(last)), tone_of_days((last - today()).days))
     near = {0: _("Needed today"), 1: _("Needed tomorrow")}
     word = near.get(days) or ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
     return Due(word if days >= 0 else _("Date has passed"), tone_of_days(days))
+
+
+def _last_day(form: ConsentForm) -> date | None:
+    """The last day on which the form can be signed, if it has one."""
+    return local(form.expires_at).date() if form.expires_at else None
 
 
 def _item(form: ConsentForm, person: Person) -> Item:
@@ -181,4 +192,5 @@ def _history(form: ConsentForm) -> str:
 
 
 def _urgency(form: ConsentForm) -> tuple[date, float]:
-    return form.procedure_date or date.max, form.sent_at.timestamp() if form.sent_at else 0.0
+    needed = min(filter(None, (form.procedure_date, _last_day(form))), default=date.max)
+    return needed, form.sent_at.timestamp() if form.sent_at else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -224,7 +225,7 @@ class Clinic:
         self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
         self.narrows, self.strict = narrows, strict
         self.largest_page: int | None = None
-        self.adapter, self.observer = PLAIN, None
+        self.adapter, self.observer, self.clock = PLAIN, None, time.time
 
     def read(self, _endpoint: object, *, query: ConsentQuery, **_: object) -> PagedResult[ConsentForm]:
         found = [form for form in self.forms if str(form.status) == query.status]

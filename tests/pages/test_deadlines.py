@@ -1,0 +1,48 @@
+"""Until when a form can be signed: the day is told where it comes before the procedure, and afterwards nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from tests.pages.test_patient_banner import FORM
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+LATER = replace(FORM, id="c-2", title="Later", procedure_date=date(2026, 11, 30))
+SOON = replace(
+    FORM, procedure_date=date(2026, 12, 15), expires_at=datetime(2026, 11, 27, 7, 59, 59, tzinfo=UTC)
+)
+
+
+@pytest.mark.parametrize(("day", "tone"), [("25 12:00", "attention"), ("20 12:00", "neutral")])
+def test_the_last_day_to_sign_is_told_before_a_later_procedure(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], day: str, tone: str
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [LATER, SOON])
+    amelia, nora = visitor("amelia"), visitor("nora", "nurse")
+    at(day)
+    first = amelia.get("/consents").select("main .task")[0]
+    assert first.select(".tag")[0].words == "Sign by Thu 26 Nov"
+    assert first.select(".tag")[0]["data-tone"] == tone
+    assert "Sign by Thu 26 Nov" in nora.get("/consents?list=open").words
+
+
+def test_nobody_is_asked_to_sign_a_form_whose_time_has_passed(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    """An API may set its status later, or never."""
+    fake_api.gives(LIST_CONSENTS, [SOON])
+    fake_api.gives(READ_CONSENT, SOON)
+    amelia, nora = visitor("amelia"), visitor("nora", "nurse")
+    at("27 12:00")
+    assert "Could be signed until" in amelia.get("/consents").words
+    page = amelia.get("/consents/c-1")
+    assert "You can sign until" not in page.words and not page.select("a[href*='/sign']")
+    assert "Consent to IVF" not in nora.get("/consents?list=open").words
