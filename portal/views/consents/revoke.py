@@ -30,6 +30,7 @@ from portal.views.consents.withdrawal import (
     Withdrawal,
     WithdrawalRefused,
     WithdrawalUnconfirmed,
+    name_on,
     resume,
     withdraw_once,
 )
@@ -44,7 +45,8 @@ bp = Blueprint("revoke", __name__)
 class ReasonPage(Page, template="consents/revoke.html", about="form", is_pinned=True):
     """The confirmation page; `note` is why it is shown again: stale, refused, changed, undone, unconfirmed, or "".
 
-    `signers` are those for whom staff can record a withdrawal, `ways` how they can have told it.
+    `signers` are those for whom staff can record a withdrawal, `ways` how they can have told it. `asks_name` is false where
+    the form has no name to compare with.
     """
 
     form: ConsentForm
@@ -56,6 +58,7 @@ class ReasonPage(Page, template="consents/revoke.html", about="form", is_pinned=
     faults: dict[str, str]
     signers: list[tuple[str, str]]
     ways: list[tuple[str, str]]
+    asks_name: bool
 
 
 class RevokedPage(Page, template="consents/revoked.html", about="form"):
@@ -155,20 +158,19 @@ bp.register_error_handler(WithdrawalRefused, _refused)
 
 
 def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Response:
+    form = withdrawal.form
+    people = [signer for signer in form.patients_side if signer.person_id]
     page = ReasonPage(
-        form=withdrawal.form,
+        form=form,
         operation=withdrawal.operation,
         given=withdrawal.given,
         longest=LONGEST_REASON,
         note=note,
         ending=withdrawal.ending,
         faults=withdrawal.faults() if note == "refused" else {},
-        signers=[
-            (signer.person_id, signer_name(signer))
-            for signer in withdrawal.form.patients_side
-            if signer.person_id
-        ],
+        signers=[(signer.person_id or "", name_on(form, signer) or signer_name(signer)) for signer in people],
         ways=[(str(way), words) for way, words in told_words().items()],
+        asks_name=any(name_on(form, signer) for signer in people),
     )
     return render(page, status=status)
 

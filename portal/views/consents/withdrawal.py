@@ -18,7 +18,7 @@ from portal.i18n.locale import speaking
 from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services.client import Care
 from portal.services.consents import WithdrawalNotice, get_consent, revoke_consent
-from portal.services.consents.forms import ConsentForm, ToldBy
+from portal.services.consents.forms import ConsentForm, Signer, SignerRole, ToldBy
 from portal.services.errors import Conflict, Invalid, Refused, Unavailable
 from portal.services.rules.ending import Ending
 from portal.services.rules.signing import same_name
@@ -125,9 +125,17 @@ def _faults_of_told(form: ConsentForm, given: Given) -> dict[str, str]:
         found["told_on"] = _("That is in the future; give when you were told")
     if given.told_by not in list(ToldBy):
         found["told_by"] = _("Choose how you were told")
-    if signer and not same_name(given.name, signer.name):
-        found["name"] = _("Type the name as it is on the form: %(name)s", name=signer.name)
+    name = name_on(form, signer) if signer else ""
+    if name and not same_name(given.name, name):
+        found["name"] = _("Type the name as it is on the form: %(name)s", name=name)
     return found
+
+
+def name_on(form: ConsentForm, signer: Signer) -> str:
+    """The signer's name as the form has it; empty if it names nobody."""
+    signature = form.signature_for(signer)
+    of_patient = form.patient_name if signer.role == SignerRole.PATIENT else ""
+    return signer.name or (signature.name if signature else "") or of_patient
 
 
 @dataclass(eq=False)

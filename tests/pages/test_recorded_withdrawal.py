@@ -1,0 +1,49 @@
+"""A withdrawal that staff record: the name typed is compared with the form's, as far as the form has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.consents import READ_CONSENT, REVOKE_CONSENT
+from portal.services.consents.forms import ConsentStatus, Signature, SignerRole
+from portal.services.episodes import READ_EPISODE
+from tests.pages.test_patient_banner import EPISODE, FORM
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+TOLD = {"who": "amelia", "told_by": "Telephone", "told_on": "2020-01-02", "told_time": "10:00"}
+
+
+@pytest.mark.parametrize(
+    ("signed_as", "patient_name", "typed", "asks", "sends"),
+    [
+        ("", "", "", False, True),
+        ("", "Amelia Hart", "Amelia Hart", True, True),
+        ("", "Amelia Hart", "Grace Okafor", True, False),
+        ("Mel Hart", "Amelia Hart", "Mel Hart", True, True),
+    ],
+    ids=["no name", "the patient's", "another's", "the signature's"],
+)
+def test_a_signer_without_a_name_is_known_by_what_the_form_has(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    signed_as: str,
+    patient_name: str,
+    typed: str,
+    asks: bool,
+    sends: bool,
+) -> None:
+    signer = replace(FORM.required_signers[1], name="")
+    signature = Signature(role=SignerRole.PATIENT, person_id="amelia", name=signed_as)
+    form = replace(FORM, status=ConsentStatus.SIGNED, patient_name=patient_name, required_signers=(signer,))
+    fake_api.gives(READ_CONSENT, replace(form, signatures=(signature,)))
+    fake_api.gives(READ_EPISODE, EPISODE)
+    page = visitor("nora", "nurse").get("/consents/c-1/revoke")
+    assert bool(page.select("input[name=name]")) == asks
+    page.form("/consents/c-1/revoke").submit(**TOLD, name=typed, status=None)
+    assert bool(fake_api.sent(REVOKE_CONSENT)) == sends
