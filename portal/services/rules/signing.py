@@ -95,9 +95,17 @@ def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
         return Obstacle(OTHERS_FIRST, waiting)
     if not is_signer and person.is_staff and (namesakes := _namesakes(form, person)):
         return Obstacle(OTHER_ACCOUNT, namesakes)
-    if not is_signer and (form.has_unknown_signers or not form.required_signers):
+    if not is_signer and (_may_ask_unsaid(form, person) or not form.required_signers):
         return Obstacle(SIGNERS_UNKNOWN)
     return Obstacle("RoleNotYours" if is_signer else "NotASigner")
+
+
+def _may_ask_unsaid(form: ConsentForm, person: Person) -> bool:
+    """Whether a signer whom the form doesn't identify may be `person`."""
+    is_unnamed = any(
+        signer.person_id is None and signer.role not in CLINIC_ROLES for signer in form.missing_signers
+    )
+    return form.has_unknown_signers or (is_unnamed and not person.is_staff)
 
 
 def end_of(form: ConsentForm) -> Obstacle | None:
@@ -196,5 +204,14 @@ def _may_sign_as(form: ConsentForm, signer: Signer, person: Person) -> bool:
     others = {s.role for s in form.required_signers if s.person_id == person.sub and s != signer}
     if signer.role == SignerRole.WITNESS and others:
         return False
-    # A signer without a person may be any member of staff.
-    return signer.person_id == person.sub if signer.person_id is not None else not form.is_signer(person.sub)
+    if signer.person_id is not None:
+        return signer.person_id == person.sub
+    # A signer without a person may be any member of staff, or the patient or partner whose name it is.
+    return not form.is_signer(person.sub) and (person.is_staff or _may_be_named(form, signer, person))
+
+
+def _may_be_named(form: ConsentForm, signer: Signer, person: Person) -> bool:
+    """Whether the form's name of a signer fits the person's, which may be a part of it; true if it has none."""
+    name = signer.name or (form.patient_name if signer.role == SignerRole.PATIENT else "")
+    on_form, own = ({_folded(word) for word in text.split()} - {""} for text in (name, person.name))
+    return not on_form or (bool(own) and (own <= on_form or on_form <= own))

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
-from portal.services.rules.signing import has_signed, same_name, unseen_by, without_account
-from tests.support.builders import AMELIA, consent, person
+from portal.services.rules.signing import (
+    SIGNERS_UNKNOWN,
+    has_signed,
+    is_awaited,
+    obstacle_to_signing,
+    open_role,
+    same_name,
+    unseen_by,
+    without_account,
+)
+from tests.support.builders import AMELIA, DANIEL, consent, person
 
 
 def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
@@ -53,3 +63,27 @@ def test_only_a_witness_is_told_whom_of_the_patients_side_they_have_not_seen_sig
 )
 def test_names_are_the_same_by_their_letters_and_digits(name: str, other: str, is_same: bool) -> None:
     assert same_name(name, other) is is_same
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        *(("Amelia Hart", SignerRole.PATIENT), ("amelia", SignerRole.PATIENT)),
+        *(("Daniel Hart", SignerRole.PARTNER), ("Daniel J. Hart", SignerRole.PARTNER)),
+        *(("Grace Okafor", None), ("", None)),
+    ],
+)
+def test_nobody_signs_as_another_person_whose_account_the_form_does_not_say(
+    name: str, role: SignerRole | None
+) -> None:
+    signers = (replace(AMELIA, person_id=None, name=""), replace(DANIEL, person_id=None, name="Daniel Hart"))
+    form = consent(patient_name="Amelia Hart", required_signers=signers)
+    reader = person("somebody", name=name)
+    assert (open_role(form, reader), is_awaited(form, reader)) == (role, role is not None)
+    if role is None:
+        assert obstacle_to_signing(form, reader).code == SIGNERS_UNKNOWN
+
+
+def test_who_is_not_named_at_all_may_be_anybody() -> None:
+    form = consent(required_signers=(replace(AMELIA, person_id=None, name=""),))
+    assert open_role(form, person("somebody")) == SignerRole.PATIENT
