@@ -174,7 +174,7 @@ def test_a_relationship_ends_on_its_last_day(day: date, days: int, is_ended: boo
 @pytest.mark.parametrize(("days", "is_told"), [(0, True), (84, True), (85, False)])
 def test_for_how_long_a_pregnancy_is_spoken_of(day: date, days: int, is_told: bool) -> None:
     ended = episode(outcome=Outcome.PREGNANCY, end_date=day - timedelta(days=days))
-    assert ("pregnant" in words_of_ending(ended, today())[1]) is is_told
+    assert ("pregnant" in words_of_ending(ended, today(), is_own=True)[1]) is is_told
 
 
 @pytest.mark.parametrize(

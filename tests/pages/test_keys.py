@@ -17,6 +17,7 @@ import pytest
 from flask import g
 
 from portal.context import context
+from portal.services.consents import READ_CONSENT
 from portal.services.episodes import READ_EPISODE
 from portal.signin import logout
 from portal.signin.errors import SignInFailed
@@ -115,6 +116,8 @@ def test_each_kind_of_record_is_kept_apart(portal: InProcess, fake_api: FakeApi,
         touched.clear()
         episode = UNDER_TREATMENT[READ_EPISODE]
         fake_api.gives(READ_EPISODE, {**episode, "patient": {**episode["patient"], "userId": who}})
+        signer = {"role": "Patient", "personId": who, "name": who, "order": 1}
+        fake_api.gives(READ_CONSENT, {**IN_FORCE[READ_CONSENT], "requiredSigners": [signer]})
         steps(portal, who, clinic)
         kinds = {name.partition(":")[0] for name in touched}
         sessions.append(

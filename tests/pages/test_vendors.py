@@ -50,7 +50,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
     return InProcess(tmp_path_factory.mktemp("native"), Clock(NOW.timestamp))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=VENDORS, ids=lambda vendor: vendor.name)
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     return request.param
 
@@ -123,7 +123,6 @@ def test_pages_state_the_same_whatever_an_api_without_a_dialect_file_may_answer(
     assert shown(*formatted) == OWN_ALONE[key]
 
 
-@pytest.mark.parametrize("vendor", VENDORS, indirect=True, scope="module", ids=named)
 def test_answers_are_read_once(
     foreign: InProcess, fake_api: FakeApi, api: VendorsApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
