@@ -416,8 +416,10 @@ def test_a_plan_that_isnt_followed_says_so_in_the_same_place(
 ) -> None:
     at("25 18:00")
     shows(fake_api, episode(replace(PLAN, status=status)))
-    told = card(visitor("amelia"), "/")
+    amelia = visitor("amelia")
+    told = card(amelia, "/")
     assert "plan" in told and "Follitropin" not in told and "020 7946 0120" in told
+    assert all("Day 6" not in amelia.get(path).words for path in ("/", "/episodes/e-1"))
 
 
 def test_an_open_page_is_told_when_a_dose_is_due(

@@ -133,7 +133,7 @@ class EpisodeView:
     def protocol_day(self) -> int | None:
         """The day of the plan today, while it is active."""
         plan = self.protocol
-        if plan is None or plan.is_ended or self.episode.is_ended:
+        if plan is None or not plan.is_active or self.episode.is_ended:
             return None
         return self.plan_day(today())
 
