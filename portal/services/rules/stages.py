@@ -36,10 +36,24 @@ _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeSta
 
 
 def needs_call_now(episode: Episode, day: date) -> bool:
-    """Whether a patient may have signs on which to call at once: from stimulation to the early scan, and shortly after."""
+    """Whether a patient may have signs on which to call at once: from stimulation to the early scan, and shortly after.
+
+    Where it isn't given when a treatment ended, shortly after the last that is known of it; an end that may be any day counts.
+    """
     if episode.is_ended:
-        return episode.end_date is not None and (day - episode.end_date).days <= _DAYS_AFTER_THE_END
+        end = episode.end_date or _last_known_day(episode, day)
+        return end is None or (day - end).days <= _DAYS_AFTER_THE_END
     return episode.stage is None or not episode.stage.known or episode.stage in _NEEDS_CALL_NOW
+
+
+def _last_known_day(episode: Episode, day: date) -> date | None:
+    """The day of the last event, visit or measurement until `day`."""
+    days = (
+        *(event.occurred_at.date() for event in episode.timeline if event.occurred_at),
+        *(visit.start.date() for visit in episode.appointments if not visit.is_cancelled),
+        *(measured.date for measured in episode.monitoring),
+    )
+    return max((known for known in days if known <= day), default=None)
 
 
 def steps_of(episode: Episode, timeline: Sequence[TimelineEvent]) -> list[EpisodeStage]:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from portal.config.tenants import Side
 from portal.services.cases import CareStatus
-from portal.services.episodes import Episode, EpisodeStage
+from portal.services.episodes import Episode, EpisodeStage, MonitoringDay
 from portal.services.patients import Patient
 from portal.views.episodes import view
 from portal.web import clinic_contact
@@ -94,6 +94,9 @@ def test_it_is_said_for_two_weeks_after_the_end(monkeypatch: pytest.MonkeyPatch)
     for day, is_said in ((9, True), (8, False)):
         episode = structs.replace(ended, end_date=date(2026, 11, day))
         assert view.EpisodeView(episode, person()).needs_call_now is is_said
+        seen = structs.replace(ended, monitoring=(MonitoringDay(date=date(2026, 11, day)),))
+        assert view.EpisodeView(seen, person()).needs_call_now is is_said, "the end isn't given"
+    assert view.EpisodeView(ended, person()).needs_call_now, "nothing is known of when it ended"
 
 
 @pytest.mark.parametrize(
