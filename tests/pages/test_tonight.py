@@ -451,3 +451,15 @@ def test_an_open_page_is_told_what_was_ticked_elsewhere_and_what_the_clinic_wrot
     warning = Alert(severity=Severity.WARNING, text="No Follitropin tonight, whatever the plan says.")
     shows(fake_api, episode(alerts=(warning,)))
     assert "No Follitropin tonight" in amelia.fragment(shown["hx-get"], target="tonight").words
+
+
+def test_an_open_page_is_told_that_the_egg_collection_was_moved(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("27 18:00")
+    shows(fake_api, episode(appointments=(COLLECTION,)))
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/").select("#tonight")
+    moved = replace(COLLECTION, start=datetime(2026, 11, 29, 9, tzinfo=ZONE))
+    shows(fake_api, episode(appointments=(moved,)))
+    assert "36 hours later" in amelia.fragment(shown["hx-get"], target="tonight").words

@@ -144,7 +144,7 @@ class Tonight(Value, frozen=True):
             self.title,
             [dose.key for dose in self.following],
             sorted(self.alert_texts),
-            self.trigger and self.trigger.comes_first,
+            self.trigger and (self.trigger.comes_first, self.trigger.visit),
         )
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
