@@ -524,6 +524,15 @@ def test_what_is_of_a_partner_alone_is_not_what_is_of_the_patient(nora: Visitor,
     assert "No protocols here." in nora.get("/protocols?patient=p-2").words
 
 
+def test_a_plan_is_begun_on_the_page_of_its_own_patient_alone(visitor: SignIn, nora: Visitor) -> None:
+    victor = visitor("victor", "physician")
+    found = {
+        id_: victor.get(f"/patients/{id_}?episode=e-1").select("a[href^='/protocols/new']")
+        for id_ in ("p-1", "p-2")
+    }
+    assert [link["href"] for link in found["p-1"]] == ["/protocols/new?episode=e-1"] and not found["p-2"]
+
+
 def test_a_partners_week_names_whose_treatment_it_tells_of(nora: Visitor) -> None:
     hers = [one for one in week(nora.get("/patients/p-2?episode=e-1")) if "of Amelia Hart" in one]
     for what in ("Scan and blood tests", "Antagonist started", "Blood test"):

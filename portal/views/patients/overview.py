@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
+from portal.config.modules import Module
 from portal.parse import record_id
+from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import ids_of
 from portal.services.listed import Listed
@@ -17,6 +19,7 @@ from portal.views.episodes.separation import NOT_READ
 from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened
+from portal.web import modules
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
 from portal.web.permissions import may
@@ -30,7 +33,8 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place.
 
     `unread` are the first notifications that this person hasn't read yet.
-    `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name.
+    `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name;
+    `makes_plan` where a plan is made for their own treatment, empty if there is one.
     """
 
     overview: PatientOverview
@@ -40,6 +44,7 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     talks: Listed[Row] | CareError
     unread: Listed[Notification] | CareError
     sends_forms: str
+    makes_plan: str
 
 
 @bp.get("/<record:patient_id>/as-seen")
@@ -76,16 +81,29 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             else talks.through(lambda found: [row_of(talk, person) for talk in found]),
             unread=unread,
             sends_forms=_sends_forms(overview) if may(person, "consent.create") else "",
+            makes_plan=_makes_plan(overview) if may(person, "protocol.edit") else "",
         )
     )
 
 
 def _sends_forms(overview: PatientOverview) -> str:
-    newest = next(iter(overview.episodes), None)
+    newest = _newest_own(overview) or next(iter(overview.episodes), None)
     if newest:
         return url_for("consents.create.choose", episode=newest.id)
     is_named = not isinstance(overview.forms, CareError) and overview.forms
     return url_for("consents.create.choose", patient=overview.patient_id) if is_named else ""
+
+
+def _makes_plan(overview: PatientOverview) -> str:
+    newest = _newest_own(overview)
+    if newest is None or newest.is_ended or newest.protocol or Module.MEDICINES in modules.off():
+        return ""
+    return url_for("protocols.create.begin", episode=newest.id)
+
+
+def _newest_own(overview: PatientOverview) -> Episode | None:
+    """The treatment under way, or the newest, in which they are the patient, not the partner."""
+    return next((episode for episode in overview.episodes if not overview.is_partner_in(episode)), None)
 
 
 def _hint(patient_id: str) -> Hint:
