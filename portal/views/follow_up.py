@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.errors import CareError
@@ -30,14 +30,16 @@ def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
 
 
 def follow_up_of(
-    talks: Iterable[Conversation] | CareError, episode_id: str | None, on: date | None
+    talks: Iterable[Conversation] | CareError, episode_id: str | None, since: date | datetime | None
 ) -> FollowUp | CareError | None:
-    """Return the clinic's first message about the treatment in the week that begins on that day; None without one.
+    """Return the clinic's first message about the treatment in the week after a result; None without one.
 
-    None that may be forged: it isn't known to be the clinic's.
+    A message of the same day counts from the result's hour on, where `since` has one. None that may be forged: it isn't known
+    to be the clinic's.
     """
-    if episode_id is None or on is None:
+    if episode_id is None or since is None:
         return None
+    first_day = local(since).date() if isinstance(since, datetime) else since
     if isinstance(talks, CareError):
         return talks
     found = [
@@ -49,7 +51,8 @@ def follow_up_of(
         and message.sent_at
         and not message.is_archived
         and message.sender_verified is not False
-        and on <= local(message.sent_at).date() <= on + _DAYS
+        and timedelta() <= local(message.sent_at).date() - first_day <= _DAYS
+        and not (isinstance(since, datetime) and message.sent_at < since)
     ]
     first = min(
         found,

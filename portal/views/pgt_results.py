@@ -14,7 +14,6 @@ from portal.views.pgt_meanings import change_in_words, meaning_line
 from portal.views.pgt_view import ResultView
 from portal.views.recent import name_opened
 from portal.web import seen_results
-from portal.web.filters import local
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
 
@@ -44,8 +43,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     episode = _episode_of(care, result) if person.is_staff else None
     view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
-    released = local(result.released_at).date() if result.released_at else None
-    follow_up = follow_up_of(talks, result.episode_id, released)
+    follow_up = follow_up_of(talks, result.episode_id, result.released_at)
     return render(ResultPage(result=result, view=view, follow_up=follow_up))
 
 

@@ -105,8 +105,8 @@ def test_it_links_to_report_and_embryo(visitor: SignIn, fake_api: FakeApi) -> No
 def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:
-    def talk(id_: str, day: int, side: MessageSide, episode_id: str = "e-1") -> Conversation:
-        sent = datetime(2026, 3, day, 12, tzinfo=UTC)
+    def talk(id_: str, day: int, side: MessageSide, episode_id: str = "e-1", hour: int = 12) -> Conversation:
+        sent = datetime(2026, 3, day, hour, tzinfo=UTC)
         said = Message(id=f"m-{id_}", side=side, sent_at=sent, sender_name="Dr North")
         return Conversation(id=id_, subject=f"About {id_}", episode_id=episode_id, messages=(said,))
 
@@ -119,6 +119,9 @@ def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
     page = show(visitor("grace"))
     assert "The clinic also wrote to you: About k-first Dr North · Thu 19 Mar" in page.words
     assert page.link("About k-first") == "/conversations/k-first"
+    same_day = [talk(f"k-at-{hour}", 17, clinic, hour=hour) for hour in (11, 13)]
+    fake_api.gives(LIST_CONVERSATIONS, [*same_day, talk("k-first", 19, clinic)])
+    assert show(visitor("grace")).link("About k-at-13") == "/conversations/k-at-13"
     fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-late", 25, clinic)])
     assert "also wrote" not in show(visitor("grace")).words
     fake_api.refuses(LIST_CONVERSATIONS, 500)
