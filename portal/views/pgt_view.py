@@ -17,7 +17,7 @@ from portal.views.pgt_meanings import meaning_of
 from portal.web import labels, seen_results
 from portal.web.choice_names import choice_name
 from portal.web.drawings.cut_offs import cut_off_chart
-from portal.web.filters import long_date, number
+from portal.web.filters import number
 from portal.web.modules import has_module
 from portal.web.not_given import not_given
 
@@ -94,18 +94,14 @@ class ResultView(Value, frozen=True):
 
     @property
     def change(self) -> str:
-        """What the call was when the person looked before, and what it is since when; empty if it hasn't changed."""
+        """What the call was when the person looked before, and what it is now; empty if it hasn't changed.
+
+        Not since when: an amended result may come with the day on which the first one was reported.
+        """
         if self.before is None:
             return ""
         was = _call_words(PgtCall(self.before.call), self.before.percent)
-        if self.result.reported_at is None:
-            return _("When you looked before, it was: %(was)s. Now it is: %(now)s.", was=was, now=self.call)
-        return _(
-            "When you looked before, it was: %(was)s. Since %(day)s it is: %(now)s.",
-            was=was,
-            now=self.call,
-            day=long_date(self.result.reported_at),
-        )
+        return _("When you looked before, it was: %(was)s. Now it is: %(now)s.", was=was, now=self.call)
 
     @property
     def tone(self) -> str:
