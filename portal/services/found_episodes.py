@@ -16,6 +16,7 @@ from portal.services.errors import CareError, NotFound
 from portal.services.gather import gather_all, known
 from portal.services.notifications import Notification
 from portal.services.patients import Patient
+from portal.services.storage import EmbryoStorage
 from portal.values import Value
 
 T = TypeVar("T")
@@ -41,6 +42,15 @@ class Found(Value, frozen=True):
         """Ongoing ones first, then by start date, newest first."""
         by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
         return sorted(by_start, key=lambda e: e.is_ended)
+
+    @property
+    def embryos(self) -> list[tuple[EmbryoStorage, Episode]]:
+        """Each embryo once, with the newest episode that has it: one that froze it, or one that is to use it."""
+        found: dict[str, tuple[EmbryoStorage, Episode]] = {}
+        for episode in self.newest_first:
+            for embryo in episode.embryos:
+                found.setdefault(embryo.id, (embryo, episode))
+        return list(found.values())
 
     def with_more(self, more: Found) -> Found:
         is_incomplete = self.is_incomplete or more.is_incomplete

@@ -199,13 +199,12 @@ def _last_message(talk: Conversation) -> float:
 def _treatment(found: Found, person: Person) -> TreatmentRegion:
     views = [EpisodeView(episode, person) for episode in found.newest_first]
     live = [view for view in views if not view.episode.is_ended]
-    near = [date_ for episode in found.episodes for date_ in storage_dates(episode)]
     shown = live or views[:1]
     return TreatmentRegion(
         tuple(shown),
-        tuple(sorted(near, key=lambda date_: date_.on)),
+        tuple(sorted(storage_dates(found.embryos), key=lambda date_: date_.on)),
         found.is_incomplete,
-        any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
+        any(not embryo.is_terminal for embryo, _episode in found.embryos),
         found.is_none_left,
         _plan_notices(shown),
         tuple(tonight for view in shown if (tonight := view.tonight)),

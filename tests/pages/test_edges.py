@@ -97,10 +97,10 @@ def test_home_tells_of_a_date_of_storage_for_two_months(
     on = day + timedelta(days=days)
     value = datetime.combine(on, time(23, 59), ZONE) if name.endswith("at") else on
     embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, **{name: value})
-    told = storage_dates(episode(embryos=(embryo,)))
+    told = storage_dates([(embryo, episode())])
     assert [one.on for one in told] == [on] * is_shown
     gone = replace(embryo, status=EmbryoStatus.DISCARDED)
-    assert not storage_dates(episode(embryos=(gone,))), "of embryos that are stored"
+    assert not storage_dates([(gone, episode())]), "of embryos that are stored"
 
 
 @pytest.mark.parametrize(

@@ -106,3 +106,14 @@ def test_a_change_is_told_although_she_looked_at_other_plans_meanwhile(
     rows = tuple(replace(row, dose=300) for row in PLAN.medications)
     fake_api.gives(READ_EPISODE, episode(replace(PLAN, id="now", medications=rows)), id_="now")
     assert "The plan has changed" in amelia.get("/episodes/now/medication").words
+
+
+def test_an_embryo_of_two_treatments_is_one(visitor: SignIn, fake_api: FakeApi) -> None:
+    """The treatment that froze it, and the one that is to use it."""
+    due = replace(FROZEN[0], statutory_limit=date(2020, 1, 1))
+    has(fake_api, a=CareStatus.ACTIVE, b=CareStatus.FINISHED)
+    for key, status in (("a", CareStatus.ACTIVE), ("b", CareStatus.FINISHED)):
+        fake_api.gives(READ_EPISODE, replace(episode(embryos=(due,)), id=key, status=status), id_=key)
+    amelia = visitor("amelia")
+    assert amelia.get("/storage").words.count("Embryo AH-1") == 1
+    assert len(amelia.get("/").select("a[href^='/storage/s-1']")) == 1

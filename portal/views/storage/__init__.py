@@ -48,7 +48,7 @@ def index(care: Care, person: Person) -> Response:
     if person.is_staff:
         return show_cryo_room(care)
     found = read_episodes(care, reachable(care, person))
-    views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
+    views = [EmbryoView(embryo, episode) for embryo, episode in found.embryos]
     views.sort(key=EmbryoView.order)
     audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
     stored = [view for view in views if view.is_stored]

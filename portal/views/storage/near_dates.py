@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 
 from portal.services.episodes import Episode
+from portal.services.storage import EmbryoStorage
 from portal.values import Value
 from portal.views.consents.list import Due
 from portal.views.storage.view import EmbryoView
@@ -19,11 +21,11 @@ class NearDate(Value, frozen=True):
     episode_id: str
 
 
-def storage_dates(episode: Episode) -> list[NearDate]:
+def storage_dates(embryos: Iterable[tuple[EmbryoStorage, Episode]]) -> list[NearDate]:
     """Return the dates of stored embryos that their own pages call near, or passed."""
     return [
         NearDate(embryo.embryo_code, one.term, one.day, Due(one.near, one.tone), embryo.id, episode.id)
-        for embryo in episode.embryos
+        for embryo, episode in embryos
         if not embryo.is_terminal
         for one in EmbryoView(embryo, episode).dates
         if one.near and one.day
