@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, Select, String, or_, select
+from sqlalchemy import ForeignKey, Select, String, case, func, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -223,13 +223,19 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
         raise Invalid("Two medications have the same id.", "medications")
 
 
-def of_episode(session: Session, episode_id: str) -> FertilityProtocol | None:
-    """The protocol that an episode follows: the newest that isn't cancelled, else the newest."""
+def of_episode(session: Session, episode: Episode) -> FertilityProtocol | None:
+    """The protocol that an episode follows: its patient's before the partner's, an active one, one on hold, the newest."""
+    followed = case(
+        {ProtocolStatus.ACTIVE: 0, ProtocolStatus.ON_HOLD: 1, ProtocolStatus.CANCELLED: 3},
+        value=FertilityProtocol.status,
+        else_=2,
+    )
     found = session.scalars(
         select(FertilityProtocol)
-        .where(FertilityProtocol.episode_id == episode_id)
+        .where(FertilityProtocol.episode_id == episode.id)
         .order_by(
-            FertilityProtocol.status == ProtocolStatus.CANCELLED,
+            func.coalesce(FertilityProtocol.patient_id != episode.patient_id, False),
+            followed,
             FertilityProtocol.creation_time.desc(),
             FertilityProtocol.id,
         )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.careservice.api.calls import Api, code, members
-from tests.careservice.api.test_records import PROTOCOLS, editable, plan
+from tests.careservice.api.calls import GRACE_EPISODE, Api, code, members
+from tests.careservice.api.test_records import PROTOCOLS, editable, patient, plan
 
 TODAY = datetime.now(UTC).date()
 
@@ -85,3 +85,22 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api) -> None
         assert code(refused) == "ClientelePortal:DosesAlreadyTaken", changes
     split = [{**old, "endDay": 3}, {**old, "id": None, "startDay": 4, "dose": old["dose"] + 25}]
     assert api("victor", "PUT", path, editable(made, medications=split)).status_code == 200
+
+
+def test_an_episode_has_the_plan_that_its_patient_follows(api: Api) -> None:
+    """Not a draft that is made meanwhile, nor the partner's."""
+    address = f"/api/patient-portal/episodes/{GRACE_EPISODE}"
+    episode = api("nora", "GET", address).json()
+    before = episode["protocol"]["id"]
+    plans = {"Active": "grace", "Draft": "grace", "OnHold": "grace", "partner": "joseph"}
+    made: dict[str, str] = {}
+    for name, who in plans.items():
+        of = plan(
+            patientId=patient(who), episodeId=episode["id"], status="Draft", startDate=TODAY.isoformat()
+        )
+        one = api("victor", "POST", PROTOCOLS, of).json()
+        for status in {"Draft": [], "OnHold": ["Active", "OnHold"]}.get(name, ["Active"]):
+            one = api("victor", "PUT", f"{PROTOCOLS}/{one['id']}", {**one, "status": status}).json()
+        made[name] = one["id"]
+    assert before not in made.values()
+    assert api("nora", "GET", address).json()["protocol"]["id"] == made["Active"]
