@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from typing import cast
 
@@ -101,10 +102,14 @@ def about(notification: Notification, subjects: Mapping[str, str], repeated: Set
 
 def names_by_record(forms: Iterable[ConsentForm]) -> dict[str, str]:
     """The patients' names by patient and by treatment, from these forms and what the session has read."""
-    known = known_people()
+    forms, known = tuple(forms), known_people()
     read = [(id_, person.name) for person in known for id_ in (person.patient_id, person.episode_id)]
     told = [(id_, form.patient_name) for form in forms for id_ in (form.patient_id, form.episode_id)]
-    return {id_: name for id_, name in (*told, *read) if id_ and name}
+    about = {(form.episode_id, form.patient_id) for form in forms if form.patient_id}
+    # A treatment may have forms of both of a couple, and is one person's.
+    of_two = {id_ for id_, count in Counter(episode_id for episode_id, _ in about).items() if count > 1}
+    sure = (pair for pair in told if pair[0] not in of_two)
+    return {id_: name for id_, name in (*sure, *read) if id_ and name}
 
 
 def name_of(notification: Notification, names: Mapping[str, str], told: str) -> str:

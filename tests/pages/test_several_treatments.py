@@ -16,6 +16,7 @@ from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.protocols import ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
+from portal.views import notification_words
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.builders import AMELIA, consent
 from tests.support.fake_api import FakeApi
@@ -117,3 +118,14 @@ def test_an_embryo_of_two_treatments_is_one(visitor: SignIn, fake_api: FakeApi) 
     amelia = visitor("amelia")
     assert amelia.get("/storage").words.count("Embryo AH-1") == 1
     assert len(amelia.get("/").select("a[href^='/storage/s-1']")) == 1
+
+
+def test_a_treatment_that_has_forms_of_both_is_named_after_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notification_words, "known_people", lambda: ())
+    hers, his = (
+        consent(patient_id=who, patient_name=who.capitalize(), episode_id="e-1")
+        for who in ("amelia", "daniel")
+    )
+    people = {"amelia": "Amelia", "daniel": "Daniel"}
+    assert notification_words.names_by_record([hers, his]) == people
+    assert notification_words.names_by_record([hers, hers]) == {"amelia": "Amelia", "e-1": "Amelia"}
