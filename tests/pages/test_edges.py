@@ -99,8 +99,9 @@ def test_home_tells_of_a_date_of_storage_for_two_months(
     embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, **{name: value})
     told = storage_dates([(embryo, episode())])
     assert [one.on for one in told] == [on] * is_shown
-    gone = replace(embryo, status=EmbryoStatus.DISCARDED)
-    assert not storage_dates([(gone, episode())]), "of embryos that are stored"
+    for status in (EmbryoStatus.DISCARDED, EmbryoStatus.THAWED):
+        gone = replace(embryo, status=status)
+        assert not storage_dates([(gone, episode())]), "of embryos that are stored"
 
 
 @pytest.mark.parametrize(

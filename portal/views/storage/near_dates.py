@@ -26,7 +26,7 @@ def storage_dates(embryos: Iterable[tuple[EmbryoStorage, Episode]]) -> list[Near
     return [
         NearDate(embryo.embryo_code, one.term, one.day, Due(one.near, one.tone), embryo.id, episode.id)
         for embryo, episode in embryos
-        if not embryo.is_terminal
-        for one in EmbryoView(embryo, episode).dates
+        if (view := EmbryoView(embryo, episode)).is_stored
+        for one in view.dates
         if one.near and one.day
     ]
