@@ -44,7 +44,7 @@ PATIENTS: dict[str, str] = {
         "Signature: acr amr contentHash language name screenLanguage; Signer; Statement; PasskeyProof"
     ),
     "/consents/<record:consent_id>/revoke": (
-        "ConsentForm: language patientName revokeReason revokedByName title version"
+        "Clause; ConsentForm: language patientName revokeReason revokedByName title version; Signer; Statement"
     ),
     "/consents/<record:consent_id>/sign": (
         "Clause; ConsentForm: language patientName title version; EmbryoStorage: embryoCode; Signer; "

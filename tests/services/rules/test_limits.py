@@ -50,7 +50,7 @@ def test_needed_until_counts_both_ends(days: int, is_so: bool) -> None:
     assert work_lists.is_until(DAY + timedelta(days=days), DAY + timedelta(days=2), DAY) is is_so
 
 
-@pytest.mark.parametrize(("ago", "needs"), [(14, True), (15, False), (None, False)])
+@pytest.mark.parametrize(("ago", "needs"), [(14, True), (15, False), (None, True)])
 def test_signs_may_come_two_weeks_after_the_end(ago: int | None, needs: bool) -> None:
     end = None if ago is None else DAY - timedelta(days=ago)
     for status in (CareStatus.FINISHED, CareStatus.CANCELLED):
