@@ -15,7 +15,6 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.listed import Listed
 from portal.services.relationships import PARTNERS, Relationship
-from portal.services.rules.signing import same_name
 from portal.values import Value
 from portal.web.filters import today
 
@@ -51,7 +50,7 @@ def ended_sharing(episode: Episode, day: date) -> Relationship | None:
         for relationship in theirs
         if relationship.is_ended(day)
         and _is_of_treatment(relationship, episode)
-        and not any(_is_with_same(relationship, other) for other in live)
+        and not any(relationship.is_between_same_people(other) for other in live)
     ]
     return max(ended, key=lambda relationship: relationship.end_date or date.min, default=None)
 
@@ -78,13 +77,6 @@ def _is_of_treatment(relationship: Relationship, episode: Episode) -> bool:
     kept = [embryo for embryo in episode.embryos if not embryo.is_terminal]
     frozen = [embryo.cryopreserved_at.date() for embryo in kept if embryo.cryopreserved_at]
     return min([episode.start_date, *frozen]) < relationship.end_date
-
-
-def _is_with_same(relationship: Relationship, other: Relationship) -> bool:
-    """Whether two relationships are with the same person; by name where a record isn't named."""
-    if relationship.related_patient_id and other.related_patient_id:
-        return relationship.related_patient_id == other.related_patient_id
-    return same_name(relationship.related_name, other.related_name)
 
 
 def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | None:
