@@ -152,6 +152,11 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
         """Whether the patient is following it now."""
         return self.status == ProtocolStatus.ACTIVE
 
+    @property
+    def is_on_hold(self) -> bool:
+        """Whether the patient followed it and waits."""
+        return self.status == ProtocolStatus.ON_HOLD
+
 
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     """A treatment plan; its day 1 is `start_date`. A template of the clinic has no patient."""

@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.episodes import READ_EPISODE, ConsentBrief
-from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
+from portal.services.protocols import (
+    CREATE_PROTOCOL,
+    READ_PROTOCOL,
+    UPDATE_PROTOCOL,
+    Medication,
+    ProtocolStatus,
+)
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import DoseDifference, dose_differences
@@ -181,3 +187,20 @@ def test_a_new_plan_is_created_as_the_preview_showed_it(
     again.form("/protocols/new/create").submit()
     (sent,) = fake_api.sent(CREATE_PROTOCOL)
     assert (sent.body["name"], sent.body["episodeId"]) == ("Third", "e-1")
+
+
+@pytest.mark.parametrize("status", [ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD])
+def test_a_dose_of_earlier_days_stays_also_while_the_plan_is_on_hold(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, status: ProtocolStatus
+) -> None:
+    row = Medication(
+        id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="Subcutaneous",
+        start_day=1, end_day=300, time="20:00",
+    )  # fmt: skip
+    begun = replace(PLAN, status=status, start_date=date(2026, 1, 20), medications=(row,))
+    fake_api.gives(READ_PROTOCOL, begun)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    changed = {"medication-0-dose": "250"}
+    refused = page.form(form_of(page)).submit(button=("do", "review"), status=422, **changed)
+    assert "on earlier days, which stay as they were" in refused.words

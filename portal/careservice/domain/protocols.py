@@ -164,7 +164,7 @@ def update(
     if plan.status != protocol.status and plan.status not in MOVES[protocol.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     _require_sound(session, actor, plan)
-    if protocol.status == ProtocolStatus.ACTIVE and protocol.start_date is not None:
+    if protocol.status in (ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD) and protocol.start_date is not None:
         _require_history(protocol, plan, clinics.today(session, actor.tenant_id))
     _apply(protocol, plan)
     protocol.touch(actor.sub)

@@ -148,7 +148,7 @@ def _is_same_dose(column: str, new: MedicationRow, old: MedicationRow) -> bool:
 
 
 def _day_of(protocol: Protocol | None) -> int | None:
-    return protocol.day_on(today()) if protocol and protocol.is_active else None
+    return protocol.day_on(today()) if protocol and (protocol.is_active or protocol.is_on_hold) else None
 
 
 def _next_due(row: MedicationRow, day: int) -> int | None:

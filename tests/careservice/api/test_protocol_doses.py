@@ -65,7 +65,8 @@ def test_no_protocol_is_active_without_the_hour_of_its_trigger(api: Api) -> None
     assert api("victor", "PUT", path, moved).status_code == 200
 
 
-def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api) -> None:
+@pytest.mark.parametrize("status", ["Active", "OnHold"])
+def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api, status: str) -> None:
     begun = (TODAY - timedelta(days=3)).isoformat()
     made = api(
         "victor",
@@ -74,6 +75,8 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api) -> None
         plan(medications=[row(startDay=1, endDay=None)], status="Active", startDate=begun),
     ).json()
     path, old = f"{PROTOCOLS}/{made['id']}", made["medications"][0]
+    if status != made["status"]:
+        made = api("victor", "PUT", path, editable(made, status=status)).json()
     for changes in (
         {"medications": [{**old, "dose": old["dose"] + 25}]},
         {"medications": [{**old, "unit": "mL"}]},
