@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services.cases import CARE_MOVES, CareStatus, Case
-from portal.services.consents.forms import ConsentStatus, Signer, SignerRole, SigningOrder
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningOrder
 from portal.services.conversations import Conversation, Message
 from portal.services.directories import DEEPEST, Directory, Documents
 from portal.services.episodes import Alert, Appointment, Episode, Follicles, HormoneUnits, MonitoringDay
@@ -70,6 +71,25 @@ def test_an_unnamed_signer_is_whoever_signed_in_that_role():
     assert form(signers=(witness,)).missing_signers == (witness,)
     nora = Signer(role=SignerRole.WITNESS, person_id="nora")
     assert form(nora, signers=(witness,)).missing_signers == ()
+
+
+@pytest.mark.parametrize(
+    ("signer", "is_theirs"),
+    [
+        (Signer(role=SignerRole.PARTNER, person_id="account", name="Joseph Okafor"), True),
+        (Signer(role=SignerRole.PARTNER, person_id="account", name="JOSEPH OKAFOR"), True),
+        (Signer(role=SignerRole.PARTNER, person_id="account", name="Joseph Stone"), False),
+        (Signer(role=SignerRole.PARTNER, person_id="account"), False),
+        (Signer(role=SignerRole.PATIENT, person_id="account", name="Joseph Okafor"), False),
+    ],
+)
+def test_who_signed_on_paper_is_known_by_role_and_name_once_they_have_an_account(signer, is_theirs):
+    paper = Signature(role=SignerRole.PARTNER, person_id="record", name="Joseph Okafor")
+    signed = replace(form(signers=(signer,)), signatures=(paper,))
+    assert (signed.missing_signers == ()) is is_theirs
+    assert (signed.signature_of("account") is paper) is is_theirs
+    also = Signer(role=SignerRole.PATIENT, person_id="record", name="Joseph Okafor")
+    assert signer in replace(signed, required_signers=(signer, also)).missing_signers, "somebody else's"
 
 
 def test_a_signature_in_another_role_does_not_count():

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
+from portal.folding import folded
 from portal.services.decoding import Choice, Id, Record, Timed, Whole, noticed
 from portal.services.patient_ref import PatientRef
 from portal.services.salvage import Lost
@@ -472,18 +473,25 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
     def signature_for(self, signer: Signer) -> Signature | None:
         """The signature of `signer` in that role, or None.
 
-        For a signer without a person, it is anyone's in that role; one that names nobody is that of the role's only signer.
+        For a signer without a person, it is anyone's in that role; one that names nobody, or nobody whom the form asks, is
+        that of the role's only signer, the latter by their name: they signed on paper, and have an account since.
         """
         for signature in self.signatures:
             if signature.role == signer.role and (
                 signer.person_id in (None, signature.person_id)
-                or (signature.person_id is None and self._is_only_in_role(signer))
+                or (self._is_only_in_role(signer) and self._may_be_theirs(signature, signer))
             ):
                 return signature
         return None
 
     def _is_only_in_role(self, signer: Signer) -> bool:
         return sum(other.role == signer.role for other in self.required_signers) == 1
+
+    def _may_be_theirs(self, signature: Signature, signer: Signer) -> bool:
+        if signature.person_id is None:
+            return True
+        is_asked = any(other.person_id == signature.person_id for other in self.required_signers)
+        return not is_asked and bool(signer.name) and folded(signer.name) == folded(signature.name)
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):

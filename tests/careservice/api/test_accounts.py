@@ -174,7 +174,9 @@ def test_a_patient_may_not_bind_a_record(clinic: Clinic) -> None:
     )
 
 
-def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindable: Clinic) -> None:
+def test_binding_replaces_the_record_by_the_account_among_signers_and_in_no_signature(
+    bindable: Clinic,
+) -> None:
     def signers(form: Any) -> list[str]:
         return [one["personId"] for one in form["requiredSigners"]]
 
@@ -195,7 +197,10 @@ def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindab
     assert all(JOSEPH in signers(one) for one in kept.values())
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
     for path, before in kept.items():
-        assert bindable.get("nora", path) == before, "existing signatures don't change"
+        after = bindable.get("nora", path)
+        assert ACCOUNT in signers(after) and JOSEPH not in signers(after)
+        assert (after["signatures"], after.get("seal")) == (before["signatures"], before.get("seal"))
+        assert JOSEPH in [one["personId"] for one in after["signatures"]]
     waiting = bindable.get("joseph", waiting_path)
     assert signers(waiting) == [person("grace"), ACCOUNT]
     assert waiting["signatures"] == half["signatures"]
@@ -205,7 +210,45 @@ def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindab
     assert (done.status_code, done.json["status"]) == (200, "Signed"), done.text
 
 
-def test_binding_changes_only_the_forms_that_wait_for_the_record(bindable: Clinic) -> None:
+def test_who_signed_on_paper_sees_and_withdraws_it_by_the_account_of_later(bindable: Clinic) -> None:
+    path = f"{CONSENTS}/{sample_id('consent', 'joseph-storage')}"
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    kept = bindable.get("joseph", path)
+    assert kept["status"] == "Signed"
+    again = bindable("joseph", "POST", f"{path}/sign", signature(kept, "GameteProvider"))
+    assert refusal(again) == "ClientelePortal:AlreadySigned"
+    revoked = bindable("joseph", "POST", f"{path}/revoke", {"concurrencyStamp": kept["concurrencyStamp"]})
+    assert (revoked.status_code, revoked.json["status"]) == (200, "Revoked"), revoked.text
+    assert revoked.json["revokedById"] == ACCOUNT
+
+
+@pytest.mark.parametrize("name", ["Joseph Okafor-D'Angelo", "Joseph the Other"])
+def test_what_was_signed_on_paper_is_not_asked_for_again(bindable: Clinic, name: str) -> None:
+    """One of the record's signature and name, in the record's role; not another's who is no signer of it."""
+
+    def lack_a_signature(session: Session) -> None:
+        waits = session.get_one(ConsentForm, sample_id("consent", "joseph-storage"))
+        waits.status = ConsentStatus.PARTIALLY_SIGNED
+        for given in waits.signatures:
+            given.name = name if given.person_id == JOSEPH else given.name
+
+    bindable.change(lack_a_signature)
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    waiting = bindable.get("joseph", f"{CONSENTS}?WaitsFor={ACCOUNT}")["items"]
+    is_asked = sample_id("consent", "joseph-storage") in [one["id"] for one in waiting]
+    assert is_asked == (name != "Joseph Okafor-D'Angelo")
+
+
+def test_a_withdrawal_recorded_before_stays_the_persons(bindable: Clinic) -> None:
+    path = f"{CONSENTS}/{sample_id('consent', 'joseph-storage')}"
+    stamp = bindable.get("nora", path)["concurrencyStamp"]
+    told = {"concurrencyStamp": stamp, "onBehalfOf": JOSEPH, "reason": "He said so."}
+    assert bindable("nora", "POST", f"{path}/revoke", told).status_code == 200
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    assert bindable.get("nora", path)["onBehalfOf"] == ACCOUNT
+
+
+def test_binding_changes_only_the_forms_that_name_the_record(bindable: Clinic) -> None:
     alone = form(
         patientId=JOSEPH,
         partnerId=None,
@@ -225,7 +268,8 @@ def test_binding_changes_only_the_forms_that_wait_for_the_record(bindable: Clini
     after = stamps()
     assert {id_ for id_, stamp in after.items() if before[id_] != stamp} == {
         made.json["id"],
-        sample_id("consent", "grace-renewal"),
+        *(sample_id("consent", key) for key in ("grace-renewal", "grace-treatment", "grace-disposition")),
+        sample_id("consent", "joseph-storage"),
     }
     (signer,) = bindable.get("joseph", f"{CONSENTS}/{made.json['id']}")["requiredSigners"]
     assert signer["personId"] == ACCOUNT

@@ -9,7 +9,16 @@ from typing import Any
 import msgspec
 import rfc8785
 from sqlalchemy import JSON, ForeignKey, Index, String, UniqueConstraint, and_, case, or_, select
-from sqlalchemy.orm import Mapped, Session, defer, joinedload, mapped_column, relationship, selectinload
+from sqlalchemy.orm import (
+    Mapped,
+    Session,
+    aliased,
+    defer,
+    joinedload,
+    mapped_column,
+    relationship,
+    selectinload,
+)
 from sqlalchemy.sql import ColumnElement, Select
 
 from portal.careservice.database import Base, Id
@@ -136,8 +145,15 @@ class ConsentForm(Audited, Base):
         return self.status
 
     def has_signature_of(self, person_id: str) -> bool:
-        """Whether this person has signed, in any role."""
-        return any(signature.person_id == person_id for signature in self.signatures)
+        """Whether this person has signed, in any role; with an account now, also as the record that they were then."""
+        named = {
+            (signer.role, signer.name) for signer in self.required_signers if signer.person_id == person_id
+        }
+        return any(
+            signature.person_id == person_id
+            or ((signature.role, signature.name) in named and not self.names(signature.person_id))
+            for signature in self.signatures
+        )
 
     def names(self, person_id: str) -> bool:
         """Whether this person has to sign, in any role."""
@@ -208,7 +224,16 @@ def live_at(moment: datetime) -> ColumnElement[bool]:
 
 def waits_for(person_id: str, moment: datetime) -> ColumnElement[bool]:
     """The condition that selects the forms that at `moment` lack this person's signature, whosever turn it is."""
-    signed = select(Signature.id).where(Signature.form_id == ConsentForm.id, Signature.person_id == person_id)
+    mine = aliased(Signer)
+    named = select(Signer.person_id).where(Signer.form_id == Signature.form_id)
+    as_record = and_(
+        Signature.role == mine.role, Signature.name == mine.name, Signature.person_id.not_in(named)
+    )
+    signed = (
+        select(Signature.id)
+        .join(mine, and_(mine.form_id == Signature.form_id, mine.person_id == person_id))
+        .where(Signature.form_id == ConsentForm.id, or_(Signature.person_id == person_id, as_record))
+    )
     return and_(
         ConsentForm.status.in_(OPEN),
         or_(ConsentForm.expires_at.is_(None), ConsentForm.expires_at > moment),

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.consents import kinds
-from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signature, Signer, with_people
+from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer, with_people
 from portal.careservice.domain.embryos import EmbryoStorage
-from portal.careservice.domain.enumerations import ConsentStatus, SignerRole
+from portal.careservice.domain.enumerations import SignerRole
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.permissions import STAFF
@@ -143,23 +143,22 @@ def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id
 
 
 def rename_signers(session: Session, actor: Actor, patient: Patient, before: str) -> None:
-    """Replace signer `before` by the patient's new account on forms still waiting for them; signatures are kept."""
+    """Replace signer `before` by the patient's new account on all forms that name them; signatures are kept."""
     after = patient.user_id or patient.id
-    waiting = session.scalars(
+    naming = session.scalars(
         with_people(
             select(ConsentForm).where(
                 ConsentForm.tenant_id == patient.tenant_id,
-                ConsentForm.status.in_((*OPEN, ConsentStatus.DRAFT)),
                 ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == before)),
             )
         )
     )
-    for form in waiting:
-        if form.has_signature_of(before):
-            continue
+    for form in naming:
         for signer in form.required_signers:
             if signer.person_id == before and signer.role in PATIENTS_SIDE:
                 signer.person_id = after
+        if form.on_behalf_of == before:
+            form.on_behalf_of = after
         form.touch(actor.sub)
 
 
