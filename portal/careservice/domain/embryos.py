@@ -71,7 +71,7 @@ class EmbryoStorage(Audited, Base):
     """One embryo, from freezing on.
 
     `storage_consented_until`, `storage_expires_at` and `statutory_limit` are independent dates: until when storage
-    is consented to, paid for, and legal. `stopped_at` is when the patient's side last put it on hold: forms signed
+    is consented to (None once that was renewed), paid for, and legal. `stopped_at` is when the patient's side last put it on hold: forms signed
     before no longer decide anything. A thawed embryo can have a `hold_cause` too. `held_by_clinic` and
     `clinic_hold_reason` preserve the clinic's own hold while the patient's side holds the embryo as well.
     `thaw_form_id` is the form that allowed the thaw, `end_form_id` the one that allowed its final status.

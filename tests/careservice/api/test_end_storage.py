@@ -8,6 +8,7 @@ import pytest
 
 from portal.careservice.__main__ import main
 from tests.careservice.api.calls import EPISODES, Api
+from tests.careservice.api.test_embryo_moves import Case
 from tests.careservice.conftest import Place
 from tests.careservice.families import Families
 
@@ -67,10 +68,21 @@ def test_missing_arguments_are_named(
     assert status(api, family.episode) == "Stored"
 
 
-def test_a_passed_limit_ends_storage(api: Api, families: Families, care_place: Place) -> None:
-    family = families.add("grace", statutory_limit=date(2020, 1, 1))
+@pytest.mark.parametrize("limit", ["statutory_limit", "storage_consented_until"])
+def test_a_passed_limit_ends_storage(api: Api, families: Families, care_place: Place, limit: str) -> None:
+    family = families.add("grace", **{limit: date(2020, 1, 1)})
     assert end(care_place, family.embryos[0], reason="limit-passed") == 0
     assert status(api, family.episode) == "Discarded"
+
+
+def test_a_renewed_consent_has_no_date_that_has_passed(
+    api: Api, families: Families, care_place: Place
+) -> None:
+    family = families.add("grace", storage_consented_until=date(2020, 1, 1))
+    Case(api, family).signed("StorageRenewal")
+    assert Case(api, family).embryo["storageConsentedUntil"] is None
+    assert end(care_place, family.embryos[0], reason="limit-passed") == 2
+    assert status(api, family.episode) == "Stored"
 
 
 @pytest.mark.parametrize("words", [{"to": "Transferred"}, {"reason": "tidying"}, {"by": ["Ada"]}])

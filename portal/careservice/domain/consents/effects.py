@@ -46,6 +46,10 @@ def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
         if kind in kinds.STORES and embryo.stopped_at and not is_agreed_by_all(session, embryo):
             continue
         end_hold(embryo, actor)
+        if kind == kinds.STORAGE_RENEWAL:
+            embryo.storage_consented_until = (
+                None  # the earlier date no longer holds, and the form has no new one
+            )
         if form.disposition is not None:
             embryo.disposition = form.disposition
         if kind in kinds.STORES and not _is_stored_under_another(session, embryo):
