@@ -262,15 +262,18 @@ def unread_counts(session: Session, actor: Actor, ids: Collection[str]) -> dict[
     return dict(rows.all())
 
 
-def mark_read(session: Session, actor: Actor, ids: Collection[str]) -> None:
-    """Mark all messages to the person in these conversations as read."""
+def mark_read(session: Session, actor: Actor, ids: Collection[str], *, until: datetime | None = None) -> None:
+    """Mark the messages to the person in these conversations as read: all, or those sent by `until`."""
     if not ids:
         return
     moment = now()
     visible_ids = select(
         visible(session, actor).with_only_columns(Conversation.id).where(Conversation.id.in_(ids)).subquery()
     )
-    for message_id in session.scalars(_unread(actor).where(Message.conversation_id.in_(visible_ids))).all():
+    unread = _unread(actor).where(Message.conversation_id.in_(visible_ids))
+    if until is not None:
+        unread = unread.where(Message.sent_at <= until)
+    for message_id in session.scalars(unread).all():
         _message_state(session, actor, message_id).read_at = moment
 
 

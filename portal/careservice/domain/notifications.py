@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from zoneinfo import available_timezones
 
 import msgspec
-from sqlalchemy import Index, String, func, select
+from sqlalchemy import Index, Select, String, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
@@ -167,7 +167,8 @@ def unread_count(session: Session, actor: Actor) -> int:
 def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_read: bool) -> int:
     """Mark the person's notifications (all if `ids` is None) as read or unread; return how many changed.
 
-    Reading one that announces a conversation marks its messages as read. Raises NotThere for an unknown id.
+    Reading one that announces a conversation marks its messages as read, but for those of which a later notification is
+    still unread. Raises NotThere for an unknown id.
     """
     mine = select(Notification).where(
         Notification.tenant_id == actor.tenant_id, Notification.person_id == actor.person_id
@@ -184,13 +185,30 @@ def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_re
         notification.is_read = is_read
         notification.read_at = moment if is_read else None
     if is_read:
-        announced = {
-            notification.entity_id
-            for notification in chosen
-            if notification.entity_type == "Conversation" and notification.entity_id is not None
-        }
-        conversations.mark_read(session, actor, announced)
+        session.flush()
+        _mark_messages_read(session, actor, mine, chosen)
     return len(changed)
+
+
+def _mark_messages_read(
+    session: Session, actor: Actor, mine: Select[Notification], chosen: Sequence[Notification]
+) -> None:
+    """Mark what `chosen` announce: all of each conversation or, if a later notification is unread, until its last one."""
+    read: dict[str, datetime] = {}
+    for one in chosen:
+        if one.entity_type == "Conversation" and one.entity_id is not None:
+            read[one.entity_id] = max(one.creation_time, read.get(one.entity_id, one.creation_time))
+    unread = session.scalars(
+        mine.where(
+            Notification.is_read.is_(False),
+            Notification.entity_type == "Conversation",
+            Notification.entity_id.in_(read),
+        )
+    )
+    partly = {one.entity_id for one in unread if one.entity_id and one.creation_time > read[one.entity_id]}
+    conversations.mark_read(session, actor, read.keys() - partly)
+    for conversation_id in partly:
+        conversations.mark_read(session, actor, {conversation_id}, until=read[conversation_id])
 
 
 def defaults_for(actor: Actor) -> list[Preference]:

@@ -60,6 +60,20 @@ def test_reading_the_notification_marks_an_inbound_message_as_read(hooks: Any) -
     assert hooks.message("nora", answer["id"])["readAt"] is not None
 
 
+def test_reading_an_earlier_notification_leaves_a_later_message_unread(hooks: Any) -> None:
+    first, second = (hooks.sms(Body=words).json()["id"] for words in ("The first", "I have a bad pain"))
+
+    def read(id_: str) -> None:
+        hooks.api("nora", "PUT", "/api/app/notification", {"ids": [id_], "isRead": True})
+
+    later, earlier = hooks.notifications("nora", "MessageReceived")[:2]
+    read(earlier["id"])
+    assert hooks.message("nora", first)["readAt"] is not None
+    assert hooks.message("nora", second)["readAt"] is None
+    read(later["id"])
+    assert hooks.message("nora", second)["readAt"] is not None
+
+
 def test_an_archived_conversation_comes_back_with_a_new_message(hooks: Any) -> None:
     newest = hooks.conversations("amelia")[0]
     hooks.api("nora", "POST", "/api/messaging/archive", {"conversationIds": [newest["id"]]})
