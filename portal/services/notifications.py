@@ -183,6 +183,15 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
     return _update(care, NotificationsRead(all=True, is_read=is_read))
 
 
+def set_kind_read(care: Care, kind: str) -> NotificationCounts:
+    """Mark all of this person's notifications of a kind read; the counts are None if the API doesn't say."""
+    unread = read_every_page(
+        lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False, type=kind)
+    )
+    ids = [one.id for one in unread if one.type == kind]
+    return set_read(care, ids) if ids else NotificationCounts()
+
+
 def unread_among(care: Care, page: PagedResult[Notification]) -> int | None:
     """The total of unread ones, from a page of unread ones; None if it can't be determined.
 

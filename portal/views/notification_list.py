@@ -57,10 +57,15 @@ class ListPage(Page, template="notifications/index.html"):
     unread: int
 
 
+def chosen_kind() -> str:
+    """The kind that the list is filtered by, or empty."""
+    return request.args.get("type", "")[:100]
+
+
 def show_list(care: Care, person: Person, counts: NotificationCounts | None = None) -> Response:
     """The list for the query; after an act, with the unread count from its response."""
     only_unread = request.args.get("unread") == "1"
-    kind = request.args.get("type", "")[:100]
+    kind = chosen_kind()
     number = page_number(request.args.get("page"))
     listed, forms, talks = gather(
         lambda: list_notifications(

@@ -13,10 +13,11 @@ from portal.services.notifications import (
     count_unread,
     list_notifications,
     set_all_read,
+    set_kind_read,
     set_read,
 )
 from portal.services.paging import read_every_page
-from portal.views.notification_list import PAGE, show_list, with_filters
+from portal.views.notification_list import PAGE, chosen_kind, show_list, with_filters
 from portal.views.notification_words import (
     kind_words,
     text_of,
@@ -88,9 +89,10 @@ def unread(care: Care, person: Person, notification_id: str) -> Response:
 @bp.post("/read")
 @signed_in(Side.PATIENT, Side.STAFF)
 def read_all(care: Care, person: Person) -> Response:
-    counts = set_all_read(care)
+    kind = chosen_kind()
+    counts = set_kind_read(care, kind) if kind else set_all_read(care)
     audit.note("notification.read-all", "done")
-    if not counts.unread_count:
+    if not (kind or counts.unread_count):
         toast(_("All notifications are marked as read."))
     return _after(care, person, counts)
 

@@ -152,6 +152,16 @@ def test_marking_all_read_updates_list_and_bell_in_one_response(portal: PortalTh
     assert not page.tree.findtext(".//title").startswith("(")
 
 
+def test_marking_all_of_a_kind_read_leaves_the_others(portal: PortalThread) -> None:
+    nora = portal.sign_in("nora")
+    before = bell_of(nora.get("/notifications"))
+    page = nora.get("/notifications?unread=1&type=MessageReceived")
+    of_kind = len(page.select(".notification"))
+    assert 0 < of_kind < min(before, 12)
+    answer = nora.fragment("/notifications/read?unread=1&type=MessageReceived", "results", data={})
+    assert not answer.select(".notification") and bell_of(answer) == before - of_kind
+
+
 def test_marking_all_read_works_without_scripts(portal: PortalThread) -> None:
     elif_ = portal.sign_in("elif")
     page = elif_.get("/notifications")
