@@ -184,9 +184,12 @@ def test_a_store_that_takes_no_writes_makes_no_page_read_the_same_step_for_ever(
     assert link["hx-trigger"] == "click"
 
 
-def test_a_treatment_that_cannot_be_read_is_told_and_tried_again(visitor: SignIn, fake_api: FakeApi) -> None:
+@pytest.mark.parametrize("status", [503, 403, 404])
+def test_a_treatment_that_cannot_be_read_is_told_and_tried_again(
+    visitor: SignIn, fake_api: FakeApi, status: int
+) -> None:
     holds(fake_api, episode("1", embryo("A", "T1")), episode("2", embryo("B", "T1")))
-    fake_api.refuses(READ_EPISODE, 503, id_="2")
+    fake_api.refuses(READ_EPISODE, status, id_="2")
     page = visitor("elif", "embryologist").get("/storage")
     assert codes(page) == ["A"] and lists(page)["In storage"] == "at least 1"
     assert "1 treatment couldn’t be read" in page.words

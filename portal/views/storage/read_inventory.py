@@ -105,7 +105,7 @@ def _with_episodes(care: Care, known: Inventory) -> Inventory:
         read |= zip(some, answers, strict=True)
         if not any(isinstance(answer, Episode | NotFound | NotAllowed) for answer in answers):
             break
-    failed = [id_ for id_, answer in read.items() if not isinstance(answer, Episode | NotFound | NotAllowed)]
+    failed = [id_ for id_, answer in read.items() if not isinstance(answer, Episode)]
     found = [answer for answer in read.values() if isinstance(answer, Episode)]
     return replace(
         known,
