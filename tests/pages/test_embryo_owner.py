@@ -12,6 +12,7 @@ from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.services.relationships import Relationship
+from portal.services.storage import Disposition, EmbryoStatus
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from portal.views.storage.view import EmbryoView
@@ -146,3 +147,15 @@ def test_each_of_two_embryos_of_one_code_has_its_own_tests() -> None:
 def test_the_inventory_has_an_embryo_under_nobody_elses_name(owner: str, name: str, number: str) -> None:
     kept = kept_of([treatment(owner)])[0]
     assert (kept.patient_id, kept.view.owner_name, kept.view.record_number) == (owner, name, number)
+
+
+@pytest.mark.parametrize("status", [EmbryoStatus.STORED, EmbryoStatus.THAWED])
+def test_taking_a_decision_back_promises_no_frozen_embryo(
+    visitor: SignIn, fake_api: FakeApi, status: EmbryoStatus
+) -> None:
+    wanted = replace(EMBRYO, patient_id="p-1", status=status, disposition=Disposition.DISCARD)
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(wanted,)))
+    page = visitor("amelia").get("/storage/s-1/take-back?episode=e-1")
+    assert "also for other embryos that it names" in page.words
+    assert ("thaw, use or move it" in page.words) is (status == EmbryoStatus.STORED)
+    assert "stays frozen" not in page.words

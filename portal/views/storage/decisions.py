@@ -47,7 +47,7 @@ def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
         "leave-open": (_("Leave it open"), _("You haven’t decided yet, and say so to the clinic.")),
         "take-back": (
             _("Take my decision back"),
-            _("The embryo stays frozen and goes on hold. You can do this at any time."),
+            _("The embryo goes on hold. You can do this at any time."),
         ),
         "move": (_("Move it to another clinic"), _("It stays frozen and travels in a tank.")),
         "donate-research": (
@@ -148,9 +148,11 @@ def consequences_of(embryo: EmbryoStorage, name: str) -> list[str]:
         case "take-back":
             return [
                 _(
-                    "What the form decided no longer holds, and the form allows nothing more. You can still read it."
+                    "What the form decided no longer holds, and the form allows nothing more, also for other embryos that it names. You can still read it."
                 ),
-                _("The embryo stays frozen and goes on hold: nobody at the clinic can move it."),
+                _("The embryo goes on hold: nobody at the clinic can thaw, use or move it.")
+                if embryo.is_in_storage
+                else _("The embryo goes on hold: the clinic does nothing more with it."),
                 _("The hold ends only when everyone concerned has signed a new form that names this embryo."),
                 _("If you want to talk first, your care team is there. There is no hurry."),
             ]
