@@ -204,3 +204,10 @@ def test_a_dose_of_earlier_days_stays_also_while_the_plan_is_on_hold(
     changed = {"medication-0-dose": "250"}
     refused = page.form(form_of(page)).submit(button=("do", "review"), status=422, **changed)
     assert "on earlier days, which stay as they were" in refused.words
+
+
+def test_no_row_is_lost_of_a_plan_with_more_than_can_be_added() -> None:
+    posted = {f"medication-{number}-drug": f"Drug {number}" for number in range(130)}
+    posted |= {f"check-{number}-day": str(number) for number in range(230)}
+    plan = Plan.posted(posted)
+    assert (len(plan.medications), len(plan.checks)) == (130, 230)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from itertools import count
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from portal.web.forms import Values, a_date
 
 FACTS = ("name", "type", "description", "start_date", "physician_id")
 MOST_MEDICATIONS, MOST_CHECKS = 100, 200
+"""How many rows can be added to."""
 DAYS = ("start_day", "end_day")
 _KEY = re.compile(r"c-[0-9a-f]{12}-[0-9]{1,3}")
 
@@ -67,11 +69,11 @@ class Plan(msgspec.Struct, frozen=True):
             **facts,
             medications=tuple(
                 MedicationRow(**{**row, "time": times_typed(row["time"])})
-                for row in _rows(form, "medication", ("id", *MEDICATION_COLUMNS), MOST_MEDICATIONS)
+                for row in _rows(form, "medication", ("id", *MEDICATION_COLUMNS))
             ),
             checks=tuple(
                 CheckRow(**{**row, "key": row["key"] if _KEY.fullmatch(row["key"]) else ""})
-                for row in _rows(form, "check", ("key", *CHECK_COLUMNS), MOST_CHECKS)
+                for row in _rows(form, "check", ("key", *CHECK_COLUMNS))
             ),
         )
 
@@ -201,9 +203,10 @@ class Plan(msgspec.Struct, frozen=True):
         )
 
 
-def _rows(form: Mapping[str, str], what: str, columns: Sequence[str], most: int) -> Iterable[dict[str, str]]:
+def _rows(form: Mapping[str, str], what: str, columns: Sequence[str]) -> Iterable[dict[str, str]]:
+    """All rows of the form, also where the record has more than can be added here."""
     first = columns[1]
-    for number in range(most):
+    for number in count():
         if f"{what}-{number}-{first}" not in form:
             return
         yield {column: clean(form.get(f"{what}-{number}-{column}")) for column in columns}
