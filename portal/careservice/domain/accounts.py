@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.consents.parties import rename_signers
+from portal.careservice.domain.conversations import Message, Participant
+from portal.careservice.domain.notifications import Notification
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import PATIENT
 from portal.careservice.domain.rules import Invalid, Refused, Rule
@@ -17,6 +19,7 @@ from portal.careservice.identity.tables import Person
 def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspec.UnsetType | None) -> None:
     """Bind the record to the account `user_id` permanently; does nothing if that is unset or unchanged.
 
+    What the record was told, sent and took part in is the account's from then on; signatures stay as they were given.
     The account's owner can then read the record, so this needs an administrator who wasn't the last to change the
     record's e-mail, and an account that isn't bound yet, is only a patient's, and has the same e-mail, verified.
     """
@@ -37,6 +40,12 @@ def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspe
     patient.touch(actor.sub)
     session.flush()
     rename_signers(session, actor, patient, patient.id)
+    for changed in (
+        update(Notification).where(Notification.person_id == patient.id).values(person_id=account.id),
+        update(Participant).where(Participant.person_id == patient.id).values(person_id=account.id),
+        update(Message).where(Message.sender_id == patient.id).values(sender_id=account.id),
+    ):
+        session.execute(changed)
 
 
 def _fits(session: Session, patient: Patient, account: Person) -> bool:

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
+from portal.careservice.domain import notifications
 from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.enumerations import ConsentStatus
+from portal.careservice.domain.inbound.sms import take_text_message
 from portal.careservice.domain.patients import Patient
 from portal.careservice.identity.tables import Person
 from portal.careservice.ids import new_id, sample_id
+from portal.careservice.webhooks.payloads import TextMessage
 from tests.careservice.api.calls import CONSENTS, EPISODES, GRACE_EPISODE, form, patient, person, signature
 from tests.careservice.api.clinic import Clinic
 
@@ -237,6 +240,29 @@ def test_what_was_signed_on_paper_is_not_asked_for_again(bindable: Clinic, name:
     waiting = bindable.get("joseph", f"{CONSENTS}?WaitsFor={ACCOUNT}")["items"]
     is_asked = sample_id("consent", "joseph-storage") in [one["id"] for one in waiting]
     assert is_asked == (name != "Joseph Okafor-D'Angelo")
+
+
+def test_the_account_has_what_the_record_was_told_and_wrote(bindable: Clinic) -> None:
+    number = "+447700900777"
+
+    def write(session: Session) -> None:
+        joseph = session.get_one(Patient, JOSEPH)
+        joseph.phone_number, joseph.phone_number_verified = number, True
+        session.flush()
+        text = TextMessage(sid="SM1", sender=number, to="+447700900321", body="May I come along?", media=0)
+        take_text_message(session, text)
+        about = ("ConsentForm", sample_id("consent", "grace-renewal"))
+        notifications.announce(
+            session, tenant_id=joseph.tenant_id, who=[JOSEPH], kind="ConsentRequested", entity=about
+        )
+
+    bindable.change(write)
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    (talk,) = bindable.get("joseph", "/api/messaging/getconversations")["items"]
+    assert (talk["unreadCount"], talk["messages"][0]["senderId"]) == (0, ACCOUNT), "it is his own"
+    assert ACCOUNT in [one["id"] for one in talk["participants"]]
+    told = bindable.get("joseph", "/api/app/notification")["items"]
+    assert "ConsentRequested" in [one["type"] for one in told]
 
 
 def test_a_withdrawal_recorded_before_stays_the_persons(bindable: Clinic) -> None:
