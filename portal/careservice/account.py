@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from portal.careservice import database
 from portal.careservice.domain.permissions import EVERYONE, PATIENT
+from portal.careservice.identity import sessions
 from portal.careservice.identity.tables import Person, Tenant
 
 
@@ -28,6 +29,8 @@ def main(arguments: list[str]) -> int:
                 return 2
             if given.is_active is not None:
                 person.is_active = given.is_active
+                if not person.is_active:
+                    sessions.revoke_all(session, person)
             if given.roles is not None:
                 person.roles = sorted(set(given.roles))
             session.commit()
@@ -42,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m portal.careservice account",
         description="Show an account, disable or enable it, or change its roles. "
-        "Tokens of a disabled account, and those that name a role it has lost, are refused at once.",
+        "Disabling ends its sign-ins and tokens for good; those that name a role it has lost are refused at once.",
     )
     parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")
     parser.add_argument("--clinic", required=True, help="the clinic's name in its address, such as riverside")

@@ -73,6 +73,15 @@ def end(session: Session, sign_in: SignIn) -> None:
     back_channel.send(notices)
 
 
+def revoke_all(session: Session, person: Person) -> None:
+    """End a person's sign-ins and revoke all their tokens, also those that a code could still be exchanged for."""
+    session.execute(
+        update(Grant).where(Grant.person_id == person.id, Grant.revoked_at.is_(None)).values(revoked_at=now())
+    )
+    for table in (SignIn, AuthorizationCode):
+        session.execute(delete(table).where(table.person_id == person.id))
+
+
 def forget_expired(session: Session) -> None:
     """Delete what has expired; run at each sign-in, by indexes, so that no table grows without bound.
 

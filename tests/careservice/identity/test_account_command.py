@@ -24,6 +24,14 @@ def test_disabling_refuses_tokens_and_enabling_allows_signing_in(
     assert server.userinfo(server.tokens("nora")["access_token"]).status_code == 200
 
 
+def test_enabling_revives_no_sign_in_and_no_token_of_before(server: IdentityServer) -> None:
+    before, other = server.tokens("nora"), server.tokens("amelia")
+    assert run(server, "--disable") == run(server, "--enable") == 0
+    assert server.userinfo(before["access_token"]).status_code == 401
+    assert server.refresh(before["refresh_token"]).status_code == 400
+    assert server.userinfo(other["access_token"]).status_code == 200
+
+
 def test_roles_are_replaced_and_another_clinics_namesake_is_left_alone(
     server: IdentityServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
