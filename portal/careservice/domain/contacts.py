@@ -195,7 +195,7 @@ def _tell_if_shared(session: Session, patient: Patient, contact: Contact, key: s
 
 
 def _give_code(session: Session, actor: Actor, patient: Patient, contact: Contact, key: str) -> None:
-    """Give the patient a code for this detail, unless there is one that hasn't expired."""
+    """Give the patient a code for this detail, unless there is one that can still confirm it."""
     kind = AddressKind.EMAIL if contact == Contact.EMAIL else AddressKind.SMS
     to = session.scalar(
         select(InboundAddress.address)
@@ -203,7 +203,9 @@ def _give_code(session: Session, actor: Actor, patient: Patient, contact: Contac
         .order_by(InboundAddress.address)
     )
     given = session.get(ContactCode, (patient.id, contact))
-    if to is None or (given is not None and given.address == key and given.expires_at > now()):
+    if to is None or (
+        given is not None and given.address == key and given.expires_at > now() and given.wrong < MOST_WRONG
+    ):
         return
     code = f"{secrets.randbelow(10**8):08}"
     given = given or ContactCode(patient_id=patient.id, contact=contact)
@@ -224,7 +226,8 @@ def _give_code(session: Session, actor: Actor, patient: Patient, contact: Contac
 def confirm(session: Session, tenant_id: str, contact: Contact, key: str, text: str) -> bool:
     """Whether `text`, which came from the detail `key`, confirms it for a patient by holding the code.
 
-    After `MOST_WRONG` others a code confirms nothing any more. Only what is known to come from there may be given.
+    After `MOST_WRONG` texts with other codes it confirms nothing any more. Only what is known to come from there may be
+    given.
     """
     found = _CODE.findall(text[:_READ])[:MOST_WRONG]
     sent = ["".join(str(unicodedata.decimal(digit)) for digit in first + last) for first, last in found]
@@ -241,7 +244,7 @@ def confirm(session: Session, tenant_id: str, contact: Contact, key: str, text: 
     ).all()
     right = [one for one in pending if any(compare_digest(one.code, code) for code in sent)]
     for one in pending if not right else ():
-        one.wrong += len(sent)
+        one.wrong += bool(sent)
     for one in right:
         _confirm(session, session.get_one(Patient, one.patient_id), contact, key)
         session.delete(one)
