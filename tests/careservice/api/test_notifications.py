@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from sqlalchemy.orm import Session
 
-from tests.careservice.api.calls import Api, code, created, members, signer
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.inbound.payments import take_payment
+from portal.careservice.ids import sample_id
+from portal.careservice.webhooks.payloads import PaymentEvent
+from tests.careservice.api.calls import GRACE_EPISODE, Api, code, created, members, signer
+from tests.careservice.api.clinic import Clinic
 
 NOTIFICATIONS = "/api/app/notification"
 SETTINGS = "/api/app/notification/settings"
@@ -26,6 +33,33 @@ def test_an_incomplete_change_of_notifications_is_invalid(
     api: Api, body: dict[str, Any], member: str
 ) -> None:
     assert members(api("amelia", "PUT", NOTIFICATIONS, body))[0] == member
+
+
+def test_a_payment_for_two_patients_tells_each_of_their_own_treatment(clinic: Clinic) -> None:
+    """Grace's embryo is the second by its code."""
+    hers, anothers = sample_id("embryo", "GO-1"), sample_id("embryo", "ZW-1")
+    data = {
+        "object": {
+            "id": "pay_1", "amount": 36000, "currency": "gbp", "status": "succeeded",
+            "metadata": {"purpose": "storage", "embryoStorageIds": f"{hers},{anothers}"},
+        }
+    }  # fmt: skip
+    event = {
+        "id": "evt_1",
+        "type": "payment.succeeded",
+        "created": 0,
+        "account": "acct_riverside",
+        "data": data,
+    }
+
+    def pay(session: Session) -> None:
+        session.get_one(EmbryoStorage, anothers).embryo_code = "AA-1"
+        session.flush()
+        assert take_payment(session, msgspec.convert(event, PaymentEvent)) == "pay_1"
+
+    clinic.change(pay)
+    (told, *_) = clinic.get("grace", f"{NOTIFICATIONS}?Type=PaymentReceived")["items"]
+    assert told["entityId"] == told["data"]["episodeId"] == GRACE_EPISODE
 
 
 def test_settings_are_stored_per_person_and_guarded_by_a_stamp(api: Api) -> None:

@@ -105,24 +105,26 @@ def _announce(
     metadata: dict[str, Any],
     embryos: Sequence[EmbryoStorage],
 ) -> None:
-    patient_ids = {embryo.patient_id for embryo in embryos} or {str(metadata.get("patientId", ""))}
+    """Notify each patient, with an episode of their own, and staff."""
+    episodes = {embryo.patient_id: embryo.episode_id for embryo in reversed(embryos)}
+    patient_ids = episodes.keys() or {str(metadata.get("patientId", ""))}
     patients = session.scalars(
         select(Patient).where(Patient.tenant_id == tenant_id, Patient.id.in_(patient_ids))
     ).all()
-    notifications.announce(
-        session,
-        tenant_id=tenant_id,
-        who=[
-            *(person_id(patient) for patient in patients),
-            *people.staff_with(session, tenant_id, _NOTIFIED_OF_PAYMENTS),
-        ],
-        kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
-        entity=("Episode", embryos[0].episode_id) if embryos else ("Payment", None),
-        severity=Severity.SUCCESS if payment.succeeded else Severity.WARNING,
-        data={
-            "paymentId": payment.id,
-            "amount": payment.amount,
-            "currency": payment.currency,
-            **({"episodeId": embryos[0].episode_id} if embryos else {}),
-        },
-    )
+    staff = people.staff_with(session, tenant_id, _NOTIFIED_OF_PAYMENTS)
+    told = [([person_id(patient)], episodes.get(patient.id)) for patient in patients]
+    for who, episode_id in (*told, (staff, embryos[0].episode_id if embryos else None)):
+        notifications.announce(
+            session,
+            tenant_id=tenant_id,
+            who=who,
+            kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
+            entity=("Episode", episode_id) if episode_id else ("Payment", None),
+            severity=Severity.SUCCESS if payment.succeeded else Severity.WARNING,
+            data={
+                "paymentId": payment.id,
+                "amount": payment.amount,
+                "currency": payment.currency,
+                **({"episodeId": episode_id} if episode_id else {}),
+            },
+        )
