@@ -63,6 +63,22 @@ def test_staff_cannot_withdraw_what_a_patient_signed(couple: Case, who: str) -> 
     assert read(couple, "grace", signed)["status"] == "Signed"
 
 
+@pytest.mark.parametrize(("kind", "status"), [("LegalParenthood", 403), ("Storage", 403), ("Research", 200)])
+def test_the_patient_withdraws_no_form_that_the_partner_has_of_their_own(
+    couple: Case, kind: str, status: int
+) -> None:
+    signers = [{"role": "Partner", "personId": person("daniel")}]
+    if kind == "Research":
+        signers.append({"role": "Patient", "personId": person("grace")})
+    his = couple.made(kind, requiredSigners=signers, partnerId=couple.family.partner)
+    his = sign(couple.api, "daniel", his, "Partner").json()
+    refused = revoke(couple.api, "grace", his)
+    assert refused.status_code == status
+    if status == 403:
+        assert code(refused) == THEIRS
+        assert revoke(couple.api, "daniel", his).status_code == 200
+
+
 @pytest.mark.parametrize(("who", "offset"), [("grace", "Z"), ("daniel", "")])
 def test_staff_record_a_withdrawal_for_a_signer(couple: Case, who: str, offset: str) -> None:
     """A time without an offset is UTC."""

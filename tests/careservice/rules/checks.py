@@ -115,7 +115,9 @@ class Checked(RuleBasedStateMachine):
         """Whether it is theirs to withdraw, or recorded for one whose it is, or nobody's yet."""
         theirs = {
             SUBS.get(one["personId"]) for one in form["requiredSigners"] if one["role"] not in FOR_THE_CLINIC
-        } | self.accounts[self.family.patient]
+        }
+        if not theirs or folded(form["kind"]) not in EACH_THEIR_OWN:
+            theirs |= self.accounts[self.family.patient]
         if who in PATIENTS:
             return who in theirs and not told_by
         if told_by:

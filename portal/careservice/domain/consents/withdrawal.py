@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import ends, notices
+from portal.careservice.domain.consents import ends, kinds, notices
 from portal.careservice.domain.consents.forms import ConsentForm, require_not_ended
 from portal.careservice.domain.consents.parties import PATIENTS_SIDE
 from portal.careservice.domain.enumerations import ConsentStatus, Severity, ToldBy
@@ -58,9 +58,13 @@ def revoke(session: Session, actor: Actor, form: ConsentForm, given: Withdrawal,
 
 
 def _require_theirs(form: ConsentForm, actor: Actor, given: Withdrawal) -> None:
-    """Raise Refused unless the patient's side withdraws, or none of it has signed."""
+    """Raise Refused unless the patient's side withdraws, or none of it has signed.
+
+    Where each of a couple has a form of their own, only who signs it may.
+    """
     theirs = {signer.person_id for signer in form.required_signers if signer.role in PATIENTS_SIDE}
-    theirs.add(form.patient.user_id or form.patient.id)
+    if not theirs or form.folded_kind not in kinds.ONE_PERSON_SIGNS:
+        theirs.add(form.patient.user_id or form.patient.id)
     if actor.is_staff:
         is_cancelled = not any(signature.role in PATIENTS_SIDE for signature in form.signatures)
         allowed = is_cancelled if given.on_behalf_of is None else given.on_behalf_of in theirs
