@@ -23,6 +23,7 @@ from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
+_BEFORE_BOOKING = frozenset({ProspectStatus.NEW, ProspectStatus.CONTACTED, ProspectStatus.QUALIFIED})
 _ENQUIRIES = frozenset({"coordinator", "admin"})
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 """The fields whose value can be chosen in a merge."""
@@ -130,6 +131,8 @@ def merge(
             setattr(survivor, attribute, getattr(merged, attribute))
     if survivor.patient_id is None:
         survivor.patient_id = merged.patient_id
+    if merged.status == ProspectStatus.WINDOW_BOOKED and survivor.status in _BEFORE_BOOKING:
+        survivor.status = merged.status  # its booking is the survivor's from now on
     survivor.touch(actor.sub)
     merged.status = ProspectStatus.MERGED
     merged.merged_into_id = survivor.id

@@ -6,12 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.enumerations import ProspectStatus
+from portal.careservice.domain.prospects import Prospect
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
     Api,
     code,
     members,
 )
+from tests.careservice.api.clinic import Clinic
 
 PHYSICIANS = "/api/calendar/resources/physicians"
 
@@ -65,3 +71,14 @@ def test_merging_two_prospects_leaves_one(api: Api) -> None:
     assert survivor["phoneNumber"] == "+447700900411"
     assert code(merge(api, "ada", "ines", "ines-again")) == "ClientelePortal:AlreadyMerged"
     assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"
+
+
+@pytest.mark.parametrize("booked", ["ines", "ines-again"])
+def test_a_merged_prospect_is_booked_if_either_was(clinic: Clinic, booked: str) -> None:
+    def book_one(session: Session) -> None:
+        session.get_one(Prospect, sample_id("prospect", booked)).status = ProspectStatus.WINDOW_BOOKED
+
+    clinic.change(book_one)
+    first, second = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
+    merged = clinic("ada", "POST", f"/api/prospect/records/{first}/merge/{second}")
+    assert merged.json["status"] == "WindowBooked"
