@@ -33,7 +33,7 @@ CODE_HOURS = 24
 """How long a code can be used."""
 
 MOST_WRONG = 5
-"""How many wrong codes end a code."""
+"""How many texts with other codes end a code."""
 
 _CODE = re.compile(r"(?<!\d)(\d{4})[ -]?(\d{4})(?!\d)")
 _READ = 1000

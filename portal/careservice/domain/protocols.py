@@ -172,14 +172,15 @@ def update(
 
 
 def _require_history(protocol: FertilityProtocol, plan: ProtocolPlan, today: date) -> None:
-    """Refuse to change what was given on days before today: a new dose is a new row, and an end of the old one."""
+    """Refuse to change what was given on days before today, and to whom: a new dose is a new row, and an end of the old one."""
     kept = {medication.id: medication for medication in plan.medications}
     begun = protocol.start_date or today
     for old in protocol.medications:
         if begun + timedelta(days=old.start_day - 1) >= today:
             continue
         new = kept.get(old.id)
-        if new is None or plan.start_date != protocol.start_date or _given(new) != _given(old):
+        is_moved = (plan.patient_id, plan.start_date) != (protocol.patient_id, protocol.start_date)
+        if new is None or is_moved or _given(new) != _given(old):
             raise Refused(Rule.DOSES_ALREADY_TAKEN)
 
 

@@ -8,8 +8,9 @@ MEANINGS: dict[Rule, str] = {
     Rule.CONCURRENCY_CONFLICT: "the stamp is of an older version of the record",
     Rule.ILLEGAL_TRANSITION: "the record can't change from its current status to that one",
     Rule.TRIGGER_WITHOUT_TIME: "a medicine with `isTrigger` has no `time`, so the protocol can't be Active",
-    Rule.DOSES_ALREADY_TAKEN: "day 1 of a protocol that is Active or OnHold, or drug, dose, unit or first day of a medicine begun "
-    "before today would change, or that medicine go; a changed dose is a new medicine, and an end of the old one",
+    Rule.DOSES_ALREADY_TAKEN: "patient or day 1 of a protocol that is Active or OnHold, or drug, dose, unit or first day of a "
+    "medicine begun before today would change, or that medicine go; a changed dose is a new medicine, and an end of "
+    "the old one",
     Rule.FIELD_NOT_YOURS: "the caller's role may not change this member",
     Rule.NOT_A_SIGNER: "the form doesn't name the caller in that role",
     Rule.ALREADY_SIGNED: "the caller has already signed",

@@ -83,6 +83,8 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api, status:
         {"medications": [{**old, "startDay": 2}]},
         {"medications": []},
         {"startDate": TODAY.isoformat()},
+        {"patientId": patient("joseph"), "episodeId": None},
+        {"patientId": None, "episodeId": None},
     ):
         refused = api("victor", "PUT", path, editable(made, **changes))
         assert code(refused) == "ClientelePortal:DosesAlreadyTaken", changes
