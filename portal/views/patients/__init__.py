@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import partial
 
 from flask import Blueprint, Response, request, url_for
-from msgspec import structs
-from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, page_number
@@ -18,12 +16,12 @@ from portal.services.patients import Patient, update_patient
 from portal.services.people import newest_people
 from portal.views.episodes.lookup import find_embedded
 from portal.views.patients import overview
-from portal.views.patients.contact import CONTACT, check_contact, contact_fields
+from portal.views.patients.contact import CONFIRMED, CONTACT, check_contact, contact_fields
 from portal.views.patients.list import list_page
 from portal.views.recent import name_opened
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
-from portal.web.fields import Field, Fields, member
+from portal.web.fields import Fields, member
 from portal.web.forms import Form, a_date, choice, text
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.known_people import known_people
@@ -35,9 +33,6 @@ bp.register_blueprint(overview.bp)
 bp.add_app_template_global(may, "may")
 
 _IDENTITY = ("first_name", "last_name", "date_of_birth", "mrn", "is_active", "user_id")
-
-_CONFIRMED = {"email": "email_verified", "phone_number": "phone_number_verified"}
-"""By contact detail, the field that says whether the patient has confirmed it."""
 
 
 class EditPage(Page, template="patients/edit.html"):
@@ -71,7 +66,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 
 @bp.post("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
-@typed_text(*EDIT_FORM, *_IDENTITY, *CONTACT, *_CONFIRMED.values())
+@typed_text(*EDIT_FORM, *_IDENTITY, *CONTACT, *CONFIRMED.values())
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
     episode, patient = find_embedded(care, person, _of_id(patient_id), within="Episode.patient")
@@ -108,7 +103,7 @@ def _fields(patient: Patient, person: Person) -> Fields[Patient]:
     may_bind = "admin" in person.roles and patient.user_id is None  # an account is linked once
     return [
         *_identity_fields(),
-        *(_unconfirming(field) for field in contact_fields(patient)),
+        *contact_fields(patient),
         *_confirmed_fields(patient),
         *([member("user_id", text(_("Account"), longest=100))] if may_bind else []),
     ]
@@ -133,25 +128,14 @@ def _confirmed_fields(patient: Patient) -> Fields[Patient]:
     choices = [("no", _("Not confirmed")), ("yes", _("Confirmed"))]
     return [
         member(field, choice(labels[detail], choices, hint=hint), text=_yes_or_no, value=_is_yes)
-        for detail, field in _CONFIRMED.items()
+        for detail, field in CONFIRMED.items()
         if getattr(patient, field) is not None
     ]
 
 
-def _unconfirming(field: Field[Patient]) -> Field[Patient]:
-    """The field of a contact detail, which isn't confirmed any more once it is changed."""
-    confirmed = _CONFIRMED.get(field.name, "")
-
-    def onto(patient: Patient, typed: str) -> Patient:
-        changed = field.onto(patient, typed)
-        return structs.replace(changed, **{confirmed: False}) if getattr(patient, confirmed) else changed
-
-    return replace(field, onto=onto) if confirmed else field
-
-
 def _check(patient: Patient, form: Form) -> None:
     check_contact(form)
-    for detail, field in _CONFIRMED.items():
+    for detail, field in CONFIRMED.items():
         if field in form and form.value(field) == "yes" and not form.value(detail):
             form.add_error(field, _("There is nothing to confirm."))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from babel import Locale
 from flask import g
+from msgspec.structs import replace
 
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
@@ -25,13 +26,16 @@ CONTACT = (
 )
 """The names of the fields whose unsent input is kept."""
 
+CONFIRMED = {"email": "email_verified", "phone_number": "phone_number_verified"}
+"""By contact detail, the member that says whether the patient has confirmed it."""
+
 _ADDRESS = tuple(f"address_{name}" for name in Address.__struct_fields__)
 _EMERGENCY = tuple(f"emergency_contact_{name}" for name in EmergencyContact.__struct_fields__)
 
 
 def contact_fields(patient: Patient) -> list[Field[Patient]]:
-    """The fields of the contact details; the record's current values count as valid."""
-    return [
+    """The fields of the contact details; the record's current values count as valid, and a changed one isn't confirmed."""
+    fields = [
         member("preferred_name", text(_("Preferred name"), autocomplete=_for_own("nickname"))),
         member(
             "email",
@@ -59,6 +63,18 @@ def contact_fields(patient: Patient) -> list[Field[Patient]]:
         *_address_fields(patient),
         *_emergency_contact_fields(patient),
     ]
+    return [_unconfirming(field) for field in fields]
+
+
+def _unconfirming(field: Field[Patient]) -> Field[Patient]:
+    """The field of a contact detail, which isn't confirmed any more once it is changed."""
+    confirmed = CONFIRMED.get(field.name, "")
+
+    def onto(patient: Patient, typed: str) -> Patient:
+        changed = field.onto(patient, typed)
+        return replace(changed, **{confirmed: False}) if getattr(patient, confirmed) else changed
+
+    return replace(field, onto=onto) if confirmed else field
 
 
 def _address_fields(patient: Patient) -> list[Field[Patient]]:

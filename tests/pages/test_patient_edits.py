@@ -1,0 +1,67 @@
+"""A patient's record, changed by several people: what is sent of it, and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.cases import CareStatus
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.patients import UPDATE_PATIENT, Patient
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+
+GRACE = Patient(
+    id="p-1",
+    user_id="amelia",
+    first_name="Grace",
+    last_name="Okafor",
+    mrn="RF-1",
+    date_of_birth=date(1990, 5, 2),
+    email="old@mail.example",
+    email_verified=False,
+    phone_number_verified=False,
+    language="en",
+    concurrency_stamp="s1",
+)
+EDIT, SAVE = "/patients/p-1/edit?episode=1", "/patients/p-1/edit"
+
+
+@pytest.fixture
+def holds(fake_api: FakeApi) -> Callable[..., Patient]:
+    """Make the clinic's record of the patient this one."""
+    fake_api.gives(
+        LIST_CONSENTS,
+        [ConsentForm(id="c", title="T", status=ConsentStatus.PENDING, patient_id="p-1", episode_id="1")],
+    )
+    fake_api.gives(LIST_CONVERSATIONS, [])
+    fake_api.gives(LIST_NOTIFICATIONS, [])
+
+    def hold(**members: object) -> Patient:
+        patient = replace(GRACE, **members)
+        fake_api.gives(READ_EPISODE, Episode(id="1", status=CareStatus.ACTIVE, patient=patient))
+        return patient
+
+    return hold
+
+
+def test_a_patients_new_address_is_not_sent_as_confirmed(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds(email_verified=True, phone_number="+442079460120", phone_number_verified=True)
+    visitor("amelia").get("/me").form("/me").submit(email="new@mail.example")
+    sent = fake_api.sent(UPDATE_PATIENT)[0].body
+    assert (sent["email"], sent["emailVerified"], sent["phoneNumberVerified"]) == (
+        "new@mail.example",
+        False,
+        True,
+    )
