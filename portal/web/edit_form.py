@@ -6,7 +6,7 @@ The three are merged field by field. Nothing here reads or sends anything: `port
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -43,12 +43,16 @@ R = TypeVar("R", bound=Stamped)
 
 
 class EditForm(Form):
-    """The form of these fields; `faults` are errors by the id of what isn't one of its inputs, as a column of a row."""
+    """The form of these fields; `faults` are errors by the id of what isn't one of its inputs, as a column of a row.
 
-    def __init__(self, fields: Fields[Any], values: Values) -> None:
+    `theirs` are the fields that hold what somebody else made of them, not what was typed.
+    """
+
+    def __init__(self, fields: Fields[Any], values: Values, theirs: Collection[str] = ()) -> None:
         super().__init__({field.name: field.input for field in fields if isinstance(field, Field)}, values)
         self.fields = fields
         self.values = values
+        self.theirs = theirs
         self.faults: dict[str, str] = {}
         self._rows = [field for field in fields if isinstance(field, Rows)]
         self._words = {f.name: f.words for f in fields if isinstance(f, Field) and f.words}
@@ -245,7 +249,8 @@ def change_of(
     wanted = settle(posted, fields, record)
     if isinstance(wanted, Comparison):
         return wanted
-    form = EditForm(fields, wanted)
+    theirs = {name for name, text in wanted.items() if text != posted.typed.get(name, text)}
+    form = EditForm(fields, wanted, theirs)
     form.validate()
     check(record, form)
     if form.errors:

@@ -54,6 +54,21 @@ def holds(fake_api: FakeApi) -> Callable[..., Patient]:
     return hold
 
 
+def test_an_address_that_came_while_another_was_confirmed_is_not_confirmed_with_it(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds()
+    form = visitor("nora", "nurse").get(EDIT).form(SAVE)
+    holds(email="new@mail.example", concurrency_stamp="s2")
+    page = form.submit(email_verified="yes", status=409).form(SAVE).submit(status=422)
+    assert [str(link["href"]) for link in page.select(".error-summary a")] == ["#email_verified"]
+    assert dict(page.form(SAVE).fields())["email_verified"] == "no"
+    assert fake_api.sent(UPDATE_PATIENT) == []
+    page.form(SAVE).submit(email_verified="yes")
+    sent = fake_api.sent(UPDATE_PATIENT)[0].body
+    assert (sent["email"], sent["emailVerified"]) == ("new@mail.example", True)
+
+
 def test_a_patients_new_address_is_not_sent_as_confirmed(
     visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
 ) -> None:

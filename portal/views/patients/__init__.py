@@ -19,10 +19,10 @@ from portal.views.patients import overview
 from portal.views.patients.contact import CONFIRMED, CONTACT, check_contact, contact_fields
 from portal.views.patients.list import list_page
 from portal.views.recent import name_opened
-from portal.web.edit_form import Edit, Saved
+from portal.web.edit_form import Edit, EditForm, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
 from portal.web.fields import Fields, member
-from portal.web.forms import Form, a_date, choice, text
+from portal.web.forms import a_date, choice, text
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.known_people import known_people
 from portal.web.permissions import EDIT_PATIENT, may
@@ -133,11 +133,18 @@ def _confirmed_fields(patient: Patient) -> Fields[Patient]:
     ]
 
 
-def _check(patient: Patient, form: Form) -> None:
+def _check(patient: Patient, form: EditForm) -> None:
     check_contact(form)
     for detail, field in CONFIRMED.items():
-        if field in form and form.value(field) == "yes" and not form.value(detail):
+        if field not in form or form.value(field) != "yes":
+            continue
+        if not form.value(detail):
             form.add_error(field, _("There is nothing to confirm."))
+        elif detail in form.theirs and not getattr(patient, field):
+            form[field].data = "no"
+            form.add_error(
+                field, _("This was changed meanwhile: check the new one with the patient, then confirm it.")
+            )
 
 
 def _yes_or_no(value: object) -> str:
