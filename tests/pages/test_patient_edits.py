@@ -69,6 +69,19 @@ def test_an_address_that_came_while_another_was_confirmed_is_not_confirmed_with_
     assert (sent["email"], sent["emailVerified"]) == ("new@mail.example", True)
 
 
+def test_staff_who_change_a_confirmed_address_are_told_that_the_new_one_is_not(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    patient = holds(email_verified=True)
+    form = visitor("nora", "nurse").get(EDIT).form(SAVE)
+    fake_api.gives(UPDATE_PATIENT, replace(patient, email="new@mail.example", email_verified=False))
+    page = form.submit(email="new@mail.example")
+    assert [toast.words for toast in page.select(".toast[data-tone=attention]")] == [
+        "What was changed isn’t confirmed any more. Check it with the patient, then confirm it."
+    ]
+    assert not form.submit(preferred_name="Gracie", email_verified="no").select(".toast[data-tone=attention]")
+
+
 def test_a_patients_new_address_is_not_sent_as_confirmed(
     visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
 ) -> None:

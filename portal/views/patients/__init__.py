@@ -74,6 +74,14 @@ def save(care: Care, person: Person, patient_id: str) -> Response:
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
     toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))
+    if any(
+        request.form.get(field) == "yes" and getattr(result.record, field) is False
+        for field in CONFIRMED.values()
+    ):
+        toast(
+            _("What was changed isn’t confirmed any more. Check it with the patient, then confirm it."),
+            tone="attention",
+        )
     return redirect_to(url_for("episodes.show", episode_id=episode.id))
 
 
