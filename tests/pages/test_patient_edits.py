@@ -82,6 +82,20 @@ def test_staff_who_change_a_confirmed_address_are_told_that_the_new_one_is_not(
     assert not form.submit(preferred_name="Gracie", email_verified="no").select(".toast[data-tone=attention]")
 
 
+def test_an_account_that_somebody_else_linked_meanwhile_is_told_and_stays(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds(user_id=None)
+    form = visitor("ada", "admin").get(EDIT).form(SAVE)
+    holds(user_id="theirs", concurrency_stamp="s2")
+    both = form.submit(user_id="mine", status=409)
+    assert [part.words for part in both.select("#keep-user_id .as-written")] == ["empty", "mine", "theirs"]
+    refused = both.form(SAVE).submit(**{"keep-user_id": "mine"}, status=422)
+    assert "This record belongs to an account already; that is set once." in refused.words
+    refused.form(SAVE).submit(preferred_name="Gracie")
+    assert [call.body["userId"] for call in fake_api.sent(UPDATE_PATIENT)] == ["theirs"]
+
+
 def test_a_patients_new_address_is_not_sent_as_confirmed(
     visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
 ) -> None:

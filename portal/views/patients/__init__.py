@@ -108,13 +108,22 @@ def _of_id(patient_id: str) -> Callable[[Episode], Patient | None]:
 
 
 def _fields(patient: Patient, person: Person) -> Fields[Patient]:
-    may_bind = "admin" in person.roles and patient.user_id is None  # an account is linked once
     return [
         *_identity_fields(),
         *contact_fields(patient),
         *_confirmed_fields(patient),
-        *([member("user_id", text(_("Account"), longest=100))] if may_bind else []),
+        *(_account_fields(patient) if "admin" in person.roles else []),
     ]
+
+
+def _account_fields(patient: Patient) -> Fields[Patient]:
+    """The account, which is linked once; also where one is asked for of a record that somebody else linked meanwhile."""
+    if (bound := patient.user_id) is None:
+        return [member("user_id", text(_("Account"), longest=100))]
+    if not request.form.get("user_id"):
+        return []
+    taken = _("This record belongs to an account already; that is set once.")
+    return [member("user_id", choice(_("Account"), [(bound, bound)], wrong=taken))]
 
 
 def _identity_fields() -> Fields[Patient]:
