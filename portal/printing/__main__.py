@@ -153,6 +153,9 @@ def _made(job: PrintJob, *, is_sealed: bool) -> bytes:
     page = HTML(string=job.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
     if job.seal is not None:
         page.etree_element.set("data-seal", "sealed" if is_sealed else "unsealed")
+    for link in page.etree_element.iter("a"):
+        if link.get("href", "").startswith("/"):
+            del link.attrib["href"]  # leads nowhere from a file
     for facts in list(page.etree_element.iter("dl")):
         _make_table(facts)
     for foreign in [

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from pypdf import PdfReader
 
 from portal.services.cases import CareStatus
-from portal.services.episodes import READ_EPISODE, Outcome
+from portal.services.consents.forms import ConsentKind, ConsentStatus
+from portal.services.episodes import READ_EPISODE, Alert, ConsentBrief, Outcome
+from portal.services.notifications import Severity
 from portal.services.protocols import READ_PROTOCOL, Medication
 from portal.web import seen_plans
 from tests.pages.test_tonight import PLAN, episode, shows
@@ -31,6 +33,8 @@ ACTIVE = episode(BOTH)
 STOPPED = replace(ACTIVE, status=CareStatus.FINISHED, outcome=Outcome.CANCELLED, end_date=date(2026, 11, 24))
 PREGNANT = replace(STOPPED, outcome=Outcome.PREGNANCY)
 PAGE = "/protocols/p-1"
+WARNING = Alert(severity=Severity.URGENT, text="Inject nothing until we call")
+WITHDRAWN = ConsentBrief(id="c-1", title="ICSI", kind=ConsentKind.TREATMENT, status=ConsentStatus.REVOKED)
 NOT_FOLLOWED = "The treatment of this plan has ended."
 
 
@@ -176,3 +180,25 @@ def test_a_calendar_is_not_old_because_rows_changed_places(visitor: SignIn, fake
     for rows, is_old in (((LUTEAL, STIMULATION), False), ((LUTEAL, replace(STIMULATION, dose=250)), True)):
         shows(fake_api, replace(ACTIVE, protocol=replace(BOTH, medications=rows)))
         assert (old in amelia.get("/episodes/e-1/medication").words) is is_old, rows
+
+
+@pytest.mark.parametrize("path", [PAGE, "/episodes/e-1/medication"])
+def test_a_warning_stands_before_the_doses(visitor: SignIn, fake_api: FakeApi, path: str) -> None:
+    shows(fake_api, replace(ACTIVE, alerts=(WARNING,), consent_forms=(WITHDRAWN,)))
+    words = visitor("amelia").get(path).words
+    told = words.index("Consent withdrawn or declined ICSI Call the clinic before your next injection")
+    assert told < words.index("Inject nothing until we call") < words.index("Follitropin")
+
+
+@pytest.mark.parametrize("who", [("amelia",), ("nora", "nurse")])
+def test_a_printed_plan_has_the_warnings_of_its_treatment(
+    visitor: SignIn, fake_api: FakeApi, who: tuple[str, ...]
+) -> None:
+    shows(fake_api, replace(ACTIVE, alerts=(WARNING,), consent_forms=(WITHDRAWN,)))
+    words = printed(visitor(*who))
+    assert words.count("Riverside Consent withdrawn or declined") == words.count("Page "), "the stamp"
+    assert (
+        words.index("declined ICSI")
+        < words.index("Inject nothing until we call")
+        < words.index("Follitropin")
+    )

@@ -210,3 +210,9 @@ def test_printing_leaves_no_files_or_processes_behind(
     with pytest.raises(CannotPrint):
         pdf(page("<p>x"), seconds=0.05)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_whole_address_is_a_link() -> None:
+    document = pdf(page('<p><a href="/consents/c-1">Form</a> <a href="tel:+442079460120">Call</a></p>'))
+    links = [note.get_object()["/A"]["/URI"] for one in read(document).pages for note in one["/Annots"]]
+    assert links == ["tel:+442079460120"]

@@ -72,12 +72,19 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
             holds_until=next_check(protocol, today()),
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,
-            stamp=None if protocol.is_active else choice_name(protocol.status),
+            stamp=_stamp(view),
         ),
         name=_("%(name)s, day by day", name=protocol.name),
         by_hand=url_for("protocols.show", protocol_id=protocol.id),
         about=("protocol.download", "protocol", protocol.id),
     )
+
+
+def _stamp(view: ProtocolView) -> str | None:
+    """The notice on every page of a plan that isn't active, or whose treatment may not go on."""
+    if not view.protocol.is_active:
+        return choice_name(view.protocol.status)
+    return _("Consent withdrawn or declined") if view.withdrawn else None
 
 
 @bp.get("/<record:protocol_id>/schedule.ics")

@@ -21,6 +21,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of_plan
 from portal.views.protocols.labels import ENDS
+from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.doses import PlanWords, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today
@@ -46,6 +47,11 @@ class ProtocolView(Value, frozen=True):
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
         """The forms that the treatment rests on and that were withdrawn."""
         return self.episode.withdrawn if self.episode else ()
+
+    @property
+    def alerts(self) -> list[ClinicAlert]:
+        """The treatment's warnings that apply now, gravest first."""
+        return alerts_of(self.episode) if self.episode else []
 
     @property
     def may_write(self) -> bool:
