@@ -26,7 +26,7 @@ from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
 from portal.values import Value
 from portal.views.care_team_week import DAYS, WeekQuery
-from portal.views.episodes.lookup import reachable
+from portal.views.episodes.lookup import MOST_REMEMBERED, reachable
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, day, in_a_row, now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in, wants
@@ -38,7 +38,6 @@ bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 _MOST = 500
 _LONGEST_DAY = 8
 """How many letters of a day's name fit above its column."""
-_MOST_EPISODES = 2
 _USUAL_DAY = (8, 18)
 
 
@@ -69,12 +68,13 @@ def show(care: Care, person: Person) -> Response:
 
 
 def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
-    """The care team of this patient's most recent episodes, without duplicates."""
-    found = read_episodes(care, reachable(care, person)[:_MOST_EPISODES])
+    """Who looks after the patient in the treatments under way or, where all have ended, in the last one; each once."""
+    found = read_episodes(care, reachable(care, person)[:MOST_REMEMBERED])
     if found.is_incomplete and not found.episodes:
         raise Unavailable("no episode could be read")
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
-    members = [member for episode in found.newest_first for member in episode.care_team]
+    current = [episode for episode in found.newest_first if not episode.is_ended] or found.newest_first[:1]
+    members = [member for episode in current for member in episode.care_team]
     return tuple({(member.name, member.role): member for member in members if member.name}.values())
 
 

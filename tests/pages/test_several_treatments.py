@@ -12,7 +12,7 @@ from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS
-from portal.services.episodes import READ_EPISODE, ConsentBrief
+from portal.services.episodes import READ_EPISODE, CareTeamMember, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.protocols import ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
@@ -53,6 +53,26 @@ def test_each_treatment_under_way_is_told_at_every_look(
     for _ in range(look):
         home = amelia.get("/")
     assert {key for key in "abcd" if f"Medicine-{key}" in home.words} == set("abcd")
+
+
+@pytest.mark.parametrize(("is_under_way", "told"), [(True, {"a", "c", "d"}), (False, {"b"})])
+def test_the_care_team_is_that_of_all_treatments_under_way_or_of_the_last_one(
+    visitor: SignIn, fake_api: FakeApi, is_under_way: bool, told: set[str]
+) -> None:
+    status = CareStatus.ACTIVE if is_under_way else CareStatus.CANCELLED
+    treatments = {"b": CareStatus.FINISHED, "a": status, "c": status, "d": status}
+    has(fake_api, **treatments)
+    for number, key in enumerate(treatments):
+        one = replace(
+            episode(PLAN),
+            id=key,
+            status=treatments[key],
+            start_date=date(2026, 11, 1) - timedelta(days=number),
+            care_team=(CareTeamMember(name=f"Physician-{key}", role="Physician"),),
+        )
+        fake_api.gives(READ_EPISODE, one, id_=key)
+    page = visitor("amelia").get("/care-team")
+    assert {key for key in treatments if f"Physician-{key}" in page.words} == told
 
 
 def test_treatments_that_ended_are_not_read_at_every_look(
