@@ -153,6 +153,19 @@ def test_a_person_with_ten_treatments_waits_for_no_more_than_a_page_shows(
     assert found.calls <= _TREATMENTS + 5, found
 
 
+def test_what_happened_to_a_connection_is_found_among_a_hundred_notifications(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    def told(number: int) -> Notification:
+        entity = "EmrEndpoint" if number == 60 else "ConsentForm"
+        return Notification(id=f"n-{number}", type="EmrSyncFailed", entity_type=entity, entity_id="m-1",
+                            data={"endpointName": "Laboratory"})  # fmt: skip
+
+    fake_api.computes(LIST_NOTIFICATIONS, paged(100, told))
+    page = visitor("ada", "admin").get("/emr-endpoints/m-1/remove")
+    assert "Laboratory" in page.words
+
+
 def test_a_conversation_of_2000_messages_comes_in_parts(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.computes(LIST_CONVERSATIONS, paged(1, lambda number: talk(number, _MESSAGES)))
     amelia = visitor("amelia")
