@@ -12,7 +12,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
-from portal.services.errors import CareError, NotFound
+from portal.services.errors import CareError, NotFound, NotOffered
 from portal.services.gather import gather_all, known
 from portal.services.notifications import Notification
 from portal.services.patients import Patient
@@ -36,6 +36,11 @@ class Found(Value, frozen=True):
     def is_none_left(self) -> bool:
         """Whether there were episodes, but none is available to this person any more."""
         return bool(self.absent) and not self.episodes and not self.is_incomplete
+
+    @property
+    def is_only_one(self) -> bool:
+        """Whether there is one episode, and no other that couldn't be read or isn't available any more."""
+        return len(self.episodes) == 1 and not self.absent and not self.is_incomplete
 
     @property
     def newest_first(self) -> list[Episode]:
@@ -67,6 +72,11 @@ def read_episodes(care: Care, ids: Sequence[str]) -> Found:
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
     absent = frozenset(id_ for id_, a in zip(ids, answers, strict=True) if isinstance(a, NotFound))
     return Found(read, is_incomplete=len(read) + len(absent) < len(answers), absent=absent)
+
+
+def is_whole(*lists: object) -> bool:
+    """Whether each of these lists could be read, unless the clinic doesn't offer it."""
+    return not any(isinstance(one, CareError) and not isinstance(one, NotOffered) for one in lists)
 
 
 def mentioned(

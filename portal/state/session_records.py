@@ -47,7 +47,8 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRecord(msgspec.Struct, kw_only=True):
     """A session as stored. `data` is Flask's session: pending toasts, recently opened records.
 
-    `epoch` is a random number of the session, which a fresh sign-in of the same person keeps.
+    `epoch` is a random number of the session, which a fresh sign-in of the same person keeps. `knows_all_episodes` says
+    whether all that may mention an episode was searched for `episode_ids`.
     """
 
     tenant: str
@@ -58,6 +59,7 @@ class SessionRecord(msgspec.Struct, kw_only=True):
     person: Person
     data: dict[str, Any] = msgspec.field(default_factory=dict)
     episode_ids: list[str] = msgspec.field(default_factory=list)
+    knows_all_episodes: bool = False
     device: str = ""
 
     @property

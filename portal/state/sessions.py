@@ -178,7 +178,7 @@ class Session(SessionMixin):
     def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
         """Start a session for this person under a new id; another person's previous session is dropped.
 
-        If they are signed in here already, their open pages stay part of the session.
+        If they are signed in here already, their open pages stay part of the session, and it goes on knowing their episodes.
         """
         before = self.record
         if before and (before.person.issuer, before.person.sub) != (person.issuer, person.sub):
@@ -193,6 +193,8 @@ class Session(SessionMixin):
             epoch=before.epoch if before else secrets.token_urlsafe(9),
             person=person,
             data=data,
+            episode_ids=before.episode_ids if before else [],
+            knows_all_episodes=before.knows_all_episodes if before else False,
             device=device,
         )
         cookie = secrets.token_urlsafe(32)
@@ -225,11 +227,17 @@ class Session(SessionMixin):
         record = self.record
         return list(record.episode_ids) if record else []
 
-    def remember_episodes(self, ids: list[str]) -> None:
+    @property
+    def knows_all_episodes(self) -> bool:
+        """Whether `episode_ids` are all that the person can reach, as far as anything mentions them."""
+        record = self.record
+        return self._shown_episodes is not None or (record is not None and record.knows_all_episodes)
+
+    def remember_episodes(self, ids: list[str], *, are_all: bool = False) -> None:
         """Store the ids (nothing else) of the person's episodes, so that the home page can request them right away."""
         record = self.record if self._shown_episodes is None else None
-        if record and record.episode_ids != ids:
-            self._amend_if_possible(_episode_ids(ids))
+        if record and (record.episode_ids, record.knows_all_episodes or not are_all) != (ids, True):
+            self._amend_if_possible(_episode_ids(ids, are_all))
 
     def amend(self, change: Change) -> None:
         """Apply `change` to the current record; do nothing if the session has ended."""
@@ -485,9 +493,10 @@ def _used_at(now: float) -> Change:
     return change
 
 
-def _episode_ids(ids: list[str]) -> Change:
+def _episode_ids(ids: list[str], are_all: bool) -> Change:
     def change(record: SessionRecord) -> None:
         record.episode_ids = ids
+        record.knows_all_episodes = record.knows_all_episodes or are_all
 
     return change
 

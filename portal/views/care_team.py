@@ -20,7 +20,6 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
-from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, needed
 from portal.services.physicians import Physician, list_physicians
 from portal.services.rules.workdays import Workday, workdays
@@ -69,7 +68,7 @@ def show(care: Care, person: Person) -> Response:
 
 def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
     """Who looks after the patient in the treatments under way or, where all have ended, in the last one; each once."""
-    found = read_episodes(care, reachable(care, person)[:MOST_REMEMBERED])
+    found = reachable(care, person, MOST_REMEMBERED)
     if found.is_incomplete and not found.episodes:
         raise Unavailable("no episode could be read")
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])

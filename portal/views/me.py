@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from portal.i18n.gettext import _
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound, Unavailable
-from portal.services.found_episodes import read_episodes
 from portal.services.gather import attempt
 from portal.services.patients import Patient, update_patient
 from portal.services.relationships import Relationship
@@ -75,7 +74,7 @@ class Mine(Value, frozen=True):
 
 def _mine(care: Care, person: Person) -> Mine:
     """My record, from my episodes, which all contain it. Raises NotFound if none does."""
-    found = read_episodes(care, reachable(care, person))
+    found = reachable(care, person)
     held = [(e, patient) for e in found.newest_first if (patient := e.patient_of(person.sub))]
     if not held:
         raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound

@@ -12,7 +12,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
-from portal.services.found_episodes import Found, read_episodes
+from portal.services.found_episodes import Found
 from portal.services.gather import gather, known
 from portal.services.rules.doses import Standing, standing
 from portal.services.rules.signing import has_signed
@@ -47,7 +47,7 @@ def index(care: Care, person: Person) -> Response:
     forms, talks, found = gather(
         lambda: all_consents(care),
         lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True),
-        lambda: read_episodes(care, reachable(care, person)),
+        lambda: reachable(care, person),
     )
     episodes = () if isinstance(found, CareError) else found.newest_first
     listed, conversations = known(forms), known(talks)

@@ -13,14 +13,21 @@ from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.errors import CareError
-from portal.services.found_episodes import Found, mentioned, read_episodes
+from portal.services.found_episodes import Found, is_whole, mentioned, read_episodes
 from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
-from portal.views.episodes.lookup import MOST_REMEMBERED, remember, remembered
+from portal.views.episodes.lookup import (
+    MOST_REMEMBERED,
+    every_notification,
+    knows_all,
+    reachable,
+    remember,
+    remembered,
+)
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.since_last_visit import SinceLastVisit, note_and_compare
@@ -99,15 +106,23 @@ class NeedsPage(Page, template="home/needs.html"):
 
 
 def patient_home(care: Care, person: Person) -> NeedsPage:
-    ids = remembered()
-    forms, talks, news, found = gather(
+    ids, are_all = remembered(), knows_all()
+    forms, talks, news, all_news, found = gather(
         lambda: _forms(care),
-        lambda: _talks(care),
+        lambda: _talks(care, include_archived=not are_all),
         lambda: newest_unread(care),
+        lambda: None if are_all else every_notification(care),
         lambda: _ongoing(care, ids),
     )
     if isinstance(found, Found):
-        found = _with_mentioned(care, ids, found, lambda: mentioned(forms, talks, news))
+        told = news if isinstance(all_news, CareError | None) else all_news
+        found = _with_mentioned(
+            care,
+            ids,
+            found,
+            lambda: mentioned(forms, talks, told),
+            are_all=is_whole(forms, talks, all_news),
+        )
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
@@ -146,9 +161,9 @@ def _ongoing(care: Care, ids: Sequence[str]) -> Found:
 
 
 def _with_mentioned(
-    care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
+    care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]], *, are_all: bool
 ) -> Found | CareError:
-    """The episodes read so far and those newly mentioned in records; stores their ids."""
+    """The episodes read so far and those newly mentioned in records; stores their ids, and whether they `are_all`."""
     named = attempt(mentioned_now)
     if isinstance(named, CareError):
         return found if found.episodes else named
@@ -156,7 +171,7 @@ def _with_mentioned(
     if new:
         more = read_episodes(care, new[:MOST_REMEMBERED])
         found = found.with_more(more)
-    remember(found, [*ids, *new])
+    remember(found, [*ids, *new], are_all=are_all)
     return found
 
 
@@ -164,8 +179,8 @@ def _forms(care: Care) -> decoding.PagedResult[ConsentForm]:
     return list_consents(care, limit=100)
 
 
-def _talks(care: Care) -> decoding.PagedResult[Conversation]:
-    return list_conversations(care, limit=50)
+def _talks(care: Care, *, include_archived: bool = False) -> decoding.PagedResult[Conversation]:
+    return list_conversations(care, limit=50, include_archived=include_archived)
 
 
 def _to_sign(care: Care, forms: decoding.PagedResult[ConsentForm], person: Person) -> Listed[Item]:
@@ -225,12 +240,10 @@ def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
-    if ids := remembered():
-        found = _ongoing(care, ids)
-    else:
-        forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: newest_unread(care))
-        ids = mentioned(forms, talks, news)
-        found = read_episodes(care, ids[:MOST_REMEMBERED])
+    if not knows_all():
+        return _treatment(reachable(care, person, MOST_REMEMBERED), person)
+    ids = remembered()
+    found = _ongoing(care, ids)
     remember(found, ids)
     return _treatment(found, person)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 
 import pytest
@@ -73,6 +73,79 @@ def test_the_care_team_is_that_of_all_treatments_under_way_or_of_the_last_one(
         fake_api.gives(READ_EPISODE, one, id_=key)
     page = visitor("amelia").get("/care-team")
     assert {key for key in treatments if f"Physician-{key}" in page.words} == told
+
+
+OLD_NEWS = {"id": "n-1", "isRead": True, "entityType": "Episode", "entityId": "b"}
+OLD_TALK = {"id": "t-b", "episodeId": "b", "isArchived": True}
+
+
+def mentions_old(fake_api: FakeApi, *, news: bool, talks: bool) -> None:
+    """Of her treatments, an ended one is mentioned by nothing that home shows: a notification once read, an archived conversation."""
+    has(fake_api, a=CareStatus.ACTIVE, b=CareStatus.FINISHED, c=CareStatus.FINISHED)
+
+    def listed(query: Mapping[str, str]) -> object:
+        told = [{"id": "t-a", "episodeId": "a"}]
+        told += [OLD_TALK] if talks and query.get("IncludeArchived") == "true" else []
+        return {"totalCount": len(told), "items": told}
+
+    def notified(query: Mapping[str, str]) -> object:
+        told = [OLD_NEWS] if news and query.get("IsRead") != "false" else []
+        return {"totalCount": len(told), "unreadCount": 0, "items": told}
+
+    for row, answer in ((LIST_CONVERSATIONS, listed), (LIST_NOTIFICATIONS, notified)):
+        fake_api._replies.pop((row, None))
+        fake_api.computes(row, answer)
+
+
+@pytest.mark.parametrize(("news", "talks"), [(True, False), (False, True)])
+@pytest.mark.parametrize("first", ["/", "treatment", "/episodes"])
+def test_embryos_that_only_old_records_mention_are_listed_whatever_page_came_first(
+    visitor: SignIn, fake_api: FakeApi, first: str, news: bool, talks: bool
+) -> None:
+    mentions_old(fake_api, news=news, talks=talks)
+    fake_api.gives(READ_EPISODE, replace(episode(PLAN), id="a", embryos=()), id_="a")
+    amelia = visitor("amelia")
+    amelia.get(first) if first.startswith("/") else amelia.fragment("/", first)
+    assert "AH-1" in amelia.get("/storage").words
+
+
+def test_old_records_are_searched_for_treatments_once(visitor: SignIn, fake_api: FakeApi) -> None:
+    mentions_old(fake_api, news=True, talks=True)
+    amelia = visitor("amelia")
+    amelia.get("/")
+    fake_api.calls.clear()
+    for page in ("/", "/storage", "/episodes"):
+        amelia.get(page)
+    assert [call.query["IncludeArchived"] for call in fake_api.sent(LIST_CONVERSATIONS)] == ["false"]
+
+
+@pytest.mark.parametrize("first", ["/", "/storage"])
+def test_where_not_all_could_be_searched_a_page_says_so_and_searches_again(
+    visitor: SignIn, fake_api: FakeApi, first: str
+) -> None:
+    mentions_old(fake_api, news=True, talks=False)
+    fake_api.gives(READ_EPISODE, replace(episode(PLAN), id="a", embryos=()), id_="a")
+    answer = fake_api._computed.pop(LIST_NOTIFICATIONS)
+    fake_api.refuses(LIST_NOTIFICATIONS, 500)
+    amelia = visitor("amelia")
+    amelia.get(first)
+    page = amelia.get("/storage")
+    assert "Some of this can’t be shown right now" in page.words and "no stored embryo" not in page.words
+    fake_api.computes(LIST_NOTIFICATIONS, answer)
+    assert "AH-1" in amelia.get("/storage").words
+
+
+@pytest.mark.parametrize("is_one_down", [False, True])
+def test_what_is_under_way_stands_on_home_although_another_page_came_first(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], is_one_down: bool
+) -> None:
+    at("25 12:00")
+    has(fake_api, a=CareStatus.FINISHED, b=CareStatus.FINISHED, c=CareStatus.ACTIVE, d=CareStatus.FINISHED)
+    if is_one_down:
+        fake_api.refuses(READ_EPISODE, 500, id_="d")
+    amelia = visitor("amelia")
+    amelia.get("/storage")
+    assert "Medicine-c" in amelia.get("/").words
 
 
 def test_treatments_that_ended_are_not_read_at_every_look(

@@ -196,6 +196,17 @@ def test_episode_ids_are_written_only_when_they_change(sessions: Sessions) -> No
         assert here.record is not None and here.record.episode_ids == ids
 
 
+@pytest.mark.parametrize(("who", "keeps"), [("amelia", True), ("daniel", False)])
+def test_a_fresh_sign_in_keeps_the_known_episodes_of_the_same_person(
+    sessions: Sessions, who: str, keeps: bool
+) -> None:
+    here = again(sessions, begun(sessions, person()))
+    here.remember_episodes(["e1"], are_all=True)
+    here.remember_episodes(["e2", "e1"])
+    here.sign_in(person(who), TOKENS, device="")
+    assert (here.episode_ids, here.knows_all_episodes) == ((["e2", "e1"], True) if keeps else ([], False))
+
+
 def test_signing_in_again_keeps_the_values_of_the_same_person_only(sessions: Sessions) -> None:
     tokens = Tokens(access_token="b", expires_at=9e9, refresh_at=9e9)
     for who, kept in ((person(), {"opened": "1"}), (person("daniel"), {}), (person(issuer="https://b"), {})):

@@ -8,7 +8,6 @@ from portal.config.modules import Module
 from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
-from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, needed
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
@@ -61,9 +60,8 @@ class EpisodesPage(Page, template="episodes/index.html"):
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
     """List the person's episodes, newest first; for staff those that they opened last. A patient's only one is opened."""
-    ids = reachable(care, person)
-    found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
-    if person.is_patient and len(ids) == len(found.episodes) == 1:
+    found = reachable(care, person, MOST_RECENT if person.is_staff else MOST_REMEMBERED)
+    if person.is_patient and found.is_only_one:
         return show_tab(EpisodeView(found.episodes[0], person), OverviewPage)
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(

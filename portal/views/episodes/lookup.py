@@ -16,17 +16,19 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from flask import request
+from msgspec.structs import replace
 
 from portal.context import session
 from portal.parse import LONGEST_ID, record_id
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
+from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, get_episode
 from portal.services.errors import BadResponse, CareError, NotFound, Unavailable
-from portal.services.found_episodes import Found, mentioned, read_episodes
-from portal.services.gather import gather
-from portal.services.notifications import list_notifications
+from portal.services.found_episodes import Found, is_whole, mentioned, read_episodes
+from portal.services.gather import attempt, gather, known
+from portal.services.notifications import Notification, list_notifications
 from portal.state.session_records import Person
 from portal.web.not_given import not_given
 
@@ -41,18 +43,48 @@ def remembered() -> list[str]:
     return session().episode_ids
 
 
-def reachable(care: Care, person: Person) -> list[str]:
-    """Return the ids of a person's episodes: those stored; for a patient without any, those mentioned in records."""
+def knows_all() -> bool:
+    """Whether this session knows a patient's episodes, so that not all that may mention one need be searched."""
+    return bool(remembered()) and session().knows_all_episodes
+
+
+def reachable(care: Care, person: Person, most: int | None = None) -> Found:
+    """Read a person's episodes, the first `most` of them: those stored; for a patient also those that records mention.
+
+    All records that may mention one are searched once in a session. Raises CareError if there may be some, but none is known.
+    """
     ids = remembered()
-    return ids if ids or person.is_staff else _find(care)
+    if person.is_staff or knows_all():
+        return read_episodes(care, ids[:most])
+    forms, talks, news = gather(
+        lambda: list_consents(care, limit=100),
+        lambda: list_conversations(care, limit=50, include_archived=True),
+        lambda: every_notification(care),
+    )
+    named = attempt(lambda: mentioned(forms, talks, news))
+    if isinstance(named, CareError) and not ids:
+        raise named
+    ids = list(dict.fromkeys([*ids, *(known(named) or ())]))
+    found = read_episodes(care, ids[:most])
+    remember(found, ids, are_all=is_whole(forms, talks, news))
+    return found if is_whole(forms, talks, news) else replace(found, is_incomplete=True)
 
 
-def remember(found: Found, ids: Iterable[str] = ()) -> None:
-    """Store the ids of the episodes read, most relevant first, then the other ids except absent ones."""
-    if not found.is_incomplete:
-        pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
-        ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
-        session().remember_episodes([id_ for id_ in ordered if id_ not in found.absent][:MOST_REMEMBERED])
+def every_notification(care: Care) -> PagedResult[Notification]:
+    """The newest notifications, read or not: some episodes are mentioned nowhere else."""
+    return list_notifications(care, limit=100)
+
+
+def remember(found: Found, ids: Iterable[str] = (), *, are_all: bool = False) -> None:
+    """Store the ids of the episodes read, most relevant first, then the other ids except absent ones.
+
+    If one couldn't be read, it may be under way: those that ended come last. `are_all` says whether there are no others.
+    """
+    pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
+    ended = {episode.id for episode in pressing if episode.is_ended} if found.is_incomplete else set[str]()
+    ordered = sorted(dict.fromkeys([*(episode.id for episode in pressing), *ids]), key=ended.__contains__)
+    left = [id_ for id_ in ordered if id_ not in found.absent]
+    session().remember_episodes(left[:MOST_REMEMBERED], are_all=are_all and len(left) <= MOST_REMEMBERED)
 
 
 def remember_opened(*episode_ids: str) -> None:
@@ -62,18 +94,6 @@ def remember_opened(*episode_ids: str) -> None:
 
 def _has_stored(episode: Episode) -> bool:
     return any(not embryo.is_terminal for embryo in episode.embryos)
-
-
-def _find(care: Care) -> list[str]:
-    """The ids in all records that may mention an episode; stores them."""
-    forms, talks, news = gather(
-        lambda: list_consents(care, limit=100),
-        lambda: list_conversations(care, limit=50, include_archived=True),
-        lambda: list_notifications(care, limit=100),
-    )
-    ids = mentioned(forms, talks, news)
-    session().remember_episodes(ids[:MOST_REMEMBERED])
-    return ids
 
 
 def find_embedded(
@@ -86,7 +106,7 @@ def find_embedded(
     Raises NotFound if no episode has it, Unavailable if one that may have it can't be read, BadResponse if the API never gives
     that member.
     """
-    found = _named(care) if "episode" in request.args else read_episodes(care, reachable(care, person))
+    found = _named(care) if "episode" in request.args else reachable(care, person)
     for episode in found.newest_first:
         if (record := pick(episode)) is not None:
             return episode, record

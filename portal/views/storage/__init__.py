@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from portal.config.modules import Module
-from portal.services.found_episodes import read_episodes
 from portal.services.listed import Count
 from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, laboratory_record, second_person
@@ -47,7 +46,7 @@ def index(care: Care, person: Person) -> Response:
     """List the person's embryos, near dates first; for staff, the clinic's by place."""
     if person.is_staff:
         return show_cryo_room(care)
-    found = read_episodes(care, reachable(care, person))
+    found = reachable(care, person)
     views = [EmbryoView(embryo, episode) for embryo, episode in found.embryos]
     views.sort(key=EmbryoView.order)
     audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
