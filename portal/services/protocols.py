@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, ClassVar
 
+from msgspec.structs import force_setattr
+
 from portal.config.modules import Module
 from portal.dates import days_after
 from portal.services.api import Group, SearchQuery
@@ -57,8 +59,9 @@ PROTOCOL_MOVES: Mapping[ProtocolStatus, tuple[ProtocolStatus, ...]] = {
 class Medication(Record, frozen=True, kw_only=True):
     """A row of a plan: a medicine from `start_day` to `end_day` or `last_dose_day` (inclusive), or until `stop_rule` applies.
 
-    `times` are hours of a day (HH:MM), each a dose; `time` is the first. `every_days` is 2 for every second day. An API
-    may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `portal.services.rules.doses`.
+    `times` are hours of a day (HH:MM, or as the API sent them), each a dose; `time` is the first. `every_days` is 2 for every
+    second day. An API may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when:
+    `portal.services.rules.doses`.
     """
 
     shown_on: ClassVar = ("protocols", "episodes", "home")
@@ -92,6 +95,10 @@ class Medication(Record, frozen=True, kw_only=True):
     is_trigger: Annotated[bool | None, "whether it is the trigger; without it, the class says so"] = None
     instructions: Annotated[str | None, "instructions"] = None
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "time", self.time and clock(self.time))
+        force_setattr(self, "times", tuple(map(clock, self.times)))
+
     @property
     def triggers(self) -> bool:
         """Whether it is the injection that triggers ovulation; by its class if the API doesn't say."""
@@ -115,10 +122,17 @@ class Medication(Record, frozen=True, kw_only=True):
         return is_open and bool(_STIMULATION.search(self.drug_class.casefold()))
 
 
+def clock(text: str) -> str:
+    """HH:MM of an hour that may have one digit, and seconds that are zero; anything else as it came."""
+    found = _CLOCK.fullmatch(text.strip())
+    return f"{found[1]:0>2}:{found[2]}" if found else text
+
+
 def is_until_trigger(stop_rule: str) -> bool:
     return bool(stop_rule) and bool(_TRIGGER.search(stop_rule.casefold()))
 
 
+_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00(?:\.0+)?)?")
 _TRIGGER = re.compile("trigger|desencaden|تفجير")
 _STIMULATION = re.compile("gonadotrop|agonist|ppos")
 

@@ -24,7 +24,8 @@ from portal.connect.dialects.rules import Code, Rules
 from portal.services.consents import READ_CONSENT
 from portal.services.decoding import PagedResult
 from portal.services.members import members_of
-from portal.services.protocols import Medication
+from portal.services.protocols import Medication, clock
+from portal.services.rules.doses import minutes
 
 Record = Mapping[str, object]
 _NONE = re.compile(r"(0001|1753|1899|1900|1970|9999)-\d\d-\d\d|\d\d[./-]\d\d[./-](0001|1753|1899|1900|9999)")
@@ -208,6 +209,16 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
     }
     for name in sorted(clocks):
         yield Doubt(name, "half days (AM, PM)", "convert: { clock = 12 }")
+    hours = {str(hour) for row in rows for hour in (row.get("time"), *_listed(row.get("times"))) if hour}
+    odd = sorted(hour for hour in hours if minutes(clock(hour)) is None)
+    if odd and "time" not in clocks:
+        yield Doubt(
+            "Medication.time", f"{odd[0]} is no hour (HH:MM)", "ask the vendor: such doses have no order"
+        )
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _ends_before(row: Record) -> bool:

@@ -71,6 +71,9 @@ def test_days_from_zero_lengths_and_half_days() -> None:
     assert 'endDay = "DurationDays"' in found["Medication.endDay"]
     fine = [{"drug": "Gonal-f", "startDay": 5, "endDay": 5, "time": "20:30"}]
     assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": fine})) == {}
+    for hour, about in (("20:30:00", set()), ("evening", {"Medication.time"})):
+        row = {**fine[0], "time": None, "times": [hour]}
+        assert set(doubted(visit(READ_PROTOCOL, {**PLAN, "medications": [row]}))) == about
     backwards = visit(READ_PROTOCOL, {**PLAN, "medications": [{**fine[0], "endDay": 1}]})
     assert "length_from" in doubted(backwards)["Medication.endDay"]
     called = '[members.Medication]\nendDay = "DurationDays"'

@@ -219,6 +219,22 @@ def test_a_trigger_after_midnight_belongs_to_the_evening_before() -> None:
     assert doses_on(protocol, None, night) == []
 
 
+@pytest.mark.parametrize(
+    ("hour", "read"),
+    [
+        ("08:00:00", "08:00"),
+        ("8:00", "08:00"),
+        (" 08:00:00.0000000", "08:00"),
+        ("00:30:00", "00:30"),
+        ("08:00:30", "08:00:30"),
+        ("at 8", "at 8"),
+    ],
+)
+def test_an_hour_may_have_seconds(hour: str, read: str) -> None:
+    row = Medication(drug="FSH", start_day=1, time=hour, times=(hour,))
+    assert (row.time, row.hours) == (read, (read,))
+
+
 @pytest.mark.parametrize("times", [("22:00", "00:30"), ("00:30", "22:00")])
 def test_of_a_triggers_hours_the_first_ends_what_comes_before_it(times: tuple[str, str]) -> None:
     fsh = Medication(drug="FSH", start_day=1, time="19:00", stop_rule="Until trigger")
