@@ -41,10 +41,10 @@ const isOwn = (headers) => {
   if (later > ends) ends = later, tell();
   return tag === own;
 };
-const send = (path, method) => fetch(path, { method, redirect: "manual" }).then(({ headers }) => isOwn(headers), () => {});
+const send = (path) => fetch(path, { redirect: "manual" }).then(({ headers }) => isOwn(headers), () => {});
 const check = () => over || send("/session");
 // A redirect to signing in tells nothing.
-const stay = async () => (await send("/", "HEAD")) ? dialog.close() : check();
+const stay = async () => (await send("/session/stay")) ? dialog.close() : check();
 const signInAgain = () => {
   const form = take();
   if (!form) return location.reload();

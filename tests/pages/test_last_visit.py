@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from datetime import date, datetime
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -27,9 +29,11 @@ from portal.services.pgt_results import PgtBrief, PgtCall, PgtStatus
 from portal.web import last_visit
 from tests.pages.test_tonight import episode
 from tests.support.fake_api import ZONE, FakeApi, sample
+from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
+SCRIPT = Path(__file__).parents[2] / "static/scripts/session_end.js"
 
 BEFORE = episode(documents=Documents(files=(File(id="f-1", name="Plan.pdf", media_type="application/pdf"),)))
 AFTER = replace(
@@ -98,6 +102,26 @@ def test_what_has_come_since_the_last_visit_is_told_until_the_next(
     assert told(visitor("amelia")) == news, "looking again is the same visit"
     at("26 08:00")
     assert told(visitor("amelia")) == []
+
+
+def test_staying_signed_in_counts_nothing_as_seen(
+    visitor: SignIn, fake_api: FakeApi, in_process: InProcess, at: Callable[[str], None]
+) -> None:
+    at("24 09:00")
+    shows(fake_api, BEFORE, FORM)
+    told(visitor("amelia"))
+    at("25 09:00")
+    amelia = visitor("amelia")
+    ends = amelia.get("/").headers["Session-Expires-At"]
+    shows(fake_api, AFTER, SIGNED)
+    at("25 09:28")
+    in_process.audited()
+    fake_api.calls.clear()
+    (address,) = re.findall(r"const stay = .*send\(\"([^\"]+)\"", SCRIPT.read_text())
+    assert amelia.get(address, status=204).headers["Session-Expires-At"] > ends
+    assert (fake_api.calls, in_process.audited()) == ([], [])
+    at("26 09:00")
+    assert len(told(visitor("amelia"))) == 3
 
 
 def test_what_couldnt_be_read_is_told_once_it_can(

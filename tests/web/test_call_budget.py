@@ -115,6 +115,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/papers": [("amelia", "/papers", 3), ("grace", "/papers", 4)],
     "/help": [("amelia", "/help", 0)],
     "/help/words": [("amelia", "/help/words", 0)],
+    "/session/stay": [("amelia", "/session/stay", 0), ("nora", "/session/stay", 0)],
     "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
     "/me/devices": [("amelia", "/me/devices", 0)],
     "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],

@@ -9,20 +9,22 @@ from flask import Response, abort, g, jsonify, make_response, request, url_for
 
 from portal import metrics
 from portal.config.strong_sign_in import Strength
+from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
+from portal.services.client import Care
 from portal.services.errors import Unavailable
 from portal.signin.claims import NoRole
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import NotFresh, NotStrong, SignInFailed
 from portal.signin.flow import BROWSER_COOKIE, PasswordNeeded, SignInLoop, StrengthNeeded, local_path
 from portal.signin.logout import revoke_soon
-from portal.state.session_records import Tokens
+from portal.state.session_records import Person, Tokens
 from portal.state.sessions import Session
 from portal.views.sign_in.sign_out import bp, origin
 from portal.web import audit, unsent
 from portal.web.extensions import limiter, person_or_address
-from portal.web.guard import NO_SESSION, SESSION_TAG, STRENGTH
+from portal.web.guard import NO_SESSION, SESSION_TAG, STRENGTH, signed_in
 from portal.web.htmx import redirect_outside, redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
@@ -179,6 +181,13 @@ def callback() -> Response:
 def whose() -> Response:
     """Tell an open page whether its session goes on, by the answer's `Session-Tag`; isn't use of the session."""
     return make_response("", 204, {SESSION_TAG: session().tag or NO_SESSION})
+
+
+@bp.get("/session/stay")
+@signed_in(Side.PATIENT, Side.STAFF)
+def stay(care: Care, person: Person) -> Response:
+    """Use the session, which then ends later; reads and shows nothing that would count as seen."""
+    return make_response("", 204)
 
 
 def _note(what: str, outcome: str, why: object) -> None:
