@@ -319,7 +319,7 @@ class Sessions(SessionInterface):
         *,
         kind: str = "",
     ) -> tuple[SessionRecord | None, Tokens | None]:
-        """Load session and tokens in one round trip; a session of another host or clinic counts as none.
+        """Load session and tokens in one round trip; a session of another host or clinic, or without tokens, counts as none.
 
         What the session wanted to `read_along` before, or only what is of this `kind`, is read with them, `into` a dictionary
         that gets everything. Nothing is read if the dictionary has the session already.
@@ -338,7 +338,7 @@ class Sessions(SessionInterface):
             return None, None
         sealed = into[tokens_name(name)]
         tokens = self._vault.open(tokens_name(name), sealed, Tokens) if sealed else None
-        return held.value, tokens.value if tokens else None
+        return (held.value, tokens.value) if tokens else (None, None)
 
     def read_along(self, name: str | None, wanted: Sequence[str]) -> dict[str, StoredRecord | None]:
         """Read records, None for each that there isn't, and from now on with the session of this name."""

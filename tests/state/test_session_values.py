@@ -120,6 +120,23 @@ def test_a_session_sealed_with_another_key_is_none(sessions: Sessions) -> None:
     assert (stranger.person, stranger.whose()) == (None, None)
 
 
+def test_a_session_ends_with_the_key_that_its_tokens_are_sealed_with(
+    sessions: Sessions, clock: Clock
+) -> None:
+    cookie, store = begun(sessions, person()), sessions._vault.store
+
+    def started_with(*keys: str) -> Sessions:
+        vault = Vault(store, keys)
+        vault.name("any")  # which seals the key of names anew
+        return Sessions(vault, Tenants({}, {}), sessions._limits, clock)
+
+    clock.now += 2 * MINUTE
+    here = again(started_with("n" * 40, "k" * 40), cookie)
+    here.use()
+    assert here.person is not None
+    assert again(started_with("n" * 40), cookie).person is None
+
+
 @pytest.mark.parametrize(
     ("moved", "is_written"), [(59.5, False), (60, True), (-299.5, False), (-300, True), (-1000, True)]
 )
