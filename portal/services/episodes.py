@@ -296,12 +296,17 @@ class Episode(Timed, frozen=True, kw_only=True):
             and not (form.kind == ConsentKind.TREATMENT and form.subject in signed)
         )
 
-    def owner_of(self, embryo: EmbryoStorage) -> Patient | None:
-        """Whose embryo it is: a treatment may use the partner's. None if its record names neither of the two."""
-        if embryo.patient_id is None:
+    def owner_of(self, record: EmbryoStorage | Protocol) -> Patient | None:
+        """Whose embryo or plan it is: a treatment may use the partner's. None if its record names neither of the two."""
+        if record.patient_id is None:
             return self.patient
         people = (person for person in (self.patient, self.partner) if person is not None)
-        return next((person for person in people if person.id == embryo.patient_id), None)
+        return next((person for person in people if person.id == record.patient_id), None)
+
+    def is_plan_of(self, sub: str) -> bool:
+        """Whether its plan is that of `sub`: a treatment may have the partner's."""
+        owner = self.owner_of(self.protocol) if self.protocol else None
+        return owner is not None and owner.is_me(sub)
 
     def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:
         """The genetic tests of an embryo: the one that its record names first, then others of its code, such as one before

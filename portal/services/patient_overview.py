@@ -85,6 +85,14 @@ class PatientOverview(Value, frozen=True):
             None,
         )
 
+    def others_plan(self, plan: Protocol) -> str:
+        """Whose plan it is if not this patient's, such as their partner's; empty for their own, or one whose patient isn't given."""
+        if plan.patient_id in (None, self.patient_id):
+            return ""
+        treatment = self.treatment_of(plan)
+        owner = treatment.owner_of(plan) if treatment else None
+        return (owner.full_name if owner else plan.patient_name) or plan.patient_id
+
     def is_partner_in(self, episode: Episode) -> bool:
         """Whether it is the treatment of the other person of the couple."""
         return episode.patient.id != self.patient_id
@@ -170,7 +178,11 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         talks=found_talks,
         plans=_with_current(
             _where(plans, lambda plan: plan.patient_id == patient_id or plan.episode_id in ids),
-            [episode for episode in episodes if episode.id in ids],
+            [
+                e.protocol
+                for e in episodes
+                if e.protocol and (e.id in ids or e.protocol.patient_id == patient_id)
+            ],
         ),
         news=_where(
             news,
@@ -265,10 +277,10 @@ def _order(episode: Episode) -> tuple[bool, int]:
 
 
 def _with_current(
-    plans: Listed[Protocol] | CareError, episodes: Iterable[Episode]
+    plans: Listed[Protocol] | CareError, standing: Iterable[Protocol]
 ) -> Listed[Protocol] | CareError:
     """The plans, with those that stand in the treatments, which can be read where the list can't."""
-    current = {episode.protocol.id: episode.protocol for episode in episodes if episode.protocol}
+    current = {plan.id: plan for plan in standing}
     if isinstance(plans, CareError):
         return Listed(tuple(current.values()), is_whole=False) if current else plans
     others = [plan for plan in plans if plan.id not in current]

@@ -19,6 +19,7 @@ from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
 from portal.views.episodes.lookup import reachable
+from portal.web.doses import medicines_of, plan_of
 from portal.web.filters import isolate, now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.seen_plans import last_change
@@ -138,7 +139,7 @@ def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
     if plan is None or standing(plan, episode, today()) is not Standing.FOLLOWED:
         return
     href = url_for("episodes.medication", episode_id=episode.id)
-    title = _("My medicines") if is_own else _("%(name)s’s medicines", name=called)
+    title = medicines_of(plan_of(plan, episode, person)) or _("My medicines")
     for kind, download, label in (
         (_("Day by day, to print"), url_for("protocols.schedule.document", protocol_id=plan.id), "PDF"),
         (_("For your calendar"), url_for("protocols.schedule.calendar", protocol_id=plan.id), _("Calendar")),

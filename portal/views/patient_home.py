@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from portal.i18n.gettext import _
 from portal.request_values import is_seen_by_staff
 from portal.services import decoding
 from portal.services.consents import list_consents
@@ -235,8 +234,7 @@ def _plan_notices(views: Sequence[EpisodeView]) -> tuple[PlanNotice, ...]:
 
 
 def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
-    whose = view.title if view.is_own else _("%(name)s’s treatment", name=view.patient_called)
-    return replace(notice, title=notice.title and in_a_row((notice.title, whose), " · "))
+    return replace(notice, title=notice.title and in_a_row((notice.title, view.title), " · "))
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:

@@ -32,10 +32,11 @@ from portal.services.rules.doses import (
     remaining,
     standing,
 )
+from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import labels
 from portal.web.clinic_contact import line_now
-from portal.web.filters import date_locale, day, in_a_row, telephone
+from portal.web.filters import date_locale, day, in_a_row, isolate, telephone
 from portal.web.not_given import not_given
 from portal.web.text_language import with_lang
 
@@ -229,6 +230,7 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
         Standing.UNDATED: _("The medicine plan has no dates yet"),
         Standing.EMPTY: _("The plan lists no medicine"),
         Standing.ENDED: _("The treatment of this plan has ended"),
+        Standing.ANOTHERS: _("In the clinic’s system this plan is somebody else’s"),
         Standing.UNKNOWN: _("The portal doesn’t know the state of this plan"),
         Standing.NONE: _("There is no medicine plan here"),
     }
@@ -247,9 +249,25 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
         Standing.ENDED: _(
             "If you still take a medicine, don’t stop it by yourself: call the clinic and ask how long it goes on."
         ),
+        Standing.ANOTHERS: _("Don’t take anything from it before you have called the clinic."),
         Standing.UNKNOWN: _("Call the clinic before the next dose."),
     }
     return titles[standing], advice.get(standing, default_advice)
+
+
+def plan_of(plan: Protocol | None, episode: Episode | None, person: Person) -> str:
+    """Return whose plan it is; empty for the reader's own, to staff for that of the patient treated, and where it isn't known."""
+    owner = episode.owner_of(plan) if plan and episode else None
+    if owner is None or episode is None:
+        return ""
+    if person.is_patient:
+        return "" if owner.is_me(person.sub) else owner.called
+    return "" if owner is episode.patient else owner.full_name
+
+
+def medicines_of(name: str) -> str:
+    """Return `Daniel’s medicines`; empty without a name."""
+    return _("%(name)s’s medicines", name=isolate(name)) if name else ""
 
 
 def _night(time: str, on: date) -> str:

@@ -14,7 +14,7 @@ from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Por
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import seen_plans
-from portal.web.doses import PlanWords, amount
+from portal.web.doses import PlanWords, amount, medicines_of, plan_of
 from portal.web.filters import day, in_a_row, today, within_a_sentence
 from portal.web.filters import moment as write_moment
 from portal.web.labels import route_name
@@ -44,14 +44,16 @@ def notice_of(person: Person, plan: Protocol, episode: Episode | None) -> PlanNo
     """Return what changed in the plan since the person confirmed having seen it; no doses of a treatment that has ended."""
     seen_plan, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
     found = standing(plan, episode, today())
-    change = None if found is Standing.ENDED else changed(seen_plan.plan, plan, today())
+    is_told = found not in (Standing.ENDED, Standing.ANOTHERS)
+    change = changed(seen_plan.plan, plan, today()) if is_told else None
     if change and change.at != seen_plan.changed_at:
         seen_plans.note_change(person, plan)
+    whose = medicines_of(plan_of(plan, episode, person))
     lines = [*_status(change.status), *dict.fromkeys(map(_line, change.doses))] if change else []
     return PlanNotice(
         plan,
         shown,
-        _title(change) if change else None,
+        in_a_row(filter(None, (_title(change), whose)), " · ") if change else None,
         lines,
         has_calendar=bool(seen_plan.events),
         is_calendar_old=bool(seen_plan.events) and (seen_plan.downloaded != shown or not found.has_doses),

@@ -107,6 +107,7 @@ def hers() -> dict[str, Any]:
         relationship["patientId"] = patient["id"]
     episode["relationships"][0]["endDate"] = None
     episode["appointments"][1]["status"] = "Tentative"
+    episode["protocol"]["patientId"] = patient["id"]
     documents["files"][0]["directoryId"] = documents["directories"][0]["id"]
     for number, (embryo, result) in enumerate(zip(episode["embryos"], episode["pgtResults"], strict=True)):
         embryo |= {"status": "Stored", "patientId": patient["id"], "disposition": "ContinueStorage", "day": 5}
@@ -124,7 +125,9 @@ ONE_EPISODE = {
 ANOTHER_EPISODE = {LIST_CONVERSATIONS: changed(LIST_CONVERSATIONS, episodeId="e-2")}
 UNDER_TREATMENT = {
     READ_EPISODE: {**EPISODE, "protocol": active(EPISODE["protocol"])},
-    READ_PROTOCOL: active({**samples(READ_PROTOCOL), "episodeId": "e-1"}),
+    READ_PROTOCOL: active(
+        {**samples(READ_PROTOCOL), "episodeId": "e-1", "patientId": EPISODE["patient"]["id"]}
+    ),
 }
 RELEASED = {READ_PGT_RESULT: changed(READ_PGT_RESULT, status="Released", call="LowMosaic", sexDisclosed=True)}
 E1 = "/episodes/e-1"

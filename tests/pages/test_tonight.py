@@ -249,7 +249,7 @@ def test_home_tells_a_change_of_each_treatments_plan_and_whose_it_is(
     assert told(own, hers) == []
     (alone,) = told(own, replace(hers, medications=changed))
     assert alone.startswith(
-        "The plan has changed · Dana’s treatment Follitropin: 300 units instead of 225 units"
+        "The plan has changed · Dana’s medicines · Treatment Follitropin: 300 units instead of 225 units"
     )
     mine, other = told(replace(own, medications=changed), replace(hers, medications=changed))
     assert alone == other

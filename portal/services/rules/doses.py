@@ -84,6 +84,8 @@ class Standing(Enum):
     UNDATED = "undated"
     EMPTY = "empty"
     ENDED = "ended"
+    ANOTHERS = "another's"
+    """Its patient is neither person of its treatment, so that nobody there may take it for theirs."""
     UNKNOWN = "unknown"
     NONE = "none"
 
@@ -150,6 +152,8 @@ def standing(plan: Protocol | None, episode: Episode | None, on: date) -> Standi
     """Return whether this plan's doses are taken on that date; `episode` is the treatment, where it is known."""
     if plan is None:
         return Standing.NONE
+    if episode and episode.owner_of(plan) is None:
+        return Standing.ANOTHERS
     if plan.status != ProtocolStatus.ACTIVE:
         return _STANDINGS.get(plan.status, Standing.UNKNOWN)
     if not plan.medications:

@@ -22,7 +22,7 @@ from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
-from portal.web.doses import DoseLine, PlanWords, clinics_medicine, state_words
+from portal.web.doses import DoseLine, PlanWords, clinics_medicine, plan_of, state_words
 from portal.web.filters import day, in_a_row, local, moment, now, today
 from portal.web.taken_doses import Taken, key_of, taken
 
@@ -101,8 +101,8 @@ class Tonight(Value, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
-    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses. What was ticked off is the
-    patient's own note: nobody else's page has it (`knows_ticks`).
+    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
+    if not the reader's. What was ticked off is the own note of whose plan it is: nobody else's page has it (`knows_ticks`).
     """
 
     episode_id: str
@@ -116,7 +116,7 @@ class Tonight(Value, frozen=True):
     state: tuple[str, str] | None
     may_tick: bool
     knows_ticks: bool
-    patient_called: str
+    plan_of: str
     alert_texts: frozenset[str]
     """The texts of all alerts that stand with the doses."""
 
@@ -159,7 +159,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
     if episode.is_ended and not found.has_doses:
         return None
     around = doses_around(plan, episode, at)
-    is_own = episode.patient.is_me(person.sub)
+    is_own = episode.is_plan_of(person.sub)
     knows_ticks = is_own and not is_seen_by_staff()
     ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
 
@@ -194,7 +194,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
         state=state_words(found, is_plain=True),
         may_tick=is_own,
         knows_ticks=knows_ticks,
-        patient_called=episode.patient.called,
+        plan_of=plan_of(plan, episode, person),
         alert_texts=frozenset(alert.text for alert in about),
     )
 

@@ -40,7 +40,7 @@ from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.web import added_visits, labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.choice_names import choice_name
-from portal.web.doses import DoseLine, PlanWords, state_words
+from portal.web.doses import DoseLine, PlanWords, medicines_of, plan_of, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import in_a_row, local, moment, months, now, number, short_date, today
 from portal.web.not_given import not_given
@@ -135,6 +135,8 @@ class EpisodeView:
         plan = self.protocol
         if plan is None or not plan.is_active or self.episode.is_ended:
             return None
+        if self.standing is Standing.ANOTHERS:
+            return None
         return self.plan_day(today())
 
     def plan_day(self, on: date) -> int | None:
@@ -202,6 +204,21 @@ class EpisodeView:
     def standing(self) -> Standing:
         """Whether the plan's doses are taken today."""
         return standing(self.protocol, self.episode, today())
+
+    @cached_property
+    def plan_of(self) -> str:
+        """Whose plan it is, if not the reader's own, or for staff not the patient's; else empty."""
+        return plan_of(self.protocol, self.episode, self.person)
+
+    @cached_property
+    def medicines_of(self) -> str:
+        """`Daniel’s medicines`, if they aren't the reader's own, or for staff not the patient's; else empty."""
+        return medicines_of(self.plan_of)
+
+    @cached_property
+    def is_plan_own(self) -> bool:
+        """Whether the plan is the reader's own."""
+        return self.episode.is_plan_of(self.person.sub)
 
     @cached_property
     def may_change_plan(self) -> bool:

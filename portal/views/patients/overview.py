@@ -96,7 +96,9 @@ def _sends_forms(overview: PatientOverview) -> str:
 
 def _makes_plan(overview: PatientOverview) -> str:
     newest = _newest_own(overview)
-    if newest is None or newest.is_ended or newest.protocol or Module.MEDICINES in modules.off():
+    if newest is None or newest.is_ended or Module.MEDICINES in modules.off():
+        return ""
+    if newest.protocol and not overview.others_plan(newest.protocol):
         return ""
     return url_for("protocols.create.begin", episode=newest.id)
 

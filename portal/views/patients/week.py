@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from portal.values import Value
 from portal.views.consents.labels import method_word, state_word
 from portal.views.conversations.view import subject_of
 from portal.web import modules
-from portal.web.doses import amount, every
+from portal.web.doses import amount, every, medicines_of
 from portal.web.drawings.monitoring import describe
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, isolate, local, now, number, today
@@ -94,16 +94,23 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for episode in overview.episodes:
         if overview.is_partner_in(episode):
             whose = _("treatment of %(name)s", name=isolate(episode.patient.full_name))
-            for happening in _of_episode(episode):
-                yield replace(happening, more=in_a_row(filter(None, (whose, happening.more)), " · "))
+            yield from _with_name(whose, _of_episode(episode))
         else:
             yield from _of_episode(episode)
     for plan in items_of(overview.plans):
-        yield from _of_plan(plan, overview.treatment_of(plan), first)
+        whose = medicines_of(overview.others_plan(plan))
+        yield from _with_name(whose, _of_plan(plan, overview.treatment_of(plan), first))
     for item in items_of(overview.news):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
             href = address_of(item.entity_type or "", item.entity_id, data=item.data)
             yield _at(item.creation_time, "bell", item.title, item.body, href, notification_id=item.id)
+
+
+def _with_name(whose: str, happenings: Iterable[Happening]) -> Iterator[Happening]:
+    """The same, each with the words that say whose it is, if any."""
+    for happening in happenings:
+        more = in_a_row(filter(None, (whose, happening.more)), " · ") if whose else happening.more
+        yield replace(happening, more=more)
 
 
 def _of_form(form: ConsentForm) -> Iterator[Happening]:

@@ -16,6 +16,7 @@ from portal.services.protocols import Protocol
 from portal.services.rules.doses import Course, active_courses, horizon, minutes
 from portal.web.calendar_file import serialize
 from portal.web.doses import amount, product
+from portal.web.filters import in_a_row
 
 _TAKES = timedelta(minutes=15)
 
@@ -30,18 +31,21 @@ def calendar_of(
     address: str,
     is_named: bool = False,
     is_plain: bool = True,
+    whose: str = "",
     before: Iterable[str] = (),
 ) -> bytes:
     """Return each hour of each medicine as a recurring event at the clinic's local time, with an alarm; all-day if it has
     no hour.
 
     Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and name the medicine only on
-    request (`is_named`); `address` links to the details. Rows without an end stop two weeks from now; of a treatment that has
-    ended (`episode`) there is what goes on.
+    request (`is_named`); `address` links to the details, and `whose` is `Daniel’s medicines` if they aren't the reader's own.
+    Rows without an end stop two weeks from now; of a treatment that has ended (`episode`) there is what goes on.
     Events have stable UIDs and a sequence, so that importing the file again updates them; those in `before`, UIDs of
     an earlier file, that are gone are cancelled.
     """
     description = _("What to take and how much is in your plan: %(address)s", address=address)
+    if whose:
+        description = "\n".join((whose, address))
     today = in_zone(made_at, zone).date()
     listed, until = _listed(protocol, episode, today)
     sequence = revision_of(protocol)
@@ -53,7 +57,8 @@ def calendar_of(
         start = datetime.combine(first, at, zone) if at else None
         row, what, told = course.medication, _("Medicine"), description
         if is_named:
-            what = f"{row.drug} {amount(row, is_plain=is_plain)}".strip()
+            dose = f"{row.drug} {amount(row, is_plain=is_plain)}".strip()
+            what = in_a_row(filter(None, (dose, whose)), " · ")
             told = "\n".join(filter(None, (product(row), description)))
         said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {

@@ -24,6 +24,7 @@ from portal.views.protocols.view import ProtocolView, read_treatment, read_view
 from portal.web import seen_plans
 from portal.web.calendar_file import as_download
 from portal.web.choice_names import choice_name
+from portal.web.doses import medicines_of, plan_of
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
 from portal.web.handlers import Care, Person, Side, audit, signed_in
@@ -110,6 +111,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
         address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
         is_named="names" in request.args,
         is_plain=person.is_patient,
+        whose=medicines_of(plan_of(protocol, episode, person)),
         before=before,
     )
     if person.is_patient:

@@ -22,7 +22,7 @@ from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of_plan
 from portal.views.protocols.labels import ENDS
 from portal.web.alerts import ClinicAlert, alerts_of
-from portal.web.doses import PlanWords, state_words
+from portal.web.doses import PlanWords, medicines_of, plan_of, state_words
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import number, short_date, today
 from portal.web.permissions import may
@@ -42,6 +42,11 @@ class ProtocolView(Value, frozen=True):
         """Whose plan it is, with what the reader may know of them."""
         patient = _patient_of(self.protocol, self.episode)
         return patient.as_known_to(self.person.sub) if patient and self.person.is_patient else patient
+
+    @property
+    def medicines_of(self) -> str:
+        """`Daniel’s medicines`, if they aren't the reader's own, or for staff not the patient's; else empty."""
+        return medicines_of(plan_of(self.protocol, self.episode, self.person))
 
     @property
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
@@ -114,13 +119,17 @@ class ProtocolView(Value, frozen=True):
 
     @property
     def has_status(self) -> bool:
-        """Whether its status is told: to patients not that of an active plan whose treatment has ended."""
-        return self.person.is_staff or self.standing not in (Standing.ENDED, Standing.GOES_ON)
+        """Whether its status is told: to patients not that of a plan whose treatment has ended, or that is another's."""
+        return self.person.is_staff or self.standing not in (
+            Standing.ENDED,
+            Standing.GOES_ON,
+            Standing.ANOTHERS,
+        )
 
     @property
     def state(self) -> tuple[str, str] | None:
         """Why it isn't followed now, and what to do; for staff only what its status doesn't say."""
-        if self.person.is_staff and self.standing is not Standing.ENDED:
+        if self.person.is_staff and self.standing not in (Standing.ENDED, Standing.ANOTHERS):
             return None
         return state_words(self.standing, is_plain=self.person.is_patient)
 

@@ -1,0 +1,102 @@
+"""Whose medicines a plan is told as in a treatment that has the partner's: theirs, and never the reader's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.episodes import Episode
+from portal.services.patients import Patient
+from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL
+from tests.pages.test_tonight import PLAN, card, episode, shows
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+
+SignIn = Callable[..., Visitor]
+DANIEL = Patient(id="daniel-patient", user_id="daniel", first_name="Daniel", last_name="Hart")
+NOBODYS = "In the clinic’s system this plan is somebody else’s"
+
+
+def treatment(fake_api: FakeApi, owner: str | None) -> Episode:
+    """Amelia's, with Daniel as her partner, and a plan of this patient."""
+    plan = replace(PLAN, patient_id=owner)
+    treated = replace(episode(plan), partner=DANIEL)
+    shows(fake_api, treated)
+    fake_api.gives(READ_PROTOCOL, plan)
+    return treated
+
+
+@pytest.mark.parametrize("owner", [None, "amelia-patient", "daniel-patient"])
+@pytest.mark.parametrize("sub", ["amelia", "daniel"])
+def test_the_doses_are_told_as_those_of_whose_plan_it_is(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], owner: str | None, sub: str
+) -> None:
+    treatment(fake_api, owner)
+    reader = visitor(sub)
+    at("25 18:30")
+    is_own = (owner or "amelia-patient") == f"{sub}-patient"
+    called = "Daniel" if owner == "daniel-patient" else "Millie"
+    for path in ("/", "/episodes/e-1", "/episodes/e-1/medication"):
+        words = card(reader, path)
+        assert "19:00 Follitropin 225 units" in words
+        assert ("I’ve taken it" in words) is is_own, path
+        assert (f"These are {called}’s medicines." in words) is not is_own, path
+    medication = reader.get("/episodes/e-1/medication")
+    assert (f"This is {called}’s plan." in medication.words) is not is_own
+    assert ("Download as PDF" in medication.words) is is_own
+    others = f"{called}’s medicines"
+    assert ("My medicines" in reader.get("/papers").words) is is_own
+    for path in ("/papers", "/protocols/p-1"):
+        assert (others in reader.get(path).words) is not is_own, path
+    calendar = reader.get("/protocols/p-1/schedule.ics?names=1").text.replace("\r\n ", "")
+    assert (others in calendar) is not is_own
+
+
+def test_only_whose_plan_it_is_ticks_a_dose_off(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    treatment(fake_api, "daniel-patient")
+    amelia, daniel = visitor("amelia"), visitor("daniel")
+    at("25 18:30")
+    form = daniel.get("/episodes/e-1").form("/episodes/e-1/doses")
+    form.submit()
+    assert "Done 18:30" in card(daniel)
+    tick = {name: value for name, value in form.fields() if name != "csrf_token"}
+    amelia.post("/episodes/e-1/doses", tick, status=404)
+
+
+@pytest.mark.parametrize("sub", ["amelia", "daniel"])
+def test_a_plan_of_neither_is_followed_by_nobody(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], sub: str
+) -> None:
+    treatment(fake_api, "somebody")
+    reader = visitor(sub)
+    at("25 18:30")
+    for path in ("/", "/episodes/e-1", "/episodes/e-1/medication", "/protocols/p-1"):
+        words = reader.get(path).words
+        assert f"{NOBODYS}. Don’t take anything from it before you have called the clinic." in words, path
+        assert "19:00 Follitropin" not in words and "’s medicines" not in words, path
+    assert "medicines" not in reader.get("/papers").words
+    reader.get("/protocols/p-1/schedule.ics", status=404)
+
+
+@pytest.mark.parametrize(
+    ("owner", "whose"), [("amelia-patient", ""), ("daniel-patient", "Daniel Hart’s medicines")]
+)
+def test_staff_read_whose_doses_they_are(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], owner: str, whose: str
+) -> None:
+    treated = treatment(fake_api, owner)
+    assert treated.protocol
+    fake_api.gives(LIST_PROTOCOLS, [treated.protocol])
+    nora = visitor("nora", "nurse")
+    at("25 18:30")
+    for path in ("/patients/amelia-patient?episode=e-1", "/episodes/e-1", "/protocols/p-1"):
+        words = nora.get(path).words
+        assert ("’s medicines" in words, whose in words) == (bool(whose), True), path
+    assert ("This is Daniel Hart’s plan." in nora.get("/episodes/e-1/medication").words) is bool(whose)
+    happened = nora.get("/patients/amelia-patient?episode=e-1").select("#week .happenings li")
+    begun = [row.words for row in happened if "Follitropin" in row.words]
+    assert begun and all((whose or "Follitropin") in words for words in begun)
