@@ -20,8 +20,9 @@ from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentSt
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Appointment, Episode
 from portal.services.errors import CareError
-from portal.services.found_episodes import read_episodes
+from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import gather, known
+from portal.services.patients import Patient
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
 from portal.values import Value
@@ -56,11 +57,10 @@ class SheetPerson(Value, frozen=True):
     withdrawn: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, episode: Episode) -> SheetPerson:
-        patient = episode.patient
-        href = url_for("episodes.show", episode_id=episode.id)
+    def of(cls, episode: Episode, patient: Patient) -> SheetPerson:
+        """This person of a treatment, the patient or the partner."""
         withdrawn = tuple(form.title for form in episode.withdrawn)
-        return cls(patient.full_name, href, patient.date_of_birth, patient.mrn, withdrawn)
+        return cls(patient.full_name, _address(episode), patient.date_of_birth, patient.mrn, withdrawn)
 
 
 class Visit(Value, frozen=True):
@@ -81,6 +81,7 @@ class Visit(Value, frozen=True):
 class SheetDose(Value, frozen=True):
     who: SheetPerson
     line: DoseLine
+    plan_id: str
 
 
 class DaySheetPage(Page, template="day_sheet.html"):
@@ -116,19 +117,19 @@ def show(care: Care, person: Person) -> Response:
     plans_read = active.items if active else ()
     named = list(_named(forms, plans_read, day, soon))
     found = read_episodes(care, named[:_MOST])
-    alone = [*_of_no_treatment(plans_read, found.episodes)]
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
     doses = sorted(
-        _doses(found.episodes, alone, day), key=lambda dose: (dose.line.time, dose.who.name.casefold())
+        _doses(found, plans_read, day), key=lambda dose: (dose.line.time, dose.who.name.casefold())
     )
     shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
         "episode.list",
         "episode",
-        [episode.id for episode in found.episodes if SheetPerson.of(episode).href in shown],
+        [episode.id for episode in found.episodes if _address(episode) in shown],
     )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
-    audit.shown("protocol.list", "protocol", [plan.id for plan in alone if _address(plan) in shown])
+    dosed = {dose.plan_id for dose in doses}
+    audit.shown("protocol.list", "protocol", [plan.id for plan in plans_read if plan.id in dosed])
     read = [*lists, *([active and active.listed] if has_plans else [])]
     page = DaySheetPage(
         day=day,
@@ -177,34 +178,41 @@ def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date
             if not appointment.is_cancelled and place_day(appointment) == day
         ]
         if not visits and episode.id in procedures:
-            yield Visit(SheetPerson.of(episode), None, missing)
-        yield from (Visit(SheetPerson.of(episode), visit, missing) for visit in visits)
+            yield Visit(SheetPerson.of(episode, episode.patient), None, missing)
+        yield from (Visit(SheetPerson.of(episode, episode.patient), visit, missing) for visit in visits)
         procedures.pop(episode.id, None)
     for needed in procedures.values():
         who = SheetPerson(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
         yield Visit(who, None, [form.title for form in needed])
 
 
-def _doses(episodes: Iterable[Episode], plans: Iterable[Protocol], day: date) -> Iterable[SheetDose]:
-    """The doses of the day, of treatments and of plans that belong to none."""
-    for episode in episodes:
-        words = PlanWords(episode.protocol, is_plain=False)
-        for dose in doses_on(episode.protocol, episode, day):
-            yield SheetDose(SheetPerson.of(episode), words.line(dose))
-    for plan in plans:
-        who, words = SheetPerson(plan.patient_name or "", _address(plan)), PlanWords(plan, is_plain=False)
-        for dose in doses_on(plan, None, day):
-            yield SheetDose(who, words.line(dose))
+def _doses(found: Found, plans: Iterable[Protocol], day: date) -> Iterable[SheetDose]:
+    """The doses of the day of every plan that was read: a treatment may have several, and holds only one of them.
+
+    A plan stands with its treatment's person whose it is. Whether one is still followed whose treatment couldn't be read isn't
+    known; one that names none, or none that there is, and one of neither person stands by itself.
+    """
+    holders = {episode.protocol.id: episode for episode in found.episodes if episode.protocol}
+    treatments = {episode.id: episode for episode in found.episodes}
+    held = {plan.id: plan for episode in found.episodes if (plan := episode.protocol)}
+    for plan in ({plan.id: plan for plan in plans if plan.patient_id or plan.episode_id} | held).values():
+        treatment = holders.get(plan.id) or treatments.get(plan.episode_id or "")
+        if treatment is None and plan.episode_id and plan.episode_id not in found.absent:
+            continue
+        patient = treatment.owner_of(plan) if treatment else None
+        if treatment and patient:
+            who = SheetPerson.of(treatment, patient)
+        else:
+            who, treatment = SheetPerson(plan.patient_name or "", _address(plan)), None
+        words = PlanWords(plan, is_plain=False)
+        for dose in doses_on(plan, treatment, day):
+            yield SheetDose(who, words.line(dose), plan.id)
 
 
-def _of_no_treatment(plans: Iterable[Protocol], episodes: Iterable[Episode]) -> Iterable[Protocol]:
-    """Patients' plans that name no treatment and stand in none that was read."""
-    told = {episode.protocol.id for episode in episodes if episode.protocol}
-    return (plan for plan in plans if plan.patient_ref and not plan.episode_id and plan.id not in told)
-
-
-def _address(plan: Protocol) -> str:
-    return url_for("protocols.show", protocol_id=plan.id)
+def _address(record: Episode | Protocol) -> str:
+    if isinstance(record, Episode):
+        return url_for("episodes.show", episode_id=record.id)
+    return url_for("protocols.show", protocol_id=record.id)
 
 
 def _moment(visit: Visit) -> tuple[bool, float, str]:

@@ -17,12 +17,21 @@ from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, Medication, Protocol, ProtocolStatus
 from portal.views import day_sheet
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
 LONDON = ZoneInfo("Europe/London")
 DAY = date(2027, 3, 9)
 SHEET = f"/day-sheet?day={DAY.isoformat()}"
+PLAN = Protocol(
+    id="pr",
+    name="Antagonist",
+    status=ProtocolStatus.ACTIVE,
+    patient_id="p-2",
+    episode_id="2",
+    start_date=DAY - timedelta(days=3),
+    medications=(Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=9, time="19:00"),),
+)
 
 
 def visit(kind: str, hour: int, *, days: int = 0) -> Appointment:
@@ -36,10 +45,6 @@ def form(id_: str, name: str, *, episode_id: str | None, on: date = DAY) -> Cons
 
 def holds(fake_api: FakeApi) -> None:
     """Ayşe has an egg collection at 10:30 and a scan on another day, Siân a scan at 8:30 and a dose; Bríd has no treatment."""
-    plan = Protocol(
-        id="pr", name="Antagonist", status=ProtocolStatus.ACTIVE, patient_id="p-2", episode_id="2", start_date=DAY - timedelta(days=3),
-        medications=(Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=1, end_day=9, time="19:00"),),
-    )  # fmt: skip
     ayse = Patient(
         id="p-1", first_name="Ayşe", last_name="Yıldız", mrn="RF-1", date_of_birth=date(1990, 5, 2)
     )
@@ -48,9 +53,9 @@ def holds(fake_api: FakeApi) -> None:
     episodes = (
         Episode(id="1", status=CareStatus.ACTIVE, patient=ayse, consent_forms=waiting,
                 appointments=(visit("Egg collection", 10), visit("Scan", 9, days=1))),
-        Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=plan, appointments=(visit("Scan", 8),)),
+        Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=PLAN, appointments=(visit("Scan", 8),)),
     )  # fmt: skip
-    fake_api.gives(LIST_PROTOCOLS, [plan])
+    fake_api.gives(LIST_PROTOCOLS, [PLAN])
     fake_api.gives(
         LIST_CONSENTS,
         [form("c-1", "Ayşe Yıldız", episode_id="1"), form("c-3", "Bríd O’Shea", episode_id=None)],
@@ -158,3 +163,44 @@ def test_no_day_is_called_empty_that_was_not_read_whole(visitor: SignIn, fake_ap
     assert "1 treatment wasn’t read: its visits and doses are missing here." in words
     assert "No visit of this day was found in what could be read." in words
     assert "No dose of this day was found in what could be read." in words
+
+
+def dosed(page: Page) -> list[str]:
+    """The rows of the doses."""
+    return [row.words for row in page.select("table")[-1].select("tbody tr")]
+
+
+def test_a_dose_stands_with_whose_plan_it_is(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api)
+    sian, rhys = (
+        Patient(id="p-2", first_name="Siân", last_name="Pugh", mrn="RF-2"),
+        Patient(id="p-3", first_name="Rhys", last_name="Pugh", mrn="RF-3"),
+    )
+    for owner, who in ("p-3", "Rhys Pugh"), ("p-2", "Siân Pugh"), ("p-9", "Ama Boateng"):
+        plan = replace(PLAN, patient_id=owner, patient_name=who)
+        treated = Episode(id="2", status=CareStatus.ACTIVE, patient=sian, partner=rhys, protocol=plan)
+        fake_api.gives(READ_EPISODE, treated, id_="2")
+        fake_api.gives(LIST_PROTOCOLS, [plan])
+        (row,) = dosed(visitor("nora", "nurse").get(SHEET))
+        assert f"19:00 {who}" in row
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["one in the treatment", "none in the treatment"])
+def test_each_plan_of_a_treatment_has_its_doses(visitor: SignIn, fake_api: FakeApi, held: bool) -> None:
+    holds(fake_api)
+    luteal = replace(PLAN.medications[0], drug="Progesterone", time="22:00")
+    fake_api.gives(LIST_PROTOCOLS, [PLAN, replace(PLAN, id="pr-2", medications=(luteal,))])
+    sian = Patient(id="p-2", first_name="Siân", last_name="Pugh", mrn="RF-2")
+    treated = Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=PLAN if held else None)
+    fake_api.gives(READ_EPISODE, treated, id_="2")
+    first, second = dosed(visitor("nora", "nurse").get(SHEET))
+    assert "19:00 Siân Pugh" in first and "Cetrorelix" in first
+    assert "22:00 Siân Pugh" in second and "Progesterone" in second
+
+
+def test_an_active_plan_whose_treatment_is_gone_has_its_doses(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api)
+    fake_api.gives(LIST_PROTOCOLS, [replace(PLAN, patient_name="Siân Pugh")])
+    fake_api.refuses(READ_EPISODE, 404, id_="2")
+    (row,) = dosed(visitor("nora", "nurse").get(SHEET))
+    assert "19:00 Siân Pugh" in row
