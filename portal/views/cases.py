@@ -15,10 +15,10 @@ from portal.services.physicians import list_physicians
 from portal.views.episodes.lookup import find_embedded
 from portal.web.choice_names import choice_name
 from portal.web.edit_form import Edit, Saved
-from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
 from portal.web.fields import Fields, member
 from portal.web.forms import Choices, Form, choice, text
-from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.permissions import EDIT_CASE
 from portal.web.unsent import typed_text
 
@@ -53,7 +53,7 @@ def save(care: Care, person: Person, case_id: str) -> Response:
     result = save_edit(_editing(care, person, episode, case_id), case)
     if not isinstance(result, Saved):
         return _page(episode, case, result)
-    toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))
+    tell_saved(result, _("The case is saved."))
     return redirect_to(url_for("episodes.show", episode_id=episode.id))
 
 

@@ -23,6 +23,7 @@ from portal.services.listed import Listed
 from portal.state.operations import Operation, State
 from portal.values import Value
 from portal.web.act_once import Attempt, Done, Reopened, Unconfirmed, act_once, look_again, settled
+from portal.web.editing import tell_unlike
 from portal.web.handlers import Care, Person, audit, redirect_to, toast
 
 
@@ -92,11 +93,16 @@ class Search(Value, Generic[C, M], frozen=True):
         return found
 
 
+def _nothing(_content: object, _made: object) -> Sequence[str]:
+    """What isn't compared."""
+    return ()
+
+
 class Creation(Value, Generic[C, M], frozen=True):
     """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
 
     `created` and `not_found` are messages, the latter for a record that isn't there after a lost response; `unconfirmed` and
-    `refused` return the pages in its place.
+    `refused` return the pages in its place. `unlike` returns the labels of what the API keeps otherwise than was sent.
     """
 
     send: Callable[[C, str], M | None]
@@ -105,6 +111,7 @@ class Creation(Value, Generic[C, M], frozen=True):
     not_found: str
     unconfirmed: Callable[[Draft[C], Unconfirmed], Response]
     refused: Callable[[Draft[C], CareError], Response]
+    unlike: Callable[[C, M], Sequence[str]] = _nothing
 
 
 Step: TypeAlias = Callable[[Care, Draft[C]], Response]
@@ -176,7 +183,7 @@ class Drafts(Value, Generic[C], frozen=True):
             return creation.unconfirmed(draft, error)
         except CareError as error:
             return creation.refused(draft, error)
-        return self._to_created(done, creation)
+        return self._to_created(draft, done, creation)
 
     def look_again(self, draft: Draft[C], creation: Creation[C, M]) -> Response:
         """After a lost response, show whether the record exists by now."""
@@ -187,10 +194,12 @@ class Drafts(Value, Generic[C], frozen=True):
             return self.to_preview(draft)
         except Unconfirmed as error:
             return creation.unconfirmed(draft, error)
-        return self._to_created(done, creation)
+        return self._to_created(draft, done, creation)
 
-    def _to_created(self, done: Done[M | None], creation: Creation[C, M]) -> Response:
-        if done.is_first:
+    def _to_created(self, draft: Draft[C], done: Done[M | None], creation: Creation[C, M]) -> Response:
+        if done.result is not None and (labels := creation.unlike(draft.content, done.result)):
+            tell_unlike(labels)
+        elif done.is_first:
             toast(creation.created)
         return self.to_record(done.receipt)
 

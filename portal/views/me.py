@@ -19,9 +19,9 @@ from portal.views.patients.contact import CONTACT, check_contact, contact_fields
 from portal.views.relationship_effects import also_shared, stops_sharing
 from portal.web import preferred_name
 from portal.web.edit_form import Edit, Saved
-from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
 from portal.web.filters import today
-from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast, wants
+from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 from portal.web.not_given import not_given
 from portal.web.unsent import typed_text
 
@@ -52,7 +52,7 @@ def save(care: Care, person: Person) -> Response:
         return _page(mine, result)
     preferred_name.learn(result.record)
     mine = replace(mine, patient=result.record)
-    toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
+    tell_saved(result, _("Your details are saved."))
     if wants("details"):
         return _page(mine, open_form(_editing(care, person), result.record))
     return redirect_to(url_for(".show"))

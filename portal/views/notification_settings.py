@@ -24,8 +24,8 @@ from portal.views.notification_fields import (
 )
 from portal.views.notification_words import kind_words
 from portal.web.edit_form import Comparison, Difference, Edit, EditForm, Saved
-from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
-from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
+from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
 from portal.web.locale_selector import NAMES
 from portal.web.unsent import typed_text
 
@@ -66,7 +66,7 @@ def save(care: Care, person: Person) -> Response:
     result = save_edit(_editing(care, person), current)
     if not isinstance(result, Saved):
         return _page(current, result)
-    toast(_("Your notification settings are saved."))
+    tell_saved(result, _("Your notification settings are saved."))
     return redirect_to(url_for(".show"))
 
 

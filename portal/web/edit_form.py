@@ -138,10 +138,14 @@ Edit: TypeAlias = Filled | Comparison
 
 
 class Saved(Value, Generic[R], frozen=True):
-    """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change."""
+    """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change.
+
+    `unlike` are the labels of the fields of which the API keeps something else than was sent.
+    """
 
     record: R
     is_changed: bool
+    unlike: tuple[str, ...] = ()
     outcome: ClassVar = "unchanged"
     """The word for the audit where nothing was sent."""
 
@@ -161,6 +165,10 @@ class Change(Value, Generic[R], frozen=True):
     def is_shown_by(self, newest: R) -> bool:
         """Whether the record holds by now what was typed."""
         return is_shown(self.form.fields, newest, self.form.values)
+
+    def unlike(self, newest: R) -> tuple[str, ...]:
+        """The labels of the fields of which the record holds something else than was sent."""
+        return unlike(self.form.fields, self.record, newest)
 
     def refused(self, error: CareError) -> Filled:
         """The form once more, saying why it wasn't saved; raises what concerns the whole page."""
@@ -360,3 +368,9 @@ def changed(fields: Fields[R], record: R, values: Values) -> R:
 
 def is_shown(fields: Fields[R], record: R, values: Values) -> bool:
     return all(field.shows(record, values) for field in fields)
+
+
+def unlike(fields: Fields[Any], sent: object, kept: object) -> tuple[str, ...]:
+    """Return the labels of the fields of which the record that is kept holds something else than was sent."""
+    form = EditForm(fields, {**values_of(fields, kept), **values_of(fields, sent)})
+    return tuple(dict.fromkeys(form.label(name) for field in fields for name in field.unlike(sent, kept)))

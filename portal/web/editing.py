@@ -12,18 +12,22 @@ typed before a session ended is compared in the same way when the page is opened
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from flask import request
 
+from portal.i18n.gettext import _
 from portal.services.errors import Conflict, Invalid, NotOffered, Refused
+from portal.services.gather import attempt, known
 from portal.values import Value
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import Change, Edit, EditForm, Saved, Sent, Stamped, change_of, opened_form
 from portal.web.fields import Fields
+from portal.web.filters import in_a_row
+from portal.web.htmx import toast
 
 R = TypeVar("R", bound=Stamped)
 
@@ -75,13 +79,39 @@ def save_edit(editing: Editing[R], record: R, *, is_again: bool = False) -> Save
         audit.note(editing.event, change.outcome, id_=record.id)
         return change
     try:
-        return Saved(_write_once(editing, change), is_changed=True)
+        return _saved(editing, change, _write_once(editing, change))
     except Conflict:
         if is_again:
             raise
         return save_edit(editing, editing.read(), is_again=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
         return change.refused(error)
+
+
+def tell_saved(saved: Saved[Any], words: str) -> None:
+    """Say that it is saved in these `words`, that nothing was changed, or what the API made something else of."""
+    if saved.unlike:
+        tell_unlike(saved.unlike)
+    else:
+        toast(words if saved.is_changed else _("Nothing was changed."))
+
+
+def tell_unlike(labels: Sequence[str]) -> None:
+    """Say of which fields the API keeps something else than was sent."""
+    toast(
+        _(
+            "It is saved, but the clinic’s system changed or left out: %(fields)s. Please check it.",
+            fields=in_a_row(labels, "; "),
+        ),
+        tone="attention",
+    )
+
+
+def _saved(editing: Editing[R], change: Change[R], written: R) -> Saved[R]:
+    """What is kept: an answer may hold less than the record."""
+    if change.unlike(written):
+        written = known(attempt(editing.read)) or written
+    return Saved(written, is_changed=True, unlike=change.unlike(written))
 
 
 def _write_once(editing: Editing[R], change: Change[R]) -> R:

@@ -5,6 +5,7 @@ The rows of a record are fields of its form too, as many as there are: each is o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -49,6 +50,10 @@ class Field(Value, Generic[R], frozen=True):
     def shows(self, record: R, values: Values) -> bool:
         return self.text(record) == values[self.name]
 
+    def unlike(self, sent: R, kept: R) -> list[str]:
+        """Its name, if a record is kept with another value than was sent."""
+        return [] if self.text(sent) == self.text(kept) else [self.name]
+
 
 class Rows(Value, Generic[R], frozen=True):
     """The rows of a record, whose names begin with `prefix`; an empty text stands for a removed one.
@@ -82,6 +87,16 @@ class Rows(Value, Generic[R], frozen=True):
         held, wanted = self.texts(record), self.among(values)
         return [self.content(text) for text in held.values()] == [
             self.content(text) for text in wanted.values()
+        ]
+
+    def unlike(self, sent: R, kept: R) -> list[str]:
+        """The names of the rows that only one of both has, in whatever order."""
+        left = Counter(self.content(text) for text in self.texts(kept).values())
+        left.subtract(self.content(text) for text in self.texts(sent).values())
+        return [
+            name
+            for name, text in {**self.texts(kept), **self.texts(sent)}.items()
+            if left[self.content(text)]
         ]
 
     def among(self, values: Values) -> Values:

@@ -1,12 +1,12 @@
 // Toasts leave by themselves, or when they are closed. Without it: they stay until the next page; the cross isn't shown.
 //
-// They don't leave under the pointer or the focus, and never one with an Undo in under 20 s.
+// They don't leave under the pointer or the focus, and never one with an Undo or a warning in under 20 s.
 import { focusOn } from "./focus_on.js";
 import { $ } from "./dom.js";
 
 const fade = (toast) => setTimeout(
   () => (toast.matches(":hover, :focus-within") ? fade(toast) : toast.remove()),
-  $("form", toast) ? 20000 : 8000,
+  toast.matches(":has(form), [data-tone=attention]") ? 20000 : 8000,
 );
 const toasts = $("#toasts");
 if (toasts) {

@@ -20,7 +20,7 @@ from portal.views.patients.contact import CONFIRMED, CONTACT, check_contact, con
 from portal.views.patients.list import list_page
 from portal.views.recent import name_opened
 from portal.web.edit_form import Edit, EditForm, Saved
-from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
 from portal.web.fields import Fields, member
 from portal.web.forms import a_date, choice, text
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
@@ -73,7 +73,7 @@ def save(care: Care, person: Person, patient_id: str) -> Response:
     result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
-    toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))
+    tell_saved(result, _("The patient’s record is saved."))
     if any(
         request.form.get(field) == "yes" and getattr(result.record, field) is False
         for field in CONFIRMED.values()

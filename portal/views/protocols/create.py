@@ -22,6 +22,7 @@ from portal.views.protocols.new_protocol import (
     drafts,
     search_in,
     treated_patient,
+    unlike_draft,
 )
 from portal.views.protocols.plan import Plan
 from portal.web import unsent
@@ -165,6 +166,7 @@ def _creation(care: Care) -> Creation[NewProtocol, Protocol]:
         not_found=_("The protocol isn’t in the clinic’s record. You can create it again."),
         unconfirmed=_unconfirmed,
         refused=lambda draft, error: _refused(care, draft, error),
+        unlike=lambda content, made: unlike_draft(care, content, made),
     )
 
 

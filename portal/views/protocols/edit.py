@@ -19,7 +19,7 @@ from portal.views.protocols.review import show_comparison, show_review
 from portal.views.protocols.view import Whose, read_whose
 from portal.web import unsent
 from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
-from portal.web.editing import Editing, save_edit
+from portal.web.editing import Editing, save_edit, tell_saved
 from portal.web.forms import Values
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_PROTOCOL
@@ -103,7 +103,7 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
     result = save_edit(_editing(care, person, protocol_id, physicians, whose), protocol)
     match result:
         case Saved():
-            toast(_("The protocol is saved.") if result.is_changed else _("Nothing was changed."))
+            tell_saved(result, _("The protocol is saved."))
             return redirect_to(url_for("protocols.show", protocol_id=protocol_id))
         case Comparison():
             return show_comparison(protocol, result)

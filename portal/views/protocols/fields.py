@@ -37,6 +37,16 @@ def plan_fields(physicians: Sequence[tuple[str, str]]) -> Fields[Protocol]:
     ]
 
 
+def draft_fields() -> Fields[Any]:
+    """What a new protocol consists of."""
+    return [
+        member("patient_id", _input(_("Patient"))),
+        member("episode_id", _input(_("Treatment"))),
+        member("status", _input(_("Status"))),
+        *plan_fields([]),
+    ]
+
+
 def _input(label: str, known: Mapping[str, str] | None = None) -> Any:
     """A text whose values `known` has in words."""
     field = text(label, longest=_LONGEST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from flask import request, url_for
@@ -11,16 +12,19 @@ from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, ConsentBrief, get_episode
+from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
-from portal.services.protocols import Protocol, ProtocolDraft, list_protocols
+from portal.services.protocols import Protocol, ProtocolDraft, get_protocol, list_protocols
 from portal.values import Value
 from portal.views.creation import Drafts, Search
 from portal.views.episodes.egg_collection import collection_of_plan
 from portal.views.episodes.lookup import episode_id_of
+from portal.views.protocols.fields import draft_fields
 from portal.views.protocols.plan import Plan
 from portal.web import audit
+from portal.web.edit_form import unlike
 
 _AT_ONCE = 100
 
@@ -88,6 +92,14 @@ def _content(protocol: ProtocolDraft) -> object:
     plan = Plan.of(protocol)
     rows = tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
     return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
+
+
+def unlike_draft(care: Care, content: NewProtocol, made: Protocol) -> tuple[str, ...]:
+    """Return the labels of what the API keeps otherwise than was sent; its answer may hold less than the protocol."""
+    fields, draft = draft_fields(), content.draft()
+    if unlike(fields, draft, made):
+        made = known(attempt(partial(get_protocol, care, made.id))) or made
+    return unlike(fields, draft, made)
 
 
 def treated_patient(care: Care, plan: Plan) -> TreatedPatient | str:

@@ -16,7 +16,7 @@ from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.straw_check import StrawLabel, straw_check_page
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
-from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit
+from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit, tell_saved
 from portal.web.forms import Form, Values, sent
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_EMBRYO, may
@@ -78,7 +78,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
         result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
         return _answer(person, view, moves, result)
-    toast(_("Embryo %(code)s is saved.", code=view.code) if result.is_changed else _("Nothing was changed."))
+    tell_saved(result, _("Embryo %(code)s is saved.", code=view.code))
     return redirect_to(view.href)
 
 

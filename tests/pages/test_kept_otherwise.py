@@ -1,0 +1,65 @@
+"""A clinic's system that keeps only part of what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from portal.services.episodes import READ_EPISODE
+from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
+from tests.pages.test_patient_banner import EPISODE, PLAN
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Visitor
+from tests.views.protocols.plans import press, row
+
+DAILY = Medication(
+    id="m", drug="Estradiol", drug_class="Estrogen", dose=2, unit="mg", route="Oral", start_day=1
+)
+EVERY_2_DAYS = replace(DAILY, every_days=2)
+BEFORE = replace(PLAN, medications=(DAILY,))
+TYPED = replace(PLAN, description="New", medications=(EVERY_2_DAYS,))
+ONLY_SOME = "It is saved, but the clinic’s system changed or left out: {}. Please check it."
+
+
+@pytest.mark.parametrize(
+    ("answered", "kept", "said"),
+    [
+        (replace(TYPED, medications=(DAILY,)), None, ONLY_SOME.format("Medication: Estradiol")),
+        (replace(TYPED, medications=()), TYPED, "The protocol is saved."),
+        (TYPED, TYPED, "The protocol is saved."),
+    ],
+)
+def test_what_is_saved_is_compared_with_what_was_typed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, answered: Any, kept: Any, said: str
+) -> None:
+    def now(_query: object) -> object:
+        is_written = any(call.row is UPDATE_PROTOCOL for call in fake_api.calls)
+        return msgspec.to_builtins((kept or answered) if is_written else BEFORE)
+
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.computes(READ_PROTOCOL, now)
+    fake_api.gives(UPDATE_PROTOCOL, answered)
+    page = visitor("victor", "physician").get("/protocols/f-1/edit")
+    review = press(page, "review", description="New", **row(0, every_days="2"))
+    (toast,) = review.form("/protocols/f-1/save").submit().select(".toast p")
+    assert toast.words == said
+
+
+def test_what_is_created_is_compared_with_what_was_typed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(CREATE_PROTOCOL, replace(BEFORE, id="f-2", name="New"))
+    fake_api.gives(READ_PROTOCOL, replace(BEFORE, id="f-2", name="New"))
+    page = press(visitor("victor", "physician").get("/protocols/new?episode=e-1"), "add-medication")
+    typed = {"drug": "Estradiol", "drug_class": "Estrogen", "dose": "2", "unit": "mg", "route": "Oral"}
+    page = press(
+        page, "review", name="New", type=str(PLAN.type), **row(0, **typed, start_day="1", time="08:00, 20:00")
+    )
+    made = page.form("/protocols/new/create").submit()
+    (toast,) = made.select(".toast p")
+    assert toast.words == ONLY_SOME.format("Status; Medication: Estradiol")
