@@ -103,6 +103,7 @@ class Message(Timed, frozen=True, kw_only=True):
 class Conversation(Timed, frozen=True, kw_only=True):
     """A thread with its newest messages (50 at most)."""
 
+    most_messages: ClassVar = 50
     shown_on: ClassVar = ("conversations", "home", "episodes", "pgt_results")
     separable: ClassVar = frozenset({"participants", "messages"})
 
@@ -142,6 +143,11 @@ class Conversation(Timed, frozen=True, kw_only=True):
     def in_order(self) -> tuple[Message, ...]:
         """The messages, oldest first; those without a time come first."""
         return tuple(sorted(self.messages, key=lambda message: _seconds(message.sent_at)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its messages came for sure."""
+        return len(self.messages) < self.most_messages
 
     @property
     def newest_id(self) -> str:

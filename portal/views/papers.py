@@ -9,7 +9,7 @@ from flask import Blueprint, Response, g, url_for
 from portal.i18n.gettext import _
 from portal.services.consents import all_consents
 from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
+from portal.services.conversations import Conversation, Message, list_conversations
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.found_episodes import Found
@@ -17,6 +17,7 @@ from portal.services.gather import gather, known
 from portal.services.rules.doses import Standing, standing
 from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
+from portal.views.conversations.view import is_mine
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
 from portal.views.episodes.lookup import reachable
 from portal.web.doses import medicines_of, plan_of
@@ -58,13 +59,14 @@ def index(care: Care, person: Person) -> Response:
         if isinstance(answer, CareError) and not isinstance(answer, NotOffered)
     ]
     signed = [form for form in listed or () if has_signed(form, person)]
-    given = [talk for talk in (conversations.items if conversations else ()) if any(_attached(talk))]
+    talks_read = conversations.items if conversations else ()
+    given = [talk for talk in talks_read if any(_attached(talk, person))]
     audit.shown("consent.list", "consent", [form.id for form in signed])
     audit.shown("conversation.list", "conversation", [talk.id for talk in given])
     papers = [
         *(_of_form(form, person) for form in signed),
         *(paper for episode in episodes for paper in _documents(episode, person)),
-        *(paper for talk in given for paper in _files_of(talk)),
+        *(paper for talk in given for paper in _files_of(talk, person)),
     ]
     page = PapersPage(
         papers=by_date({paper.download: paper for paper in papers}.values()),
@@ -74,7 +76,7 @@ def index(care: Care, person: Person) -> Response:
         is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
         is_cut=any(
             read is not None and not read.is_whole
-            for read in (listed, conversations and conversations.listed)
+            for read in (listed, conversations and conversations.listed, *talks_read)
         ),
     )
     return render(page)
@@ -98,14 +100,12 @@ def _documents(episode: Episode, person: Person) -> list[Paper]:
     return papers_of(episode.documents, last_change(person, episode.id))
 
 
-def _attached(talk: Conversation) -> Iterator[Message]:
-    """The messages from the clinic that have files."""
-    return (
-        message for message in talk.messages if message.attachments and message.side is MessageSide.OUTBOUND
-    )
+def _attached(talk: Conversation, person: Person) -> Iterator[Message]:
+    """The messages that have files, but for those that the patient's side surely sent."""
+    return (message for message in talk.messages if message.attachments and not is_mine(message, person))
 
 
-def _files_of(talk: Conversation) -> Iterable[Paper]:
+def _files_of(talk: Conversation, person: Person) -> Iterable[Paper]:
     return (
         file_paper(
             file.file_id,
@@ -116,7 +116,7 @@ def _files_of(talk: Conversation) -> Iterable[Paper]:
             sender=message.sender_name or with_lang(g.tenant.name),
             at=message.sent_at,
         )
-        for message in _attached(talk)
+        for message in _attached(talk, person)
         for file in message.attachments
     )
 

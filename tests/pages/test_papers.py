@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 from msgspec.structs import replace
 
+from portal.services.conversations import LIST_CONVERSATIONS, Attachment, Conversation, Message, MessageSide
 from portal.services.episodes import Appointment
 from portal.services.patients import Patient
 from tests.pages.test_tonight import episode, shows
@@ -35,3 +36,37 @@ def test_a_partner_reads_whose_medicines_and_visits_they_are(
     words = person.get("/papers").words.translate({0x2068: None, 0x2069: None})
     assert visits in words and words.count(medicines) >= 2
     assert ("My visits" in words, "My medicines" in words) == (sub == "amelia", sub == "amelia")
+
+
+LETTER = Message(id="m-1", attachments=(Attachment(file_id="f-1", name="Letter.pdf"),))
+
+
+@pytest.mark.parametrize(
+    ("side", "sender", "is_listed"),
+    [
+        (MessageSide.OUTBOUND, "nora", True),
+        (MessageSide("Other"), "nora", True),
+        (None, None, True),
+        (None, "amelia", False),
+        (MessageSide.INBOUND, "daniel", False),
+    ],
+)
+def test_a_file_is_listed_unless_the_patients_side_sent_it(
+    visitor: Callable[..., Visitor],
+    fake_api: FakeApi,
+    side: MessageSide | None,
+    sender: str | None,
+    is_listed: bool,
+) -> None:
+    letter = replace(LETTER, side=side, sender_id=sender)
+    fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", messages=(letter,))])
+    assert ("Letter.pdf" in visitor("amelia").get("/papers").words) is is_listed
+
+
+@pytest.mark.parametrize("count", [49, 50])
+def test_a_conversation_may_have_older_files_than_its_newest_fifty_messages(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, count: int
+) -> None:
+    messages = tuple(Message(id=f"m-{number}") for number in range(count))
+    fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", messages=messages)])
+    assert ("There may be older ones" in visitor("amelia").get("/papers").words) is (count == 50)

@@ -183,7 +183,7 @@ def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
 def _bubble(
     message: Message, conversation: Conversation, person: Person, changed_at: datetime | None
 ) -> Bubble:
-    mine = _is_mine(message, person)
+    mine = is_mine(message, person)
     return Bubble(
         id=message.id,
         sender=_("You") if message.sender_id == person.sub else message.sender_name or _("Unknown sender"),
@@ -210,7 +210,7 @@ def _text(body: str) -> str:
     return text + "\n\n" + _("The rest of this message is too long to be shown.")
 
 
-def _is_mine(message: Message, person: Person) -> bool:
+def is_mine(message: Message, person: Person) -> bool:
     """Whether the person's side sent it: the clinic for staff, the patient's side for others."""
     if message.side in (MessageSide.INBOUND, MessageSide.OUTBOUND):
         return (message.side is MessageSide.OUTBOUND) == person.is_staff

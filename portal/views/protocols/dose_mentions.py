@@ -97,9 +97,9 @@ def read_dose_mentions(
 
 
 def _is_complete(talk: Conversation, since: datetime) -> bool:
-    """Whether all of its messages since then came: an answer has the newest 50."""
+    """Whether all of its messages since then came."""
     first = talk.in_order[0].sent_at if talk.messages else None
-    return len(talk.messages) < 50 or (first is not None and first < since)
+    return talk.is_whole or (first is not None and first < since)
 
 
 def _changes(before: Plan, after: Plan) -> list[_Changed]:
