@@ -183,6 +183,15 @@ def test_a_conversation_of_2000_messages_comes_in_parts(visitor: SignIn, fake_ap
     assert len(newest.text.encode()) < 120_000
 
 
+@pytest.mark.parametrize("count", [49, 50])
+def test_a_conversation_may_have_earlier_messages_than_the_api_gives(
+    visitor: SignIn, fake_api: FakeApi, count: int
+) -> None:
+    fake_api.computes(LIST_CONVERSATIONS, paged(1, lambda number: talk(number, count)))
+    words = visitor("amelia").get("/conversations/t-0").words
+    assert ("There may be earlier messages." in words) is (count == 50)
+
+
 def test_a_part_of_a_conversation_stays_when_one_of_its_messages_is_archived(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flask import Response
+from flask import Response, url_for
+from markupsafe import Markup
 from msgspec import structs
 
 from portal.i18n.gettext import _
@@ -34,8 +35,8 @@ _PART, _MOST_UNREAD = 50, 200
 class ThreadPage(Page, template="conversations/show.html", about="thread"):
     """One conversation, for staff beside the others; `shown` are its messages, or only the new ones.
 
-    Of a long one those `before` a message, or the newest; `earlier` is the first of them if there are more before it. Only
-    the newest are marked as read.
+    Of a long one those `before` a message, or the newest; `earlier` leads to those before them, or says that they can't be
+    read. Only the newest are marked as read.
     """
 
     thread: Thread
@@ -95,8 +96,18 @@ def page_of(
         beside=[row_of(row, person) for row in beside],
         consequences=consequences_of_archiving(),
         before="" if is_newest else before,
-        earlier=part[0].id if end > most else "",
+        earlier=_link_to_earlier(conversation, part[0].id) if end > most else _of_unread(conversation),
     )
+
+
+def _link_to_earlier(conversation: Conversation, before: str) -> Markup:
+    href = url_for("conversations.show", conversation_id=conversation.id, before=before)
+    return Markup('<a href="{}">{}</a>').format(href, _("Earlier messages"))
+
+
+def _of_unread(conversation: Conversation) -> str:
+    """What is said of messages before those that the API gave."""
+    return "" if conversation.is_whole else _("There may be earlier messages. They can’t be read here.")
 
 
 def bubbles_after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
