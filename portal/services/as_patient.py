@@ -67,12 +67,10 @@ class AsPatient(Value, frozen=True):
 
     def _is_shared(self, relationship: Relationship, episode: Episode) -> bool:
         return (
-            relationship.is_portal_shared
-            and relationship.type in PARTNERS
+            relationship.type in PARTNERS
+            and relationship.shares_on(self.day)
             and relationship.patient_id == episode.patient.id
             and relationship.related_patient_id == self.patient_id
-            and (relationship.start_date is None or relationship.start_date <= self.day)
-            and not relationship.is_ended(self.day)
         )
 
     def episode(self, episode: Episode) -> Episode:

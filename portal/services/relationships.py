@@ -48,6 +48,19 @@ class Relationship(Timed, frozen=True, kw_only=True):
         """Whether it has ended: nothing is shared any more, and only signed records still name the person."""
         return self.end_date is not None and self.end_date <= today
 
+    def has_begun(self, today: date) -> bool:
+        return self.start_date is None or self.start_date <= today
+
+    @property
+    def may_share(self) -> bool:
+        """Whether it shares the treatment while it lasts: only partners' does, or one of a type that isn't known may."""
+        is_other = self.type is not None and self.type.known and self.type not in PARTNERS
+        return self.is_portal_shared and not is_other
+
+    def shares_on(self, day: date) -> bool:
+        """Whether the person sees the treatment on this day."""
+        return self.may_share and self.has_begun(day) and not self.is_ended(day)
+
     def is_between_same_people(self, other: Relationship) -> bool:
         """Whether both are on one patient's record and name one person; without a record of that person, by the name."""
         if self.related_patient_id and other.related_patient_id:

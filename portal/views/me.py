@@ -20,7 +20,7 @@ from portal.views.relationship_effects import also_shared, stops_sharing
 from portal.web import preferred_name
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
-from portal.web.filters import today
+from portal.web.filters import day, today
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 from portal.web.not_given import not_given
 from portal.web.unsent import typed_text
@@ -59,10 +59,14 @@ def save(care: Care, person: Person) -> Response:
 
 
 class Related(Value, frozen=True):
-    """Someone on my record, the episode through which they are removed, and what they see of my treatment."""
+    """Someone on my record, the episode through which they are removed, and what they see of my treatment.
+
+    `since` is the word before its start date.
+    """
 
     relationship: Relationship
     episode_id: str
+    since: str
     sharing: str
     stops_sharing: bool
 
@@ -93,6 +97,7 @@ def _mine(care: Care, person: Person) -> Mine:
             Related(
                 relationship,
                 episode_id,
+                since=_("since") if relationship.has_begun(today()) else _("from"),
                 sharing=_sharing(relationship, also_shared(relationship, on_record)),
                 stops_sharing=stops_sharing(relationship, on_record),
             )
@@ -104,14 +109,16 @@ def _mine(care: Care, person: Person) -> Mine:
 def _sharing(relationship: Relationship, also: Sequence[Relationship]) -> str:
     """What the person sees of the treatment, `also` through other relationships."""
     is_ended = relationship.is_ended(today())
-    if relationship.is_portal_shared and not is_ended:
+    if relationship.shares_on(today()):
         return _("Sees your treatment in the portal.")
     if not is_ended and not_given("Relationship.isPortalShared"):
         return _(
             "The clinic’s system doesn’t say whether they see your treatment in the portal. Removing ends it."
         )
-    if also:
+    if any(other.has_begun(today()) for other in also):
         return _("Sees your treatment in the portal through another entry on your record.")
+    if relationship.may_share and relationship.start_date and not is_ended:
+        return _("Will see your treatment in the portal from %(day)s on.", day=day(relationship.start_date))
     if is_ended:
         return _("Nothing is shared any more. What you both signed stays signed.")
     return _("Does not see your treatment in the portal.")

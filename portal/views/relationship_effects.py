@@ -17,7 +17,7 @@ from portal.services.listed import Listed
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
 from portal.web.choice_names import choice_name
-from portal.web.filters import today
+from portal.web.filters import day, today
 from portal.web.handlers import Care, Page, render
 from portal.web.labels import with_record
 from portal.web.not_given import not_given
@@ -65,20 +65,20 @@ def ask(
 
 def stops_sharing(relationship: Relationship, relationships: Iterable[Relationship]) -> bool:
     """Whether the patient's treatment is shared with the person until this relationship is removed, and no longer."""
-    return relationship.is_portal_shared and not also_shared(relationship, relationships)
+    return relationship.shares_on(today()) and not also_shared(relationship, relationships)
 
 
 def also_shared(
     relationship: Relationship, relationships: Iterable[Relationship]
 ) -> tuple[Relationship, ...]:
-    """The other relationships that last and share the same patient's treatment with the same person."""
+    """The other relationships that share the same patient's treatment with the same person, now or from their start on."""
     return tuple(
         other
         for other in relationships
         if other.id != relationship.id
         and other.is_between_same_people(relationship)
         and not other.is_ended(today())
-        and (other.is_portal_shared or not_given("Relationship.isPortalShared"))
+        and (other.may_share or not_given("Relationship.isPortalShared"))
     )
 
 
@@ -87,8 +87,10 @@ def _sharing_afterwards(episode: Episode, relationship: Relationship) -> list[st
     name = relationship.related_name or _("This person")
     if also := also_shared(relationship, episode.relationships):
         return [_still_seen(name, other) for other in also]
-    if not (relationship.is_portal_shared or not_given("Relationship.isPortalShared")):
+    if not (relationship.may_share or not_given("Relationship.isPortalShared")):
         return [_("%(name)s doesn’t see the treatment in the portal, so nothing changes there.", name=name)]
+    if not relationship.has_begun(today()):
+        return [_("%(name)s doesn’t see the treatment in the portal, and won’t later either.", name=name)]
     if not reader_is_staff():
         return [_("%(name)s no longer sees your treatment in the portal.", name=name)]
     if relationship.patient_id in (episode.patient.id, None):
@@ -105,6 +107,12 @@ def _sharing_afterwards(episode: Episode, relationship: Relationship) -> list[st
 
 
 def _still_seen(name: str, other: Relationship) -> str:
+    if other.start_date and not other.has_begun(today()):
+        return _(
+            "%(name)s sees the treatment in the portal from %(day)s on, through another entry. To stop that, remove it too.",
+            name=name,
+            day=day(other.start_date),
+        )
     if other.type is None:
         return _(
             "%(name)s still sees the treatment in the portal through another entry. To stop that, remove it too.",

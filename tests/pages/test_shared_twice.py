@@ -31,6 +31,9 @@ ENDED = to_daniel("r-4", RelationshipType.SPOUSE, is_portal_shared=True, end_dat
 FAR_SIDE = to_daniel("r-5", RelationshipType.PARTNER, is_portal_shared=True, patient_id="p-2", related_patient_id="p-1", related_name="Amelia Hart")  # fmt: skip
 NO_RECORD = to_daniel("r-6", None, is_portal_shared=True, related_patient_id=None, related_name="DANIEL HART")
 
+LATER = replace(PARTNER, id="r-8", start_date=date(2099, 6, 1))
+SHARED_CONTACT = replace(CONTACT, id="r-9", is_portal_shared=True)
+
 
 def gives(fake_api: FakeApi, *relationships: Relationship) -> None:
     mine = replace(AMELIA, user_id="amelia")
@@ -47,8 +50,13 @@ def gives(fake_api: FakeApi, *relationships: Relationship) -> None:
         ((CONTACT, ENDED), PARTNER, "Stop sharing with Daniel Hart?", "no longer sees your treatment"),
         ((FAR_SIDE,), PARTNER, "Stop sharing with Daniel Hart?", "no longer sees your treatment"),
         ((ENDED,), CONTACT, "Remove Daniel Hart?", "doesn’t see the treatment in the portal"),
+        ((), LATER, "Remove Daniel Hart?", "doesn’t see the treatment in the portal, and won’t later"),
+        ((LATER,), PARENT, "Remove Daniel Hart?", "sees the treatment in the portal from Mon 1 Jun 2099 on, through"),
     ],
-    ids=["two shared", "contact of a partner", "without a record", "one shared", "the other way", "none shared"],
+    ids=[
+        *("two shared", "contact of a partner", "without a record", "one shared", "the other way", "none shared"),
+        *("from later on", "again later"),
+    ],
 )  # fmt: skip
 def test_whoever_still_sees_the_treatment_is_never_said_not_to(
     visitor: SignIn,
@@ -81,6 +89,22 @@ def test_my_details_say_of_each_entry_what_the_person_sees(visitor: SignIn, fake
         "Sees your treatment in the portal through another entry on your record.",
         "Sees your treatment in the portal through another entry on your record.",
     ]
+
+
+def test_only_a_partner_sees_the_treatment_from_the_start_date_on(visitor: SignIn, fake_api: FakeApi) -> None:
+    gives(fake_api, LATER, SHARED_CONTACT, NO_RECORD)
+    people = visitor("amelia").get("/me").select("aside article")
+    assert [person.select("p")[-1].words for person in people[:1]] == [
+        "Sees your treatment in the portal through another entry on your record."
+    ]
+    gives(fake_api, LATER, SHARED_CONTACT)
+    people = visitor("amelia").get("/me").select("aside article")
+    assert [person.select("p")[-1].words for person in people] == [
+        "Will see your treatment in the portal from Mon 1 Jun 2099 on.",
+        "Does not see your treatment in the portal.",
+    ]
+    assert "from 1 June 2099" in people[0].words
+    assert "Shares the portal" not in visitor("nora", "nurse").get("/episodes/e-1").words
 
 
 def test_only_the_last_entry_that_shares_is_said_to_stop_it(visitor: SignIn, fake_api: FakeApi) -> None:
