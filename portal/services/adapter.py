@@ -94,10 +94,10 @@ class Adapter:
     def is_well(self, body: bytes) -> bool | None:
         """Whether a response of a successful status says that it was well; None if it should but doesn't say.
 
-        Here only one that says the opposite: a top-level member such as `"success": false`.
+        Here only one that says the opposite: a top-level member such as `"success": false`, or an `error` with a code or message.
         """
         begin = body[:_FIRST].lower()
-        may_say = b"succe" in begin or b'"ok"' in begin
+        may_say = b"succe" in begin or b'"ok"' in begin or b'"error"' in begin
         return not (may_say and _SAYS_NO.search(begin)) or _says_no(decoding.plain(body)) is False
 
     def status_of(self, answer: object) -> int | None:
@@ -124,17 +124,27 @@ class Adapter:
         return theirs
 
 
-_SAYS_NO = re.compile(rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b')
+_SAYS_NO = re.compile(
+    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b|"error"\s*:\s*\{'
+)
 _FIRST = 4096
 
 
 def _says_no(answer: object) -> bool:
     said = cast("dict[str, object]", answer).items() if isinstance(answer, dict) else ()
     return any(
-        name.lower().replace("_", "") in {"ok", "success", "succeeded", "issuccess", "issuccessful"}
-        and value in (False, "false", "False")
+        (
+            name.lower().replace("_", "") in {"ok", "success", "succeeded", "issuccess", "issuccessful"}
+            and value in (False, "false", "False")
+        )
+        or (name.lower() == "error" and _is_error(value))
         for name, value in said
     )
+
+
+def _is_error(value: object) -> bool:
+    error = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return any(isinstance(told := error.get(name), str) and told.strip() for name in ("code", "message"))
 
 
 PLAIN = Adapter()

@@ -1,4 +1,4 @@
-"""A clinic's system that keeps only part of what it is sent."""
+"""A clinic's system that keeps only part of what it is sent, or refuses it with a successful status."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.episodes import READ_EPISODE
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from tests.pages.test_patient_banner import EPISODE, PLAN
@@ -63,3 +64,23 @@ def test_what_is_created_is_compared_with_what_was_typed(
     made = page.form("/protocols/new/create").submit()
     (toast,) = made.select(".toast p")
     assert toast.words == ONLY_SOME.format("Status; Medication: Estradiol")
+
+
+@pytest.mark.parametrize(
+    ("answer", "heading", "said"),
+    [
+        ({"error": {"code": "ClientelePortal:SyncRunning"}}, "Remove", "It is exchanging data right now."),
+        ({"error": {"code": None, "message": "Not now"}}, "Remove", "Nothing was removed"),
+        ({"error": None}, "The connection is removed", ""),
+        ({"error": {}}, "The connection is removed", ""),
+        ({"name": "error", "note": {"error": {"code": "x"}}}, "The connection is removed", ""),
+    ],
+)
+def test_an_error_with_a_successful_status_is_no_success(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, answer: Any, heading: str, said: str
+) -> None:
+    fake_api.gives(DELETE_EMR_ENDPOINT, answer)
+    form = visitor("ada", "admin").get("/emr-endpoints/m-1/remove").form("/emr-endpoints/m-1/remove")
+    page = form.submit(typed="m-1", status=None)
+    assert page.heading.startswith(heading)
+    assert said in page.words
