@@ -23,12 +23,28 @@ def written(endpoint: AnyEndpoint, body: object) -> object:
 
 
 def without_empty(endpoint: AnyEndpoint, body: object, before: object) -> Members:
-    """The body without what is as empty as it was `before`: it may never have come, and an empty value may erase what it is."""
+    """The body without what is as empty as it was `before`: it may never have come, and an empty value may erase what it is.
+
+    Of a record within it only what is missing is left out: an API may need all that it has of it, though empty.
+    """
     was = members_in(before)
     return {
-        name: value
+        name: kept
         for name, value in members_in(body).items()
-        if name in endpoint.always or value not in (None, "") or was.get(name) != value
+        if (kept := _without_missing(value, was.get(name))) not in (None, "", {})
+        or name in endpoint.always
+        or was.get(name) != value
+    }
+
+
+def _without_missing(value: object, was: object) -> object:
+    if not isinstance(value, dict) or not isinstance(was, dict):
+        return cast("object", value)
+    held = cast("Members", was)
+    return {
+        name: part
+        for name, part in cast("Members", value).items()
+        if part is not None or held.get(name) is not None
     }
 
 

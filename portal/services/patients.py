@@ -18,12 +18,15 @@ class Address(Record, frozen=True, kw_only=True):
 
     shown_on: ClassVar = ("me", "patients")
 
-    line1: Annotated[str, "first line of the postal address"] = ""
+    line1: Annotated[str | None, "first line of the postal address"] = None
     line2: Annotated[str | None, "second line of the postal address"] = None
-    city: Annotated[str, "town or city"] = ""
+    city: Annotated[str | None, "town or city"] = None
     region: Annotated[str | None, "region"] = None
-    postal_code: Annotated[str, "postcode"] = ""
-    country: Annotated[str, "country (ISO 3166-1)"] = ""
+    postal_code: Annotated[str | None, "postcode"] = None
+    country: Annotated[str | None, "country (ISO 3166-1)"] = None
+
+
+NO_ADDRESS = Address(line1="", city="", postal_code="", country="")
 
 
 class EmergencyContact(Record, frozen=True, kw_only=True):
@@ -31,9 +34,12 @@ class EmergencyContact(Record, frozen=True, kw_only=True):
 
     shown_on: ClassVar = ("me", "patients", "episodes")
 
-    name: Annotated[str, "contact's name"] = ""
-    phone_number: Annotated[str, "contact's telephone number"] = ""
-    relation: Annotated[str, "contact's relation to the patient"] = ""
+    name: Annotated[str | None, "contact's name"] = None
+    phone_number: Annotated[str | None, "contact's telephone number"] = None
+    relation: Annotated[str | None, "contact's relation to the patient"] = None
+
+
+NO_EMERGENCY_CONTACT = EmergencyContact(name="", phone_number="", relation="")
 
 
 class Patient(StampedRecord, frozen=True, kw_only=True):

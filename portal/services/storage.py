@@ -80,11 +80,25 @@ class StorageLocation(Record, frozen=True, kw_only=True):
 
     shown_on: ClassVar = ("storage", "episodes")
 
-    facility: Annotated[str, "facility", STAFF] = ""
-    tank: Annotated[str, "tank", STAFF] = ""
-    canister: Annotated[str, "canister", STAFF] = ""
-    cane: Annotated[str, "cane", STAFF] = ""
-    position: Annotated[str, "position", STAFF] = ""
+    facility: Annotated[str | None, "facility", STAFF] = None
+    tank: Annotated[str | None, "tank", STAFF] = None
+    canister: Annotated[str | None, "canister", STAFF] = None
+    cane: Annotated[str | None, "cane", STAFF] = None
+    position: Annotated[str | None, "position", STAFF] = None
+
+    @property
+    def parts(self) -> tuple[str, str, str, str, str]:
+        """The place from the facility inwards, "" for what isn't given."""
+        return (
+            self.facility or "",
+            self.tank or "",
+            self.canister or "",
+            self.cane or "",
+            self.position or "",
+        )
+
+
+NO_LOCATION = StorageLocation(facility="", tank="", canister="", cane="", position="")
 
 
 class EmbryoStorage(StampedRecord, frozen=True, kw_only=True):

@@ -136,7 +136,7 @@ def member(
 
 def part(
     of: str,
-    kind: type[msgspec.Struct],
+    empty: msgspec.Struct,
     name: str,
     input: Any,
     *,
@@ -146,11 +146,11 @@ def part(
 ) -> Field[Any]:
     """A member of a record within the record, such as the city of its address: `address_city`.
 
-    The record `of` that name is made where there is none, and becomes None when nothing is left in it.
+    The record `of` that name is made of the `empty` one where there is none, and becomes None when nothing is left in it.
     """
 
     def onto(record: Any, typed: str) -> Any:
-        changed = replace(getattr(record, of) or kind(), **{name: value(typed)})
+        changed = replace(getattr(record, of) or empty, **{name: value(typed)})
         return replace(record, **{of: changed if any(astuple(changed)) else None})
 
     return Field(

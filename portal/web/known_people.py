@@ -174,4 +174,4 @@ def _known_embryo(embryo: EmbryoStorage, episode: Episode) -> KnownEmbryo:
 
 
 def _place(at: StorageLocation | None) -> tuple[str, ...]:
-    return (at.facility, at.tank, at.canister, at.cane, at.position) if at else ()
+    return at.parts if at else ()

@@ -24,6 +24,7 @@ from portal.services.cases import CareStatus, Case
 from portal.services.changes import written
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation
+from portal.services.decoding import decode
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.notifications import Notification
 from portal.services.patients import UPDATE_PATIENT, Patient
@@ -96,6 +97,18 @@ def test_what_a_record_never_had_is_not_erased_by_a_change(care):
         "language": "es",
         "isActive": True,
     }
+
+
+def test_what_an_address_never_had_is_not_erased_and_what_it_has_empty_is_sent(care):
+    address = {"line1": "Park Row 1", "line2": {"flat": 2}, "city": "", "postalCode": None, "country": "GB"}
+    answer = {"id": "1", "firstName": "A", "address": address, "emergencyContact": {"name": None}}
+    before = decode(msgspec.json.encode(answer), Patient)
+    care.answers.append(None)
+    after = msgspec.structs.replace(before, preferred_name="Amy")
+    patients.update_patient(care, "1", patient=after, before=before)
+    sent = only_call(care).body
+    assert sent["address"] == {"line1": "Park Row 1", "city": "", "country": "GB"}
+    assert "emergencyContact" not in sent
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ class Guest(msgspec.Struct, frozen=True):
 FIELDS = [
     member("name", text("Name"), value=str, text=str.title, tidy=str.title),
     member("born", text("Born"), value=date.fromisoformat),
-    part("place", Place, "street", text("Street")),
-    part("place", Place, "region", text("Region"), value=lambda typed: typed or None),
+    part("place", Place(), "street", text("Street")),
+    part("place", Place(), "region", text("Region"), value=lambda typed: typed or None),
     member("note", text("Note")),
 ]
 

@@ -14,7 +14,7 @@ from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.conversations import Channel
-from portal.services.patients import Address, EmergencyContact, Patient
+from portal.services.patients import NO_ADDRESS, NO_EMERGENCY_CONTACT, Address, EmergencyContact, Patient
 from portal.web.fields import Field, given, member, part
 from portal.web.filters import dialled, telephone
 from portal.web.forms import Form, a_phone_number, an_email, choice, text
@@ -84,32 +84,35 @@ def _address_fields(patient: Patient) -> list[Field[Patient]]:
     region = text(_("County or region"), autocomplete=_for_own("address-level1"))
     return [
         part(
-            "address", Address, "line1", text(_("Street and number"), autocomplete=_for_own("address-line1"))
+            "address",
+            NO_ADDRESS,
+            "line1",
+            text(_("Street and number"), autocomplete=_for_own("address-line1")),
         ),
-        part("address", Address, "line2", second_line, value=given),
-        part("address", Address, "city", text(_("Town or city"), autocomplete=_for_own("address-level2"))),
-        part("address", Address, "region", region, value=given),
-        part("address", Address, "postal_code", postcode),
-        part("address", Address, "country", countries),
+        part("address", NO_ADDRESS, "line2", second_line, value=given),
+        part("address", NO_ADDRESS, "city", text(_("Town or city"), autocomplete=_for_own("address-level2"))),
+        part("address", NO_ADDRESS, "region", region, value=given),
+        part("address", NO_ADDRESS, "postal_code", postcode),
+        part("address", NO_ADDRESS, "country", countries),
     ]
 
 
 def _emergency_contact_fields(patient: Patient) -> list[Field[Patient]]:
-    of, kind = "emergency_contact", EmergencyContact
+    of, empty = "emergency_contact", NO_EMERGENCY_CONTACT
     number = patient.emergency_contact.phone_number if patient.emergency_contact else None
     relation = text(_("What they are to you") if _is_own() else _("Relation"))
     return [
-        part(of, kind, "name", text(_("Name of the emergency contact"))),
+        part(of, empty, "name", text(_("Name of the emergency contact"))),
         part(
             of,
-            kind,
+            empty,
             "phone_number",
             _a_phone(_("Their telephone number"), number),
             text=telephone,
             value=dialled,
             tidy=telephone,
         ),
-        part(of, kind, "relation", relation),
+        part(of, empty, "relation", relation),
     ]
 
 
@@ -173,7 +176,7 @@ def _languages(patient: Patient) -> list[tuple[str, str]]:
 
 
 def _countries(patient: Patient) -> list[tuple[str, str]]:
-    current = patient.address.country if patient.address else ""
+    current = (patient.address and patient.address.country) or ""
     return _with_current([("", _("Choose a country")), *_all_countries(language())], current)
 
 

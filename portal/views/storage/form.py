@@ -9,7 +9,7 @@ from flask import g, request
 from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.parse import calendar_date
-from portal.services.storage import EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.storage import NO_LOCATION, EmbryoStatus, EmbryoStorage
 from portal.views.storage.moves import Moves, move_name, reason
 from portal.web.fields import Fields, member, part
 from portal.web.filters import local
@@ -28,14 +28,14 @@ def embryo_fields(embryo: EmbryoStorage, moves: Moves) -> Fields[EmbryoStorage]:
         wrong=_why_not(embryo, moves),
     )
     paid = text(_("Paid until"), kind="date", check=a_date)
-    of, place = "location", StorageLocation
+    of, empty = "location", NO_LOCATION
     return [
         member("status", status, value=EmbryoStatus),
-        part(of, place, "facility", text(_("Facility"), longest=100)),
-        part(of, place, "tank", text(_("Tank"), longest=40)),
-        part(of, place, "canister", text(_("Canister"), longest=40)),
-        part(of, place, "cane", text(_("Cane"), longest=40)),
-        part(of, place, "position", text(_("Position"), longest=40)),
+        part(of, empty, "facility", text(_("Facility"), longest=100)),
+        part(of, empty, "tank", text(_("Tank"), longest=40)),
+        part(of, empty, "canister", text(_("Canister"), longest=40)),
+        part(of, empty, "cane", text(_("Cane"), longest=40)),
+        part(of, empty, "position", text(_("Position"), longest=40)),
         member("storage_expires_at", paid, text=_day, value=_start_of),
         member("notes", text(_("Notes"), kind="textarea", longest=LONGEST_NOTES)),
     ]

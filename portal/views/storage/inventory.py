@@ -148,7 +148,7 @@ def _kept_embryo(embryo: EmbryoStorage, episode: Episode) -> KeptEmbryo:
         method=embryo.method,
         day=embryo.day,
         grade=embryo.grade,
-        place=(at.facility, at.tank, at.canister, at.cane, at.position) if at else None,
+        place=at.parts if at else None,
         hold_reason=embryo.hold_reason,
         consented_until=embryo.storage_consented_until,
         paid_until=embryo.storage_expires_at,

@@ -13,7 +13,7 @@ from flask import url_for
 from portal import parse
 from portal.folding import folded
 from portal.i18n.gettext import _
-from portal.services.storage import EmbryoStatus
+from portal.services.storage import NO_LOCATION, EmbryoStatus
 from portal.values import Value
 from portal.views.storage.view import LOCATION, SOON_DAYS, EmbryoView, paid_until
 from portal.web.filters import today
@@ -108,7 +108,7 @@ class Selection(Value, frozen=True):
 def place_of(view: EmbryoView) -> tuple[str, str, str, str, str]:
     """Facility, tank, canister, cane and position, each empty if it isn't given."""
     at = view.embryo.location
-    return (at.facility, at.tank, at.canister, at.cane, at.position) if at else ("", "", "", "", "")
+    return (at or NO_LOCATION).parts
 
 
 def list_name(which: StoredList) -> str:
