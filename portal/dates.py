@@ -5,7 +5,7 @@ Some services send the years 1 and 9999 for "never". Python's own arithmetic rai
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 
 
 def in_zone(at: datetime, zone: tzinfo) -> datetime:
@@ -14,6 +14,21 @@ def in_zone(at: datetime, zone: tzinfo) -> datetime:
         return at.astimezone(zone)
     except OverflowError:
         return at.replace(tzinfo=zone)
+
+
+def day_meant(at: datetime, zone: tzinfo | None) -> date | None:
+    """The day that an instant stands for: the one that begins or ends with it, as it is written or else in `zone`; None if
+    neither does, and the two aren't of one date.
+    """
+    there = in_zone(at, zone) if at.tzinfo and zone else at
+    if is_day_edge(at) or at.date() == there.date():
+        return at.date()
+    return there.date() if is_day_edge(there) else None
+
+
+def is_day_edge(at: datetime) -> bool:
+    """Whether it is the first or the last minute of a day where it was written."""
+    return at.time() == time() or at.time() >= time(23, 59)
 
 
 def later(at: datetime, by: timedelta) -> datetime:

@@ -25,7 +25,8 @@ import msgspec
 from msgspec import inspect, structs
 
 from portal import struct_types
-from portal.dates import in_zone
+from portal.dates import day_meant, in_zone
+from portal.request_values import clinic
 from portal.services.errors import BadResponse
 from portal.services.listed import Count, Listed
 from portal.services.salvage import NO_DATE, Lost, Unreadable, salvage
@@ -461,8 +462,14 @@ def _instant(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    """A date, also if sent as an instant: its date part."""
-    return _iso(value).date() if isinstance(value, str) else value
+    """A date, also if sent as an instant that stands for one by the clinic's calendar."""
+    if not isinstance(value, str):
+        return value
+    tenant = clinic()
+    day = day_meant(_iso(value), tenant.time_zone if tenant else None)
+    if day is None:
+        raise ValueError(value)
+    return day
 
 
 def _iso(text: str) -> datetime:

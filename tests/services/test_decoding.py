@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, timedelta, timezone
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
 
 import pytest
+from flask import Flask, g
 
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentForm, ConsentStatus, SignerRole
@@ -129,6 +132,25 @@ def test_times_in_every_accepted_format_are_read_as_utc(text, instant):
 @pytest.mark.parametrize("text", ["2026-12-01", "2026-12-01T00:00:00", "2026-12-01T23:30:00.0000000+02:00"])
 def test_a_date_ignores_time_and_offset(text):
     assert form(procedureDate=text).procedure_date == date(2026, 12, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-11-30T23:00:00Z", date(2026, 12, 1)),
+        ("1990-06-30T22:00:00Z", date(1990, 7, 1)),
+        ("2026-11-30T22:59:59Z", date(2026, 11, 30)),
+        ("2026-12-01T00:00:00Z", date(2026, 12, 1)),
+        ("2026-11-30T23:59:59Z", date(2026, 11, 30)),
+        ("2026-12-01T12:00:00Z", date(2026, 12, 1)),
+        ("2026-12-01T00:00:00-08:00", date(2026, 12, 1)),
+        ("2026-11-30T23:30:00Z", None),
+    ],
+)
+def test_an_instant_is_the_day_that_it_stands_for_in_the_clinics_zone(text, day):
+    with Flask("x").test_request_context():
+        g.tenant = SimpleNamespace(time_zone=ZoneInfo("Europe/Madrid"))
+        assert form(procedureDate=text).procedure_date == day
 
 
 def test_numbers_may_be_strings():

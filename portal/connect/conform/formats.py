@@ -8,6 +8,7 @@ from functools import cache
 from zoneinfo import available_timezones
 
 from portal import parse
+from portal.dates import is_day_edge
 from portal.services.physicians import WorkingHours
 
 _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
@@ -49,6 +50,12 @@ def is_without_zone(value: object) -> bool:
     """Whether a value is an instant in ISO 8601 that doesn't say in which zone."""
     at = parse.instant(value) if isinstance(value, str) and len(value.strip()) > len("2026-11-23") else None
     return at is not None and at.tzinfo is None and date_format(value) == "iso"
+
+
+def is_day_of_a_zone(value: object) -> bool:
+    """Whether a value for a day is an instant in ISO 8601 that is neither beginning nor end of one where it was written."""
+    at = parse.instant(value) if isinstance(value, str) else None
+    return at is not None and at.tzinfo is not None and not is_day_edge(at)
 
 
 def is_made_by_machine(value: object) -> bool:

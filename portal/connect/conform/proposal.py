@@ -112,7 +112,7 @@ class Proposal:
                 )
         if self._lacks_zone():
             asked.append(
-                "times.zone: times come without a zone: in which one are they (Europe/London, or Etc/UTC)?"
+                "times.zone: times come without a zone, or days as times of one: which (Europe/London, or Etc/UTC)?"
             )
         if self.truths and self._truth() is None:
             found = ", ".join(json.dumps(truth) for truth in sorted(self.truths, key=str))

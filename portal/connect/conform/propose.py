@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from portal.connect.answers.comparison import UNREAD, kind_of
 from portal.connect.conform.ask import Learned
-from portal.connect.conform.formats import date_format, is_without_zone
+from portal.connect.conform.formats import date_format, is_day_of_a_zone, is_without_zone
 from portal.connect.conform.judge import excused_members
 from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, match
 from portal.connect.conform.proposal import MOST_ASKED, Proposal
@@ -389,7 +389,7 @@ def _learn_form(member: Member, value: Any, made: Proposal) -> None:
             made.forms.setdefault(what, set()).add(form)
         if form in ("dd MM", "MM dd", "either"):
             made.separators.add(re.sub(r"\d", "", str(value)[:6])[:1])
-        if what == "instants" and is_without_zone(value):
+        if is_without_zone(value) if what == "instants" else is_day_of_a_zone(value):
             made.has_local_times = True
     elif isinstance(value, str) and _is(member.type, inspect.IntType, inspect.FloatType):
         made.numbers_as_text = made.numbers_as_text or bool(NUMBER.fullmatch(value))

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from portal import parse
 from portal.config.time_zones import windows_name, zone_named
-from portal.dates import in_zone
+from portal.dates import day_meant, in_zone
 
 Convert: TypeAlias = Callable[[object], object]
 """Converts a JSON value from one format to another; returns unknown values unchanged."""
@@ -107,7 +107,10 @@ def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
 
 
 def read_day(form: str, zone: ZoneInfo) -> Convert | None:
-    """A converter from the API's format to a date; an instant is converted to the date in `zone`."""
+    """A converter from the API's format to a date; an instant is converted to the date in `zone`.
+
+    One in ISO 8601 that is a day's beginning or end where it was written is that day. None if the clinic's own zone tells the rest.
+    """
     if form in EPOCH:
         instant = _reader_of_epoch(EPOCH[form])
 
@@ -117,7 +120,7 @@ def read_day(form: str, zone: ZoneInfo) -> Convert | None:
 
         return day_of
     if form == "iso":
-        return None
+        return None if zone.key == "UTC" else _forgiving(lambda text: _day_in(zone, text))
     pattern = Pattern(form, has_time=False)
 
     @lru_cache(_REMEMBERED)
@@ -125,6 +128,13 @@ def read_day(form: str, zone: ZoneInfo) -> Convert | None:
         return pattern.read(text).date()
 
     return _forgiving(read, digits=len(form) if form.isalpha() else 0)
+
+
+def _day_in(zone: ZoneInfo, text: str) -> object:
+    at = parse.instant(text)
+    if at is None or at.tzinfo is None:
+        return text
+    return day_meant(at, zone) or in_zone(at, zone).date()
 
 
 def write_day(form: str, zone: ZoneInfo) -> Convert | None:

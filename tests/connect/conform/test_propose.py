@@ -214,8 +214,13 @@ def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> Non
     assert 'BookingRequest.locationId "location-ref", as in Physician' in asked
 
 
-def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it() -> None:
-    local = forms("Signed", creationTime="2026-11-23T09:00:00")
+@pytest.mark.parametrize(
+    "member", [{"creationTime": "2026-11-23T09:00:00"}, {"procedureDate": "2026-11-22T23:00:00Z"}]
+)
+def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it(
+    member: dict[str, str],
+) -> None:
+    local = forms("Signed", **member)
     assert [one for one in proposed(local).undecided if one.startswith("times.zone: ")]
     rules = parse_dialect('[times]\nzone = "Etc/UTC"')
     assert not [one for one in proposed(local, rules=rules).undecided if one.startswith("times.zone: ")]
