@@ -31,6 +31,11 @@ def is_day_edge(at: datetime) -> bool:
     return at.time() == time() or at.time() >= time(23, 59)
 
 
+def is_bare_day(text: str) -> bool:
+    """Whether a notation of ISO 8601 has no hour."""
+    return len(text.strip()) <= len("2026-11-28")
+
+
 def later(at: datetime, by: timedelta) -> datetime:
     """The instant so much later; the same one where the calendar ends before that."""
     try:

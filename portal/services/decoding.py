@@ -16,16 +16,16 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, tzinfo
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import inspect, structs
 
 from portal import struct_types
-from portal.dates import day_meant, in_zone
+from portal.dates import day_meant, in_zone, is_bare_day
 from portal.request_values import clinic
 from portal.services.errors import BadResponse
 from portal.services.listed import Count, Listed
@@ -410,7 +410,8 @@ def _mender_for(shape: inspect.Type) -> Mender:
 
 
 def _member_mender(field: inspect.Field) -> Mender:
-    return _birth_mender if field.encode_name == "dateOfBirth" else _mender_for(field.type)
+    is_time = isinstance(_given(field.type), inspect.DateTimeType | inspect.DateType)
+    return (is_time and _MENDERS_BY_NAME.get(field.encode_name)) or _mender_for(field.type)
 
 
 def _members_mender(members: list[tuple[str, bool, Mender]]) -> Mender:
@@ -456,20 +457,29 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _instant(value: object) -> object:
-    """Any ISO 8601 notation, with 0 to 7 fractional digits; a bare date is its midnight."""
-    return in_utc(_iso(value)) if isinstance(value, str) else value
+def _instant(value: object, hour: time = time()) -> object:
+    """Any ISO 8601 notation, with 0 to 7 fractional digits; a bare date is that `hour` of it at the clinic."""
+    if not isinstance(value, str):
+        return value
+    at, zone = _iso(value), _clinic_zone()
+    if is_bare_day(value) and zone:
+        at = datetime.combine(at, hour, zone)
+    return in_utc(at)
 
 
 def _day(value: object) -> object:
     """A date, also if sent as an instant that stands for one by the clinic's calendar."""
     if not isinstance(value, str):
         return value
-    tenant = clinic()
-    day = day_meant(_iso(value), tenant.time_zone if tenant else None)
+    day = day_meant(_iso(value), _clinic_zone())
     if day is None:
         raise ValueError(value)
     return day
+
+
+def _clinic_zone() -> tzinfo | None:
+    tenant = clinic()
+    return tenant.time_zone if tenant else None
 
 
 def _iso(text: str) -> datetime:
@@ -500,7 +510,14 @@ def _date_mender(mend: Mender, first: int = _FIRST_YEAR) -> Mender:
 _NO_DATE: tuple[()] = ()
 
 
-_birth_mender = _date_mender(_day, _FIRST_BIRTH)
+_END_OF_DAY = time(23, 59, 59)
+_MENDERS_BY_NAME: dict[str, Mender] = {
+    "dateOfBirth": _date_mender(_day, _FIRST_BIRTH),
+    "until": _date_mender(partial(_instant, hour=_END_OF_DAY)),
+    "expiresAt": _date_mender(partial(_instant, hour=_END_OF_DAY)),
+    "storageExpiresAt": _date_mender(partial(_instant, hour=time(12))),
+}
+"""What a bare day means by its member: an end holds through its day; one that is sent back keeps its date in every zone."""
 
 
 _MENDERS: dict[type[inspect.Type], Mender] = {

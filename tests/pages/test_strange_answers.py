@@ -73,6 +73,14 @@ def test_a_warning_whose_end_is_no_date_is_shown(
     assert "Stop aspirin now" in visitor("grace").get(path).words
 
 
+def test_a_warning_until_a_day_holds_through_that_day(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("28 22:00")
+    gives(fake_api, episode(alerts=[{**URGENT, "until": "2026-11-28"}]))
+    assert "Stop aspirin now" in visitor("grace").get("/").words
+
+
 @pytest.mark.parametrize(
     ("toml", "until"),
     [

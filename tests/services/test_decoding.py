@@ -153,6 +153,16 @@ def test_an_instant_is_the_day_that_it_stands_for_in_the_clinics_zone(text, day)
         assert form(procedureDate=text).procedure_date == day
 
 
+def test_a_bare_day_of_an_instant_is_the_clinics_and_an_end_holds_through_it():
+    body = b'{"id":"1","embryoCode":"E1","status":"Stored","cryopreservedAt":"2026-11-28","storageExpiresAt":"2026-11-28"}'
+    with Flask("x").test_request_context():
+        g.tenant = SimpleNamespace(time_zone=ZoneInfo("America/Los_Angeles"))
+        read, embryo = form(sentAt="2026-11-28", expiresAt="2026-11-28"), decode(body, EmbryoStorage)
+    assert read.sent_at == embryo.cryopreserved_at == datetime(2026, 11, 28, 8, tzinfo=UTC)
+    assert read.expires_at == datetime(2026, 11, 29, 7, 59, 59, tzinfo=UTC)
+    assert embryo.storage_expires_at == datetime(2026, 11, 28, 20, tzinfo=UTC), "so is its date in UTC"
+
+
 def test_numbers_may_be_strings():
     read = decode(b'{"id":1,"embryoCode":2,"status":"stored","day":"5"}', EmbryoStorage)
     assert (read.day, read.embryo_code, read.status) == (5, "2", EmbryoStatus.STORED)

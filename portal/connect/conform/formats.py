@@ -47,8 +47,8 @@ def date_format(value: object) -> str | None:
 
 
 def is_without_zone(value: object) -> bool:
-    """Whether a value is an instant in ISO 8601 that doesn't say in which zone."""
-    at = parse.instant(value) if isinstance(value, str) and len(value.strip()) > len("2026-11-23") else None
+    """Whether a value for an instant is in ISO 8601 and doesn't say in which zone, or of a day only the date."""
+    at = parse.instant(value) if isinstance(value, str) else None
     return at is not None and at.tzinfo is None and date_format(value) == "iso"
 
 

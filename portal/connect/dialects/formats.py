@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from portal import parse
 from portal.config.time_zones import windows_name, zone_named
-from portal.dates import day_meant, in_zone
+from portal.dates import day_meant, in_zone, is_bare_day
 
 Convert: TypeAlias = Callable[[object], object]
 """Converts a JSON value from one format to another; returns unknown values unchanged."""
@@ -86,6 +86,8 @@ def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
     @lru_cache(_REMEMBERED)
     def read(text: str) -> datetime:
         at = parse.instant(text)
+        if pattern is None and is_bare_day(text):
+            raise ValueError(text)  # what hour is meant depends on the member (portal.services.decoding)
         if pattern and not (at and at.tzinfo):
             at = pattern.read(text)
         if at is None:

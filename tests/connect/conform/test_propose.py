@@ -215,7 +215,12 @@ def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> Non
 
 
 @pytest.mark.parametrize(
-    "member", [{"creationTime": "2026-11-23T09:00:00"}, {"procedureDate": "2026-11-22T23:00:00Z"}]
+    "member",
+    [
+        {"creationTime": "2026-11-23T09:00:00"},
+        {"creationTime": "2026-11-23"},
+        {"procedureDate": "2026-11-22T23:00:00Z"},
+    ],
 )
 def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it(
     member: dict[str, str],

@@ -427,6 +427,7 @@ DAY_FIRST = "yyyy-dd-MM HH:mm"
         (read_instant(DAY_FIRST, LONDON), "2026-07-31", "2026-07-31"),
         (read_instant("iso", LONDON), "2026-07-03T09:30", datetime(2026, 7, 3, 8, 30, tzinfo=UTC)),
         (read_instant("iso", LONDON), "2026-07-03T09:30+02:00", datetime(2026, 7, 3, 7, 30, tzinfo=UTC)),
+        (read_instant("iso", LONDON), "2026-07-03", "2026-07-03"),
         (read_instant("epoch_ms", LONDON), 1_000, datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)),
         (write_instant(DAY_FIRST, LONDON), "2026-07-03T08:30:00Z", "2026-03-07 09:30"),
         (write_instant("epoch_s", LONDON), "1970-01-01T00:01:00Z", 60),
