@@ -10,9 +10,10 @@ import pytest
 from flask import Flask
 
 from portal.signin import tokens
+from portal.state.sessions import COOKIE
 from portal.web.guard import PUBLIC, access_of
 from tests.support.stack import PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import Page, Visitor
 
 
 @pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3", "3.3.4")
@@ -128,6 +129,32 @@ def test_a_form_without_its_token_is_refused_in_words(portal: PortalThread) -> N
     page = visitor.post("/sign-out", {"csrf_token": "forged"}, status=400)
     assert "Nothing was changed" in page.words
     assert visitor.get("/").status == 200
+
+
+def test_a_page_from_before_a_fresh_sign_in_can_sign_out_and_nothing_else(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    older = token_on(visitor.get("/help"))
+    fill_sign_in_again(visitor, "nora")
+    visitor.post("/notifications/read", {"csrf_token": older}, status=400)
+    visitor.post("/sign-out", {"csrf_token": older}, status=None)
+    assert visitor.request("GET", "/help", follow=False, status=303)
+
+
+def test_nobody_is_signed_out_by_the_page_of_somebody_else(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    for page in (portal.sign_in("victor").get("/help"), portal.visitor().get("/signed-out")):
+        visitor.post("/sign-out", {"csrf_token": token_on(page)}, status=400)
+    assert visitor.request("GET", "/help", follow=False, status=200)
+
+
+def token_on(page: Page) -> str:
+    return page.select("input[name=csrf_token]")[0]["value"]
+
+
+def fill_sign_in_again(visitor: Visitor, name: str) -> None:
+    cookie = visitor.http.cookies.get(COOKIE)
+    visitor.fill_sign_in(visitor.get("/sign-in?fresh=1&next=/help", status=None), name)
+    assert visitor.http.cookies.get(COOKIE) != cookie
 
 
 @pytest.mark.asvs("7.3.1")
