@@ -79,7 +79,10 @@ class Visit(Value, frozen=True):
 
 
 class SheetDose(Value, frozen=True):
+    """A dose of the day; `moment` is how many days after it, in the night, and when: those without an hour come last."""
+
     who: SheetPerson
+    moment: tuple[int, int]
     line: DoseLine
     plan_id: str
 
@@ -118,9 +121,7 @@ def show(care: Care, person: Person) -> Response:
     named = list(_named(forms, plans_read, day, soon))
     found = read_episodes(care, named[:_MOST])
     visits = sorted(_visits(found.episodes, forms, day), key=_moment)
-    doses = sorted(
-        _doses(found, plans_read, day), key=lambda dose: (dose.line.time, dose.who.name.casefold())
-    )
+    doses = sorted(_doses(found, plans_read, day), key=lambda dose: (dose.moment, dose.who.name.casefold()))
     shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
         "episode.list",
@@ -205,8 +206,10 @@ def _doses(found: Found, plans: Iterable[Protocol], day: date) -> Iterable[Sheet
         else:
             who, treatment = SheetPerson(plan.patient_name or "", _address(plan)), None
         words = PlanWords(plan, is_plain=False)
+        first = plan.day_on(day) or 0
         for dose in doses_on(plan, treatment, day):
-            yield SheetDose(who, words.line(dose), plan.id)
+            on, minute, _drug = dose.moment
+            yield SheetDose(who, (on - first, minute), words.line(dose), plan.id)
 
 
 def _address(record: Episode | Protocol) -> str:

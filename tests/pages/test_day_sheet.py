@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -204,3 +205,20 @@ def test_an_active_plan_whose_treatment_is_gone_has_its_doses(visitor: SignIn, f
     fake_api.refuses(READ_EPISODE, 404, id_="2")
     (row,) = dosed(visitor("nora", "nurse").get(SHEET))
     assert "19:00 Siân Pugh" in row
+
+
+def test_doses_stand_by_the_clock_and_not_by_their_words(visitor: SignIn, fake_api: FakeApi) -> None:
+    holds(fake_api)
+    times = ("00:30", "09:00", "23:45", None)
+    rows = tuple(replace(PLAN.medications[0], drug=f"At {time}", time=time) for time in times)
+    others = replace(PLAN, id="other", episode_id=None, patient_name="Ama", start_date=DAY, medications=rows)
+    fake_api.gives(LIST_PROTOCOLS, [PLAN, others])
+    listed = dosed(visitor("nora", "nurse").get(SHEET))
+    drugs = [re.search("At [0-9N][^ ]+|Cetrorelix", row) for row in listed]
+    assert [found and found[0] for found in drugs] == [
+        "At 09:00",
+        "Cetrorelix",
+        "At 23:45",
+        "At None",
+        "At 00:30",
+    ]
