@@ -79,6 +79,7 @@ def test_staff_who_change_a_confirmed_address_are_told_that_the_new_one_is_not(
     assert [toast.words for toast in page.select(".toast[data-tone=attention]")] == [
         "What was changed isn’t confirmed any more. Check it with the patient, then confirm it."
     ]
+    fake_api.gives(UPDATE_PATIENT, replace(patient, preferred_name="Gracie", email_verified=False))
     assert not form.submit(preferred_name="Gracie", email_verified="no").select(".toast[data-tone=attention]")
 
 
