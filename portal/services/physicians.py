@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time, timedelta
+import re
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -13,6 +14,8 @@ from portal.services.client import Care
 from portal.services.decoding import Id, PagedResult, Record, Timed, Whole, in_utc
 from portal.services.paging import read_page
 
+_DAY = timedelta(days=1)
+_END_OF_DAY = re.compile(r"24:00(:00(\.0+)?)?")
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 
@@ -38,14 +41,22 @@ class WorkingHours(Record, frozen=True, kw_only=True):
         return (day - 1) % 7 if 0 <= day <= 7 else None
 
     @property
-    def opens(self) -> time | None:
-        """`start` as a time of day, or None if it is invalid."""
-        return time_of_day(self.start)
+    def opens(self) -> timedelta | None:
+        """`start`, since midnight; None if it is invalid."""
+        return _since_midnight(self.start)
 
     @property
-    def closes(self) -> time | None:
-        """`end` as a time of day, or None if it is invalid."""
-        return time_of_day(self.end)
+    def closes(self) -> timedelta | None:
+        """`end`, since midnight; None if it is invalid. The end of the day is 24:00, or 00:00 after a later `start`."""
+        if _END_OF_DAY.fullmatch(self.end.strip()):
+            return _DAY
+        end = _since_midnight(self.end)
+        return _DAY if end == timedelta() and self.opens else end
+
+
+def _since_midnight(text: str) -> timedelta | None:
+    at = time_of_day(text)
+    return at and timedelta(hours=at.hour, minutes=at.minute, seconds=at.second)
 
 
 class Busy(Timed, frozen=True, kw_only=True):

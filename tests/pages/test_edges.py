@@ -27,6 +27,7 @@ from portal.services.physicians import Busy, Physician, WorkingHours
 from portal.services.relationships import Relationship
 from portal.services.rules import free_windows
 from portal.services.rules.ending import Ending
+from portal.services.rules.workdays import workdays
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.list import due
@@ -217,6 +218,17 @@ def test_a_time_that_touches_another_is_free(day: date, busy: tuple[str, str], o
     assert len(free_windows.day_of(on, [anna], ZONE, at(offered[0])).windows) == len(offered) - 1, (
         "what has begun isn't"
     )
+
+
+@pytest.mark.parametrize("end", ["24:00", "00:00"])
+def test_times_are_offered_until_the_end_of_the_day(day: date, end: str) -> None:
+    on = day + timedelta(days=1)
+    hours = WorkingHours(day_of_week=f"{on:%A}", start="23:00", end=end)
+    anna = Physician(id="d-1", name="Anna", working_hours=(hours,))
+    free = free_windows.day_of(on, [anna], ZONE, datetime.combine(on, time(), ZONE)).windows
+    (workday,) = workdays(anna, [on], ZONE, ZONE)
+    assert [f"{local(window.start):%H:%M}" for window in free] == ["23:00", "23:30"]
+    assert [period.words for period in workday.works] == ["23:00–24:00"]
 
 
 @pytest.mark.parametrize("ending", Ending)

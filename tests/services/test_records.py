@@ -356,10 +356,23 @@ def test_the_day_of_working_hours_is_a_name_or_a_number(day, weekday):
     assert WorkingHours(day_of_week=day, start="09:00", end="17:00").weekday == weekday
 
 
-def test_working_hours_are_times_of_day():
-    hours = WorkingHours(day_of_week=1, start="09:00", end="late")
-    assert hours.opens.hour == 9
-    assert hours.closes is None
+@pytest.mark.parametrize(
+    ("start", "end", "hours"),
+    [
+        ("09:00", "17:30:00", (9, 17.5)),
+        ("09:00", "late", (9, None)),
+        ("18:00", "24:00", (18, 24)),
+        ("18:00", "24:00:00", (18, 24)),
+        ("18:00", "00:00", (18, 24)),
+        ("00:00", "00:00", (0, 0)),
+        ("00:00", "24:00", (0, 24)),
+    ],
+)
+def test_working_hours_end_with_the_day_at_24_or_0_oclock(start, end, hours):
+    given = WorkingHours(day_of_week=1, start=start, end=end)
+    assert (given.opens, given.closes) == tuple(
+        None if hour is None else timedelta(hours=hour) for hour in hours
+    )
 
 
 def test_notifications_know_what_they_are_about():

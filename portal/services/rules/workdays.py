@@ -68,16 +68,16 @@ def workdays(
     return tuple(days)
 
 
-Weekly: TypeAlias = Mapping[int | None, Sequence[tuple[time, time]]]
-"""Working hours by weekday, 0 for Monday."""
+Weekly: TypeAlias = Mapping[int | None, Sequence[tuple[timedelta, timedelta]]]
+"""Working hours by weekday, 0 for Monday, since midnight."""
 
 
 def weekly_hours(physician: Physician) -> Weekly:
     """The physician's working hours; those without a beginning or an end after it are left out."""
-    weekly: dict[int | None, list[tuple[time, time]]] = {}
+    weekly: dict[int | None, list[tuple[timedelta, timedelta]]] = {}
     for hours in physician.working_hours:
         opens, closes = hours.opens, hours.closes
-        if opens and closes and opens < closes:
+        if opens is not None and closes is not None and opens < closes:
             weekly.setdefault(hours.weekday, []).append((opens, closes))
     return weekly
 
@@ -86,7 +86,8 @@ def hours_around(day: date, weekly: Weekly, own: ZoneInfo) -> Iterator[tuple[dat
     """The working hours of this day and those beside it: another zone's fall on two days."""
     for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
         for opens, closes in weekly.get(near.weekday(), ()):
-            yield datetime.combine(near, opens, own), datetime.combine(near, closes, own)
+            midnight = datetime.combine(near, time(), own)
+            yield midnight + opens, midnight + closes
 
 
 def _within(
