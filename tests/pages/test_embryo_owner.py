@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from flask import g
@@ -12,7 +13,7 @@ from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.services.relationships import Relationship
-from portal.services.storage import Disposition, EmbryoStatus
+from portal.services.storage import UPDATE_EMBRYO_STORAGE, Disposition, EmbryoStatus
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from portal.views.storage.view import EmbryoView
@@ -159,3 +160,24 @@ def test_taking_a_decision_back_promises_no_frozen_embryo(
     assert "also for other embryos that it names" in page.words
     assert ("thaw, use or move it" in page.words) is (status == EmbryoStatus.STORED)
     assert "stays frozen" not in page.words
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ({"status": EmbryoStatus.ON_HOLD}, "Embryo AH-1: your decision is taken back. It is on hold."),
+        (
+            {"status": EmbryoStatus.THAWED, "hold_reason": "x"},
+            "Embryo AH-1: your decision is taken back. It is on hold.",
+        ),
+        ({}, "Embryo AH-1: your decision is taken back."),
+    ],
+)
+def test_a_decision_taken_back_is_told_as_the_record_has_it(
+    visitor: SignIn, fake_api: FakeApi, kept: dict[str, Any], said: str
+) -> None:
+    wanted = replace(EMBRYO, patient_id="p-1", disposition=Disposition.DISCARD)
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(wanted,)))
+    fake_api.gives(UPDATE_EMBRYO_STORAGE, replace(wanted, **{"disposition": Disposition.UNDECIDED, **kept}))
+    form = visitor("amelia").get("/storage/s-1/take-back?episode=e-1").form("/storage/s-1/take-back")
+    assert form.submit(status=None).select(".toast p")[0].words == said

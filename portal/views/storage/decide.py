@@ -100,13 +100,19 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     result = save_edit(_editing(care, person, embryo_id), embryo)
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
-    if decision == "take-back":
-        toast(_("Embryo %(code)s: your decision is taken back. It is on hold.", code=embryo.embryo_code))
-    elif result.record.disposition == wanted:
-        toast(_("Embryo %(code)s: your decision is recorded.", code=embryo.embryo_code))
+    if result.record.disposition == wanted:
+        toast(_recorded(decision, result.record))
     else:
         toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
     return redirect_to(view.href)
+
+
+def _recorded(decision: str, embryo: EmbryoStorage) -> str:
+    if decision != "take-back":
+        return _("Embryo %(code)s: your decision is recorded.", code=embryo.embryo_code)
+    if embryo.is_stopped:
+        return _("Embryo %(code)s: your decision is taken back. It is on hold.", code=embryo.embryo_code)
+    return _("Embryo %(code)s: your decision is taken back.", code=embryo.embryo_code)
 
 
 def _wanted(decision: str) -> Disposition:
