@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Annotated, ClassVar
 
 from msgspec import structs
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from portal.config.modules import Module
 from portal.config.visits import folded
+from portal.dates import later
 from portal.services import consents
 from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
@@ -172,8 +173,11 @@ class TimelineEvent(Timed, frozen=True, kw_only=True):
     verified: Annotated[bool, "whether it is confirmed"] = False
 
 
+_USUAL_LENGTH = timedelta(minutes=30)
+
+
 class Appointment(Timed, frozen=True, kw_only=True):
-    """An appointment; `time_zone` is the location's IANA name."""
+    """An appointment; `time_zone` is the location's IANA name. An `end` that isn't after the start counts as not given."""
 
     shown_on: ClassVar = ("home", "episodes")
 
@@ -185,6 +189,16 @@ class Appointment(Timed, frozen=True, kw_only=True):
     time_zone: Annotated[str | None, "time zone in which it is shown"] = None
     location: Annotated[str | None, "location"] = None
     status: Annotated[str, "whether it was cancelled"] = ""
+
+    def __post_init__(self) -> None:
+        Timed.__post_init__(self)
+        if self.end is not None and self.end <= self.start:
+            force_setattr(self, "end", None)
+
+    @property
+    def ends(self) -> datetime:
+        """When it is over, if need be by its usual length."""
+        return self.end or later(self.start, _USUAL_LENGTH)
 
     @property
     def is_cancelled(self) -> bool:
@@ -332,7 +346,7 @@ class Episode(Timed, frozen=True, kw_only=True):
 
     def upcoming(self, now: datetime) -> tuple[Appointment, ...]:
         """Appointments that aren't over or cancelled, the next one first."""
-        ahead = (a for a in self.appointments if (a.end or a.start) > now and not a.is_cancelled)
+        ahead = (a for a in self.appointments if a.ends > now and not a.is_cancelled)
         return tuple(sorted(ahead, key=lambda appointment: appointment.start))
 
     def alerts_at(self, now: datetime) -> tuple[Alert, ...]:

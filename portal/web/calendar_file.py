@@ -11,13 +11,12 @@ from typing import Any, cast
 
 from flask import Response, make_response
 
-from portal.dates import in_zone, later
+from portal.dates import in_zone
 from portal.i18n.gettext import _, ngettext
 from portal.services.episodes import Appointment
 from portal.web.advice import advice_in, visit_advice, visit_place
 from portal.web.visit_times import place_time, visit_time
 
-_USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
 """How long before an appointment the alarm is shown."""
 _SEQUENCE_BEGINS = datetime(2020, 1, 1, tzinfo=UTC)
@@ -36,7 +35,7 @@ def appointments_calendar(visits: Sequence[Appointment], *, clinic: str, made_at
                 "dtstamp": made_at,
                 "summary": _("Appointment"),
                 "dtstart": place_time(visit),
-                "dtend": _end(visit),
+                "dtend": in_zone(visit.ends, place_time(visit).tzinfo or UTC),
                 "class": "PRIVATE",
                 "sequence": _minutes_since_2020(made_at),
                 "status": _status(visit),
@@ -91,11 +90,6 @@ def as_download(content: bytes, name: str) -> Response:
             "Content-Disposition": f'attachment; filename="{name}"',
         },
     )
-
-
-def _end(visit: Appointment) -> datetime:
-    begins = place_time(visit)
-    return in_zone(visit.end, begins.tzinfo) if visit.end and begins.tzinfo else later(begins, _USUAL_LENGTH)
 
 
 def _minutes_since_2020(at: datetime) -> int:

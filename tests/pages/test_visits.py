@@ -51,6 +51,21 @@ def test_another_place_has_no_address(visitor: SignIn, fake_api: FakeApi) -> Non
     assert "Hilltop" in words and "Quayside" not in words and "Arrive" not in words
 
 
+@pytest.mark.parametrize(
+    "end", [None, datetime(2026, 11, 28, tzinfo=ZONE), datetime(2026, 11, 28, 9, tzinfo=ZONE)]
+)
+def test_a_visit_without_a_usable_end_is_told_for_half_an_hour(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], end: datetime | None
+) -> None:
+    shows(fake_api, replace(SCAN, start=datetime(2026, 11, 28, 9, tzinfo=ZONE), end=end))
+    for moment, is_told in (("28 08:00", True), ("28 09:29", True), ("28 09:30", False)):
+        at(moment)
+        words = visitor("amelia").get("/episodes/e-1/appointments").words
+        assert ("No appointment is planned" not in words) is is_told, moment
+    (event,) = events(visitor("amelia"))
+    assert event.decoded("DTEND") - event.decoded("DTSTART") == timedelta(minutes=30)
+
+
 def test_the_calendar_file_has_them_too_and_a_newer_one_counts(visitor: SignIn, fake_api: FakeApi) -> None:
     shows(fake_api, SCAN, ELSEWHERE)
     scan, elsewhere = events(visitor("amelia"))
