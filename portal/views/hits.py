@@ -23,7 +23,7 @@ from portal.views.recent import Opened
 from portal.web.filters import day, in_a_row, long_date
 from portal.web.known_people import KnownPerson
 from portal.web.labels import treatment_name
-from portal.web.record_links import address_of
+from portal.web.record_links import address_of, page_of
 
 
 class RelatedLink(Value, frozen=True):
@@ -182,7 +182,7 @@ def _related_links(person: FoundPerson) -> list[RelatedLink]:
             (happened_at(plan), RelatedLink(plan.name, address_of("protocol", plan.id) or "", "protocol"))
         )
     for news in person.news:
-        href = address_of(news.entity_type or "", news.entity_id, data=news.data) or "/notifications"
+        href = page_of(news.entity_type, news.entity_id, news.data) or "/notifications"
         found.append((happened_at(news), RelatedLink(news.title, href, "bell")))
     newest = sorted(found, key=lambda pair: pair[0], reverse=True)
     return [beside for _at, beside in newest if beside.href]

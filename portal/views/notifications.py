@@ -26,7 +26,7 @@ from portal.views.notification_words import (
 from portal.web import bell, section_counts
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, signed_in, toast, wants
 from portal.web.htmx import render_bell
-from portal.web.record_links import address_of
+from portal.web.record_links import page_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")
 
@@ -61,7 +61,7 @@ def show_bell(care: Care, person: Person) -> Response:
 @bp.post("/<record:notification_id>/open")
 @signed_in(Side.PATIENT, Side.STAFF)
 def open_(care: Care, person: Person, notification_id: str) -> Response:
-    """Mark it read and redirect to what it is about; without a page for that, show it in the list."""
+    """Mark it read and redirect to what it is about; without a page for that which this person may open, show it in the list."""
     found, counts = gather(
         lambda: _find(care, notification_id),
         lambda: set_read(care, [notification_id]),
@@ -71,7 +71,7 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
         _learn(care, person, counts)
     audit.note("notification.open", "done", id_=notification_id)
     here = url_for(".index", page=place // PAGE + 1, _anchor=f"notification-{notification_id}")
-    return redirect_to(_record_of(notification) or _place_of(notification.type) or here)
+    return redirect_to(_record_of(notification) or _place_of(notification) or here)
 
 
 @bp.post("/<record:notification_id>/read")
@@ -99,13 +99,19 @@ def read_all(care: Care, person: Person) -> Response:
 
 def _record_of(notification: Notification) -> str | None:
     """The page of what it is about; of a visit, that of its treatment's appointments."""
-    page = address_of(notification.entity_type or "", notification.entity_id, data=notification.data)
+    page = page_of(notification.entity_type, notification.entity_id, notification.data)
     is_visit = notification.type == "AppointmentReminder" and page and page.startswith("/episodes/")
     return f"{page}/appointments" if is_visit else page
 
 
-def _place_of(kind: str) -> str | None:
-    """The target of a kind of notification that names no record, or a record without a page."""
+def _place_of(notification: Notification) -> str | None:
+    """The target of a kind of notification that names no record, or a record without a page for its reader.
+
+    One about how to reach the reader is complete in itself: it may hold a code to send.
+    """
+    kind = notification.type
+    if kind == "AccountSecurity" and notification.is_about("Patient"):
+        return None
     places = {
         "AccountSecurity": "devices.index",
         "PaymentReceived": "storage.index",

@@ -85,6 +85,10 @@ class Access(Value, frozen=True):
     background: bool
     is_file: bool = False
 
+    def admits(self, person: Person) -> bool:
+        """Whether the person's side and roles allow the view."""
+        return person.side in self.sides and (self.roles is None or not self.roles.isdisjoint(person.roles))
+
 
 _STAFF = Access(frozenset({Side.STAFF}), None, background=False)
 
@@ -158,6 +162,13 @@ def access_of(view: object) -> Access | None:
     return getattr(view, _ACCESS, None)
 
 
+def admits(address: str, person: Person) -> bool:
+    """Return whether there is a page at this address and the person may open it."""
+    endpoint = endpoint_at(unquote(address_parts(address).path))
+    access = access_of(current_app.view_functions.get(endpoint or ""))
+    return endpoint in PUBLIC or (access is not None and access.admits(person))
+
+
 def is_background() -> bool:
     """Return whether a page's script sends this request without the person doing anything."""
     view = current_app.view_functions.get(request.endpoint or "")
@@ -181,7 +192,7 @@ def admit(access: Access) -> Person:
 
 def require_access(access: Access, person: Person, tenant: Tenant) -> None:
     """Raise NotAllowed unless the view admits this person, and StepUpNeeded if the clinic wants a stronger sign-in."""
-    if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
+    if not access.admits(person):
         raise NotAllowed
     strong = tenant.strong
     needed = strong.to_come_in(person.roles) if strong else None

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
+from flask import g
+
 from portal.i18n.gettext import _, for_each_language
 from portal.parse import record_id
 from portal.services.client import Care
@@ -15,6 +17,7 @@ from portal.services.pgt_results import get_pgt_result
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import modules
+from portal.web.guard import admits
 from portal.web.permissions import may
 from portal.web.routing import endpoint_at
 
@@ -83,6 +86,12 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
     if isinstance(merge_id, str) and record_id(merge_id):
         return f"{address}?merge={quote(merge_id, safe='')}"
     return address
+
+
+def page_of(entity_type: str | None, id_: str | None, data: Mapping[str, object]) -> str | None:
+    """Return the address of the page about the record that a notification names, if its reader may open it."""
+    address = address_of(entity_type or "", id_, data=data)
+    return address if address and admits(address, g.person) else None
 
 
 def kind_at(path: str) -> str | None:

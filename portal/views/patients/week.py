@@ -29,7 +29,7 @@ from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, isolate, local, now, number, today
 from portal.web.labels import visit_name
 from portal.web.plain_text import LONGEST_EXCERPT, plain_text
-from portal.web.record_links import address_of
+from portal.web.record_links import page_of
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
         yield from _with_name(whose, _of_plan(plan, overview.treatment_of(plan), first))
     for item in items_of(overview.news):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
-            href = address_of(item.entity_type or "", item.entity_id, data=item.data)
+            href = page_of(item.entity_type, item.entity_id, item.data)
             yield _at(item.creation_time, "bell", item.title, item.body, href, notification_id=item.id)
 
 

@@ -1,0 +1,39 @@
+"""Where opening a notification leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.web.record_links import KINDS
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Page, Visitor
+
+SignIn = Callable[..., Visitor]
+
+
+def opened(visitor: Visitor, fake_api: FakeApi, **members: str) -> Page:
+    told = Notification(id="n-1", title="News", body="Text 4705 1668 to the clinic", **members)
+    fake_api.gives(LIST_NOTIFICATIONS, [told])
+    return visitor.post("/notifications/n-1/open", status=None)
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+@pytest.mark.parametrize("roles", [("patient",), ("embryologist",), ("physician",), ("nurse",)])
+def test_it_leads_nobody_to_a_page_that_refuses_them(
+    visitor: SignIn, fake_api: FakeApi, roles: tuple[str, ...], kind: str
+) -> None:
+    page = opened(visitor("somebody", *roles), fake_api, entity_type=kind, entity_id="x-1")
+    assert page.status != 403
+
+
+def test_the_code_that_confirms_a_contact_detail_is_read_in_the_list(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    amelia = visitor("amelia")
+    page = opened(amelia, fake_api, type="AccountSecurity", entity_type="Patient", entity_id="amelia-patient")
+    assert page.url.endswith("/notifications?page=1#notification-n-1") and "4705 1668" in page.words
+    page = opened(amelia, fake_api, type="AccountSecurity")
+    assert page.url.endswith("/me/devices")
