@@ -21,7 +21,13 @@ from portal.services import consents
 from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
 from portal.services.client import Care
-from portal.services.consents.forms import TREATMENT_RESTS_ON, ConsentForm, ConsentKind, ConsentStatus
+from portal.services.consents.forms import (
+    OPEN_STATUSES,
+    TREATMENT_RESTS_ON,
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+)
 from portal.services.conversations import Conversation
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.directories import Documents
@@ -289,8 +295,26 @@ class Episode(Timed, frozen=True, kw_only=True):
             form
             for form in self.consent_forms
             if form.kind in (ConsentKind.TREATMENT, ConsentKind.LEGAL_PARENTHOOD)
-            and form.status in (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+            and (form.status == ConsentStatus.DRAFT or form in self.unsigned)
         )
+
+    @property
+    def unsigned(self) -> tuple[ConsentBrief, ...]:
+        """The forms that wait for signatures, and those that a treatment under way rests on and that expired before they had
+        them, unless others have taken their place."""
+        return tuple(
+            form for form in self.consent_forms if form.status in OPEN_STATUSES or self._is_lacking(form)
+        )
+
+    def _is_lacking(self, form: ConsentBrief) -> bool:
+        """Whether it expired and isn't there anew: storage and parenthood are one form for each person."""
+        if form.status != ConsentStatus.EXPIRED or form.kind not in TREATMENT_RESTS_ON or self.is_ended:
+            return False
+        live = [
+            other for other in self.consent_forms if other.status in (*OPEN_STATUSES, ConsentStatus.SIGNED)
+        ]
+        is_each_persons = form.kind != ConsentKind.TREATMENT and self.partner is not None
+        return sum(other.subject == form.subject for other in live) < (2 if is_each_persons else 1)
 
     @property
     def withdrawn(self) -> tuple[ConsentBrief, ...]:

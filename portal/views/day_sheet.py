@@ -16,9 +16,9 @@ from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.consents import list_due
-from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentStatus
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
-from portal.services.episodes import Appointment, Episode
+from portal.services.episodes import Appointment, ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import gather, known
@@ -28,8 +28,9 @@ from portal.services.rules.doses import doses_on
 from portal.values import Value
 from portal.views.episodes.lookup import remembered
 from portal.web import modules
+from portal.web.choice_names import choice_name
 from portal.web.doses import DoseLine, PlanWords
-from portal.web.filters import today
+from portal.web.filters import in_a_row, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.not_given import not_given
 from portal.web.permissions import SEE_DAY_SHEET
@@ -168,23 +169,25 @@ def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date
         if form.procedure_date == day:
             procedures.setdefault(form.episode_id or form.patient_id or form.id, []).append(form)
     for episode in episodes:
-        missing = [
-            consent_form.title
-            for consent_form in episode.consent_forms
-            if consent_form.status in OPEN_STATUSES
-        ]
+        who, missing = SheetPerson.of(episode, episode.patient), [_title(form) for form in episode.unsigned]
         visits = [
             appointment
             for appointment in episode.appointments
             if not appointment.is_cancelled and place_day(appointment) == day
         ]
         if not visits and episode.id in procedures:
-            yield Visit(SheetPerson.of(episode, episode.patient), None, missing)
-        yield from (Visit(SheetPerson.of(episode, episode.patient), visit, missing) for visit in visits)
+            yield Visit(who, None, missing)
+        yield from (Visit(who, visit, missing) for visit in visits)
         procedures.pop(episode.id, None)
     for needed in procedures.values():
         who = SheetPerson(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
-        yield Visit(who, None, [form.title for form in needed])
+        yield Visit(who, None, [_title(form) for form in needed])
+
+
+def _title(form: ConsentForm | ConsentBrief) -> str:
+    """Its title, and that it has expired if it has."""
+    is_late = form.status == ConsentStatus.EXPIRED
+    return in_a_row((form.title, choice_name(ConsentStatus.EXPIRED)), " · ") if is_late else form.title
 
 
 def _doses(found: Found, plans: Iterable[Protocol], day: date) -> Iterable[SheetDose]:

@@ -222,3 +222,36 @@ def test_doses_stand_by_the_clock_and_not_by_their_words(visitor: SignIn, fake_a
         "At None",
         "At 00:30",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "anew", "missing"),
+    [
+        (ConsentKind.TREATMENT, [], True),
+        (ConsentKind.TREATMENT, [ConsentStatus.SIGNED], False),
+        (ConsentKind.LEGAL_PARENTHOOD, [ConsentStatus.SIGNED], True),
+        (ConsentKind.LEGAL_PARENTHOOD, [ConsentStatus.SIGNED] * 2, False),
+        (ConsentKind.RESEARCH, [], False),
+    ],
+)
+def test_a_form_that_expired_unsigned_is_missing_until_it_is_there_anew(
+    visitor: SignIn, fake_api: FakeApi, kind: ConsentKind, anew: list[ConsentStatus], missing: bool
+) -> None:
+    holds(fake_api)
+    expired = ConsentBrief(id="c-1", title="Consent", kind=kind, status=ConsentStatus.EXPIRED)
+    forms = (expired, *(replace(expired, id=f"c-{n}", status=status) for n, status in enumerate(anew, 2)))
+    treated = Episode(
+        id="1",
+        status=CareStatus.ACTIVE,
+        patient=Patient(id="p-1", first_name="Ayşe"),
+        partner=Patient(id="p-3", first_name="Deniz"),
+        consent_forms=forms,
+        appointments=(visit("Egg collection", 10),),
+    )
+    fake_api.gives(READ_EPISODE, treated, id_="1")
+    (row,) = (
+        one.words for one in visitor("nora", "nurse").get(SHEET).select("tbody tr") if "Egg" in one.words
+    )
+    assert ("Egg collection Consent · Expired" in row) is missing
+    assert ("Egg collection –" in row) is not missing
+    assert bool(treated.unsigned_before_transfer) is missing
