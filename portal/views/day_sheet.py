@@ -164,24 +164,36 @@ def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date, u
 
 def _visits(episodes: Iterable[Episode], forms: Iterable[ConsentForm], day: date) -> Iterable[Visit]:
     """The visits of the day, and the procedures that forms are needed for without a visit."""
-    procedures: dict[str, list[ConsentForm]] = {}
-    for form in forms:
-        if form.procedure_date == day:
-            procedures.setdefault(form.episode_id or form.patient_id or form.id, []).append(form)
+    needed = [form for form in forms if form.procedure_date == day]
+    told: set[str] = set()
     for episode in episodes:
-        who, missing = SheetPerson.of(episode, episode.patient), [_title(form) for form in episode.unsigned]
         visits = [
             appointment
             for appointment in episode.appointments
             if not appointment.is_cancelled and place_day(appointment) == day
         ]
-        if not visits and episode.id in procedures:
-            yield Visit(who, None, missing)
-        yield from (Visit(who, visit, missing) for visit in visits)
-        procedures.pop(episode.id, None)
-    for needed in procedures.values():
-        who = SheetPerson(needed[0].patient_name, url_for("consents.show", consent_id=needed[0].id))
-        yield Visit(who, None, [_title(form) for form in needed])
+        is_named = any(form.episode_id == episode.id for form in needed)
+        if not visits and not is_named:
+            continue
+        others = [form for form in needed if _may_be_for(form, episode)]
+        told.update(form.id for form in needed if form.episode_id == episode.id or form in others)
+        missing = [*dict.fromkeys(_title(form) for form in (*episode.unsigned, *others))]
+        who = SheetPerson.of(episode, episode.patient)
+        yield from (Visit(who, visit, missing) for visit in visits or [None])
+    alone: dict[str, list[ConsentForm]] = {}
+    for form in needed:
+        if form.id not in told:
+            alone.setdefault(form.episode_id or form.patient_id or form.id, []).append(form)
+    for of_one in alone.values():
+        who = SheetPerson(of_one[0].patient_name, url_for("consents.show", consent_id=of_one[0].id))
+        yield Visit(who, None, [_title(form) for form in of_one])
+
+
+def _may_be_for(form: ConsentForm, episode: Episode) -> bool:
+    """Whether a form that names no treatment may be for this one: of its patient or partner, and of no other case."""
+    people = {person.id for person in (episode.patient, episode.partner) if person}
+    cases = {form.case_id, episode.case.id if episode.case else None} - {None}
+    return form.episode_id is None and form.patient_id in people and len(cases) < 2
 
 
 def _title(form: ConsentForm | ConsentBrief) -> str:

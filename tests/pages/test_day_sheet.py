@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from portal.services.cases import CareStatus
+from portal.services.cases import CareStatus, Case
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus
 from portal.services.episodes import READ_EPISODE, Appointment, ConsentBrief, Episode
@@ -255,3 +255,26 @@ def test_a_form_that_expired_unsigned_is_missing_until_it_is_there_anew(
     assert ("Egg collection Consent · Expired" in row) is missing
     assert ("Egg collection –" in row) is not missing
     assert bool(treated.unsigned_before_transfer) is missing
+
+
+@pytest.mark.parametrize("case", ["k-1", "k-2"])
+def test_a_form_of_the_case_is_missing_beside_the_visit_of_its_treatment(
+    visitor: SignIn, fake_api: FakeApi, case: str
+) -> None:
+    holds(fake_api)
+    of_case = replace(form("c-5", "Siân Pugh", episode_id=None), patient_id="p-2", case_id=case)
+    fake_api.gives(LIST_CONSENTS, [of_case])
+    sian = Patient(id="p-2", first_name="Siân", last_name="Pugh")
+    treated = Episode(
+        id="2",
+        status=CareStatus.ACTIVE,
+        patient=sian,
+        protocol=PLAN,
+        case=Case(id="k-1", case_number="1", status=CareStatus.ACTIVE, patient_id="p-2"),
+        appointments=(visit("Egg collection", 12),),
+    )
+    fake_api.gives(READ_EPISODE, treated, id_="2")
+    rows = [row.words for row in visitor("nora", "nurse").get(SHEET).select("table")[0].select("tbody tr")]
+    assert [row.rpartition(" Consent")[2] for row in rows if "Consent c-5" in row] == [" c-5"]
+    assert ("12:30" in rows[0] and "Egg collection Consent c-5" in rows[0]) is (case == "k-1")
+    assert len(rows) == (1 if case == "k-1" else 2)
