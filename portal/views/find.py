@@ -67,7 +67,7 @@ def find(care: Care, person: Person) -> Response:
     sought = _seek(care, person, text)
     if wants("found"):
         return render(FindPage(sought=sought), fragment="found")
-    if text and len(sought.hits) == 1 and not sought.is_partial:
+    if text and len(sought.hits) == 1 and not (sought.is_partial or sought.is_ambiguous):
         return redirect_to(sought.hits[0].href)
     session[_SOUGHT] = text
     return redirect_to(url_for(".results"))
@@ -116,7 +116,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
             text, known, acts, _("The clinic’s system isn’t answering, so nobody can be looked up.")
         )
     openable = [patient for patient in found.people if _can_open(patient)]
-    if not openable and not known.exact:
+    if not openable:
         _note(found.people, known.first)
         lost = _("Not everything could be looked through, and nobody was found in the rest.")
         return _from_read(text, known, acts, lost if found.is_lost else "", among=found.among)
@@ -124,7 +124,8 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     exact = [hit for hit in known.exact if address_of("episode", hit.person.episode_id)]
     ids_of_exact = {hit.person.patient_id for hit in exact if hit.embryo is None}
     named = [hit for hit in known.named if hit.person.patient_id not in ids | ids_of_exact]
-    _note(found.people, (*exact, *named))
+    alike = [hit for hit in known.alike if hit.embryo or hit.person.patient_id not in ids | ids_of_exact]
+    _note(found.people, (*exact, *named, *alike))
     remembered = {patient.patient_id: patient for patient in reversed(read)}
     people = [
         (
@@ -140,8 +141,16 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         *map(known_hit, named),
         *acts,
         *(hit for hit, is_named in people if not is_named),
+        *map(known_hit, alike),
     )
-    return Hits(text, hits, is_partial=found.is_partial, is_lost=found.is_lost, among=found.among)
+    return Hits(
+        text,
+        hits,
+        is_partial=found.is_partial,
+        is_lost=found.is_lost,
+        among=found.among,
+        is_alike=bool(alike) and not exact,
+    )
 
 
 def _is_link(text: str) -> bool:
@@ -159,7 +168,7 @@ def _from_read(text: str, known: KnownFound, acts: tuple[Hit, ...], says: str, *
         is_partial=bool(known.first),
         among=among,
         is_from_read=bool(known.first),
-        is_near=bool(known.near) and not (known.exact or known.named),
+        is_alike=not known.exact and bool(known.alike or (known.near and not known.named)),
     )
 
 

@@ -52,7 +52,7 @@ class Hits(Value, frozen=True):
     that a list couldn't be read.
 
     `among` is 0, or among how many records these are the names like `text`, which nobody has. `is_from_read` says that only
-    what the session has read was searched, `is_near` that the names differ by a letter.
+    what the session has read was searched, `is_alike` that what was typed is nobody's own, as a name that differs by a letter.
     `actions` are what can be done before anything is typed.
     """
 
@@ -63,7 +63,7 @@ class Hits(Value, frozen=True):
     is_lost: bool = False
     among: int = 0
     is_from_read: bool = False
-    is_near: bool = False
+    is_alike: bool = False
     actions: tuple[Hit, ...] = ()
 
     @property
@@ -81,8 +81,8 @@ class Hits(Value, frozen=True):
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether another has the first one's name, or it is only a name like it; then Enter doesn't open the first one."""
-        if self.among or self.is_near:
+        """Whether another has the first one's name, or others may be meant; then Enter doesn't open the first one."""
+        if self.among or self.is_alike:
             return True
         names = [folded(hit.name) for hit in self.hits]
         return names.count(names[0]) > 1 if names else False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import date
 
 from portal.folding import folded
@@ -28,30 +28,29 @@ class KnownMatch(Value, frozen=True):
 
 
 class KnownFound(Value, frozen=True):
-    """What was found: `exact` by a fact that nobody else has, `named` by name, `near` by a name that differs by one letter."""
+    """What was found: `exact` by a number, code or place, `alike` by what others may have too, `named` by name, `near` by a name
+    that differs by one letter."""
 
     exact: tuple[KnownMatch, ...] = ()
+    alike: tuple[KnownMatch, ...] = ()
     named: tuple[KnownMatch, ...] = ()
     near: tuple[KnownMatch, ...] = ()
 
     @property
     def first(self) -> tuple[KnownMatch, ...]:
-        return self.exact or self.named or self.near
+        return (*self.exact, *self.alike) or self.named or self.near
 
 
 def search_known(text: str, people: Iterable[KnownPerson]) -> KnownFound:
     """Search the people; one of several treatments is found once, by the one under way or else read last."""
     once = _once(people)
-    embryos = [
-        KnownMatch(person, embryo)
-        for person in people
-        for embryo in person.embryos
-        if _is_embryo(embryo, text)
-    ]
-    facts = [KnownMatch(person) for person in once if _has_fact(person, text)]
+    embryos = [KnownMatch(person, embryo) for person in people for embryo in person.embryos]
+    everything = [*embryos, *(KnownMatch(person) for person in once)]
+    exact = [match for match in everything if _has_number(match, text) or _is_in_place(match, text)]
+    alike = [match for match in everything if match not in exact and _is_alike(match, text)]
     named = [KnownMatch(person) for person in once if _rank(person, text) < NO_MATCH]
     near = [KnownMatch(person) for person in once if is_near(person.name, text)]
-    return KnownFound(tuple((embryos + facts)[:_MOST]), tuple(named[:_MOST]), tuple(near[:_MOST]))
+    return KnownFound(*(tuple(matches[:_MOST]) for matches in (exact, alike, named, near)))
 
 
 def is_place(text: str) -> bool:
@@ -78,17 +77,30 @@ def _rank(person: KnownPerson, text: str) -> int:
     return min(rank_of(person.name, text), rank_of(person.called, text) if person.called else NO_MATCH)
 
 
-def _is_embryo(embryo: KnownEmbryo, text: str) -> bool:
-    """Whether the text begins its code, with a digit at least, or each of several words is a part of its place."""
+def _has_number(match: KnownMatch, text: str) -> bool:
+    """Whether it is the embryo's code or a number of theirs."""
+    return folded(text).strip() in _numbers(match)
+
+
+def _is_in_place(match: KnownMatch, text: str) -> bool:
+    """Whether each of several words is a part of the embryo's place."""
+    return bool(
+        match.embryo and is_place(text) and set(words_of(text)) <= set(map(folded, match.embryo.place))
+    )
+
+
+def _is_alike(match: KnownMatch, text: str) -> bool:
+    """Whether it is what others may have too: the beginning of a number, with a digit, a birth date, a telephone."""
     wanted = folded(text).strip()
-    if any(map(str.isdigit, wanted)) and folded(embryo.code).startswith(wanted):
+    if any(map(str.isdigit, wanted)) and any(number.startswith(wanted) for number in _numbers(match)):
         return True
-    return is_place(text) and set(words_of(text)) <= set(map(folded, embryo.place))
+    return match.embryo is None and (_is_born(match.person, text) or _has_telephone(match.person, text))
 
 
-def _has_fact(person: KnownPerson, text: str) -> bool:
-    checks: tuple[Callable[[KnownPerson, str], bool], ...] = (_is_born, _has_number, _has_telephone)
-    return any(check(person, text) for check in checks)
+def _numbers(match: KnownMatch) -> list[str]:
+    """The embryo's code, or the person's numbers."""
+    numbers = (match.embryo.code,) if match.embryo else (match.person.mrn, *match.person.numbers)
+    return [folded(number) for number in numbers if number]
 
 
 def _is_born(person: KnownPerson, text: str) -> bool:
@@ -112,14 +124,6 @@ def _date(year: int, month: int, day: int) -> date | None:
         return date(year, month, day)
     except ValueError:
         return None
-
-
-def _has_number(person: KnownPerson, text: str) -> bool:
-    """Whether it begins with a number of theirs; a part of one has to be longer than its letters."""
-    wanted = folded(text).strip()
-    return any(map(str.isdigit, wanted)) and any(
-        number and folded(number).startswith(wanted) for number in (person.mrn, *person.numbers)
-    )
 
 
 def _has_telephone(person: KnownPerson, text: str) -> bool:

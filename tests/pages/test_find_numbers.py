@@ -1,0 +1,69 @@
+"""Whom a number, a birth date or a telephone finds among the patients whom this session has read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+
+from portal.services.cases import CareStatus
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus
+from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.notifications import LIST_NOTIFICATIONS
+from portal.services.patients import Patient
+from portal.services.protocols import LIST_PROTOCOLS
+from tests.support.fake_api import FakeApi
+from tests.support.visitor import Page, Visitor
+
+AYSE = Patient(
+    id="p-12",
+    first_name="Ayşe",
+    last_name="Yıldız",
+    mrn="RF-12",
+    date_of_birth=date(1990, 5, 2),
+    phone_number="+442079460120",
+)
+
+
+@pytest.fixture
+def nora(visitor: Callable[..., Visitor], fake_api: FakeApi) -> Visitor:
+    """A nurse who has read Ayşe's treatment alone."""
+    for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
+        fake_api.gives(row, [])
+    fake_api.gives(READ_EPISODE, Episode(id="e-12", status=CareStatus.ACTIVE, patient=AYSE))
+    nora = visitor("nora", "nurse")
+    nora.get("/episodes/e-12")
+    return nora
+
+
+def found(page: Page) -> list[str]:
+    return [name.words for name in page.select("#found .hit-main strong")]
+
+
+@pytest.mark.parametrize("typed", ["RF-1", "2 May 1990", "5/2/1990", "7946 0120", "020 7946 0120"])
+def test_what_others_may_have_too_opens_nobody_by_itself(nora: Visitor, typed: str) -> None:
+    page = nora.get("/").form("/find").submit(q=typed)
+    assert (page.path, found(page)) == ("/find/results", ["Ayşe Yıldız"])
+    assert page.select("#found[data-ambiguous]")
+    assert "Only what you have opened since you signed in was searched:" in page.words
+
+
+def test_a_whole_number_is_opened(nora: Visitor) -> None:
+    page = nora.fragment("/find", "found", data={"q": "rf-12"})
+    assert found(page) == ["Ayşe Yıldız"]
+    assert not page.select("#found[data-ambiguous]")
+
+
+def test_whom_the_clinics_system_finds_by_a_number_comes_before_who_has_a_longer_one(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    form = ConsentForm(
+        id="c", title="IVF", status=ConsentStatus.PENDING, patient_id="p-1", patient_name="Bríd O’Shea"
+    )
+    fake_api.gives(LIST_CONSENTS, [form])
+    page = nora.fragment("/find", "found", data={"q": "RF-1"})
+    assert found(page) == ["Bríd O’Shea", "Ayşe Yıldız"]
+    assert page.select("#found[data-ambiguous]")
