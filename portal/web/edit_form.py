@@ -166,10 +166,6 @@ class Change(Value, Generic[R], frozen=True):
         """Whether the record holds by now what was typed."""
         return is_shown(self.form.fields, newest, self.form.values)
 
-    def unlike(self, newest: R) -> tuple[str, ...]:
-        """The labels of the fields of which the record holds something else than was sent."""
-        return unlike(self.form.fields, self.record, newest)
-
     def refused(self, error: CareError) -> Filled:
         """The form once more, saying why it wasn't saved; raises what concerns the whole page."""
         match error:

@@ -24,7 +24,7 @@ from portal.services.gather import attempt, known
 from portal.values import Value
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
-from portal.web.edit_form import Change, Edit, EditForm, Saved, Sent, Stamped, change_of, opened_form
+from portal.web.edit_form import Change, Edit, EditForm, Saved, Sent, Stamped, change_of, opened_form, unlike
 from portal.web.fields import Fields
 from portal.web.filters import in_a_row
 from portal.web.htmx import toast
@@ -79,7 +79,8 @@ def save_edit(editing: Editing[R], record: R, *, is_again: bool = False) -> Save
         audit.note(editing.event, change.outcome, id_=record.id)
         return change
     try:
-        return _saved(editing, change, _write_once(editing, change))
+        written = _write_once(editing, change)
+        return compared(change.form.fields, change.record, written, editing.read)
     except Conflict:
         if is_again:
             raise
@@ -107,11 +108,11 @@ def tell_unlike(labels: Sequence[str]) -> None:
     )
 
 
-def _saved(editing: Editing[R], change: Change[R], written: R) -> Saved[R]:
-    """What is kept: an answer may hold less than the record."""
-    if change.unlike(written):
-        written = known(attempt(editing.read)) or written
-    return Saved(written, is_changed=True, unlike=change.unlike(written))
+def compared(fields: Fields[Any], sent: object, written: R, read: Callable[[], R]) -> Saved[R]:
+    """Return what is kept of what was sent: the answer or, as that may hold less, the record where they differ."""
+    if unlike(fields, sent, written):
+        written = known(attempt(read)) or written
+    return Saved(written, is_changed=True, unlike=unlike(fields, sent, written))
 
 
 def _write_once(editing: Editing[R], change: Change[R]) -> R:

@@ -12,7 +12,6 @@ from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import Appointment, ConsentBrief, get_episode
-from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.services.paging import read_every_page
 from portal.services.patient_ref import PatientRef
@@ -24,7 +23,7 @@ from portal.views.episodes.lookup import episode_id_of
 from portal.views.protocols.fields import draft_fields
 from portal.views.protocols.plan import Plan
 from portal.web import audit
-from portal.web.edit_form import unlike
+from portal.web.editing import compared
 
 _AT_ONCE = 100
 
@@ -95,11 +94,9 @@ def _content(protocol: ProtocolDraft) -> object:
 
 
 def unlike_draft(care: Care, content: NewProtocol, made: Protocol) -> tuple[str, ...]:
-    """Return the labels of what the API keeps otherwise than was sent; its answer may hold less than the protocol."""
-    fields, draft = draft_fields(), content.draft()
-    if unlike(fields, draft, made):
-        made = known(attempt(partial(get_protocol, care, made.id))) or made
-    return unlike(fields, draft, made)
+    """Return the labels of what the API keeps otherwise than was sent."""
+    read = partial(get_protocol, care, made.id)
+    return compared(draft_fields(), content.draft(), made, read).unlike
 
 
 def treated_patient(care: Care, plan: Plan) -> TreatedPatient | str:

@@ -18,6 +18,7 @@ from portal.views.storage.straw_check import StrawCheckPage, StrawLabel, straw_c
 from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import EditForm, changed, values_of
+from portal.web.editing import compared, tell_saved
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.permissions import EDIT_EMBRYO
 from portal.web.refusals import refusal_message
@@ -89,20 +90,24 @@ def stop(care: Care, person: Person, embryo_id: str) -> Response:
 def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, pending: PendingMove) -> Response:
     embryo = view.embryo
     values = {**pending.values, "notes": both_names(pending, person)}
-    wanted = changed(embryo_fields(embryo, moves), embryo, values)
+    fields = embryo_fields(embryo, moves)
+    wanted = changed(fields, embryo, values)
 
     def put(_key: str) -> EmbryoStorage | None:
         if not take(pending, person, again=True):
             raise Conflict  # stopped, or sent by somebody else, since it was read
         return update_embryo_storage(care, embryo.id, embryo=wanted, before=embryo)
 
+    def read() -> EmbryoStorage:
+        return find_embryo(care, person, embryo.id).embryo
+
     def look() -> EmbryoStorage | None:
-        now = find_embryo(care, person, embryo.id).embryo
+        now = read()
         return now if now.status == pending.wanted else None
 
     try:
         with forgetting_inventory():
-            act_once(
+            done = act_once(
                 Attempt(person.sub, begin_edit(person.sub, f"embryo.second-person:{embryo.id}", pending.id)),
                 put,
                 look=look,
@@ -125,7 +130,8 @@ def _send(care: Care, person: Person, view: EmbryoView, moves: Moves, pending: P
         raise
     with suppress(StoreDown):  # it was for the version before
         forget(embryo.id)
-    toast(_("Embryo %(code)s is saved.", code=view.code))
+    words = _("Embryo %(code)s is saved.", code=view.code)
+    tell_saved(compared(fields, wanted, done.result or wanted, read), words)
     return redirect_to(view.href)
 
 

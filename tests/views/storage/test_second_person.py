@@ -16,6 +16,7 @@ from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.http import transport
 from portal.http.transfer import TransportError
+from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.views.storage import pending_moves, second_person
@@ -110,6 +111,20 @@ def test_a_move_is_made_when_a_second_person_has_sent_it_too(
     assert "Elif" in notes and "Victor" in notes
     assert '"7"' in stored(service, "GO-3", "location")
     assert "Embryos that wait" not in victor.get("/").words
+
+
+def test_names_that_the_record_does_not_keep_are_told(
+    elif_: Visitor, victor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = second_person.update_embryo_storage
+
+    def without_notes(*args: Any, embryo: EmbryoStorage, before: EmbryoStorage) -> EmbryoStorage | None:
+        return update(*args, embryo=msgspec.structs.replace(embryo, notes=before.notes), before=before)
+
+    monkeypatch.setattr(second_person, "update_embryo_storage", without_notes)
+    begin(elif_)
+    done = victor.get(SECOND).form(FORM).submit(**STRAW)
+    assert "the clinic’s system changed or left out: Notes." in done.text
 
 
 def test_the_audit_line_of_the_act_names_both(elif_: Visitor, victor: Visitor, portal: PortalThread) -> None:
