@@ -93,11 +93,6 @@ class Search(Value, Generic[C, M], frozen=True):
         return found
 
 
-def _nothing(_content: object, _made: object) -> Sequence[str]:
-    """What isn't compared."""
-    return ()
-
-
 class Creation(Value, Generic[C, M], frozen=True):
     """How a record is created from a draft: `send` and `search` as in `create_once`, and what is said and shown of it.
 
@@ -111,7 +106,7 @@ class Creation(Value, Generic[C, M], frozen=True):
     not_found: str
     unconfirmed: Callable[[Draft[C], Unconfirmed], Response]
     refused: Callable[[Draft[C], CareError], Response]
-    unlike: Callable[[C, M], Sequence[str]] = _nothing
+    unlike: Callable[[C, M], Sequence[str]]
 
 
 Step: TypeAlias = Callable[[Care, Draft[C]], Response]

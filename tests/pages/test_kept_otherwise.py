@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from portal.services.consents import CREATE_CONSENT, READ_CONSENT
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.episodes import READ_EPISODE
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
@@ -64,6 +65,30 @@ def test_what_is_created_is_compared_with_what_was_typed(
     made = page.form("/protocols/new/create").submit()
     (toast,) = made.select(".toast p")
     assert toast.words == ONLY_SOME.format("Status; Medication: Estradiol")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        ({}, "The form was sent to its signers."),
+        ({"episodeId": None, "requiredSigners": []}, ONLY_SOME.format("Treatment; Signers")),
+        ({"body": None, "version": "0"}, ONLY_SOME.format("Version; Text")),
+    ],
+)
+def test_a_form_that_is_sent_is_compared_with_what_was_filled_in(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, left_out: dict[str, object], said: str
+) -> None:
+    def kept(_query: object) -> object:
+        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+        return {**sent, "id": "c-2", "status": "Pending", **left_out}
+
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.computes(CREATE_CONSENT, kept)
+    page = visitor("nora", "nurse").get("/consents/new?template=treatment&episode=e-1")
+    preview = page.form("/consents/new/fill").submit(version="7", **{"signer-2": "nora"})
+    fake_api.computes(READ_CONSENT, kept)
+    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    assert toast.words == said
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from portal.services.listed import Listed
 from portal.state.operations import Operation
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_form, from_template, names_of_others
-from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in
+from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in, unlike_draft
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.fill_page import explain_refusal, show_filled, warn_of
 from portal.views.consents.form_sources import (
@@ -196,6 +196,7 @@ def _creation(care: Care) -> Creation[NewForm, ConsentForm]:
         not_found=_("The form isn’t in the clinic’s record. You can send it again."),
         unconfirmed=_unconfirmed,
         refused=lambda draft, error: explain_refusal(care, draft, error),
+        unlike=lambda new_form, made: unlike_draft(care, new_form, made),
     )
 
 

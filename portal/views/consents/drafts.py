@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 from flask import url_for
 
+from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.consents import all_consents, create_consent, find_alike, find_created
-from portal.services.consents.forms import ConsentForm
+from portal.services.consents import all_consents, create_consent, find_alike, find_created, get_consent
+from portal.services.consents.forms import Clause, ConsentForm, Signer
 from portal.views.consents import draft_faults, lawful
 from portal.views.consents.form_sources import templates_in_use
 from portal.views.consents.new_form import NewForm
 from portal.views.creation import Drafts, Search
+from portal.web.editing import compared
+from portal.web.fields import Field, member, written
+from portal.web.forms import text
 
 drafts = Drafts(
     "consent",
@@ -38,6 +44,53 @@ def search_in(care: Care) -> Search[NewForm, ConsentForm]:
         alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id),
         recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
     )
+
+
+def unlike_draft(care: Care, new_form: NewForm, made: ConsentForm) -> tuple[str, ...]:
+    """Return the labels of what was sent and the API keeps otherwise."""
+    draft = new_form.draft()
+    given = [field for field in _draft_fields() if field.text(draft)]
+    return compared(given, draft, made, partial(get_consent, care, made.id)).unlike
+
+
+def _draft_fields() -> list[Field[Any]]:
+    """What a new form consists of."""
+    return [
+        member("title", text(_("Title"))),
+        member("kind", text(_("Kind"))),
+        member("version", text(_("Version"))),
+        member("episode_id", text(_("Treatment"))),
+        member("embryo_storage_ids", text(_("Embryos")), text=_listed),
+        member("disposition", text(_("Disposition")), text=_given),
+        member("procedure_date", text(_("Procedure"))),
+        member("required_signers", text(_("Signers")), text=lambda signers: _listed(map(_who, signers))),
+        member("body", text(_("Text")), text=lambda clauses: _listed(map(_read_as, clauses or ()))),
+        member(
+            "statements", text(_("Statements")), text=lambda them: _listed(one.text for one in them or ())
+        ),
+        member(
+            "expires_at",
+            text(_("Can be signed until")),
+            text=lambda at: str((at and int(at.timestamp())) or ""),
+        ),
+    ]
+
+
+def _who(signer: Signer) -> str:
+    return f"{signer.role} {signer.person_id or ''}"
+
+
+def _read_as(clause: Clause) -> str:
+    return "\n".join((clause.heading, clause.text))
+
+
+def _given(value: object) -> str:
+    return written(value or None)
+
+
+def _listed(texts: Iterable[str] | None) -> str:
+    """These texts, in whatever order they come."""
+    return "\n\n".join(sorted(text.strip() for text in texts or ()))
 
 
 def alike_of(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
