@@ -107,7 +107,7 @@ class Medication(Record, frozen=True, kw_only=True):
     @property
     def hours(self) -> tuple[str | None, ...]:
         """The hours of its doses on a day; None for one whose hour isn't given."""
-        return tuple(dict.fromkeys(self.times)) or (self.time or None,)
+        return tuple(dict.fromkeys(filter(None, self.times))) or (self.time or None,)
 
     @property
     def is_until_trigger(self) -> bool:
@@ -123,9 +123,9 @@ class Medication(Record, frozen=True, kw_only=True):
 
 
 def clock(text: str) -> str:
-    """HH:MM of an hour that may have one digit, and seconds that are zero; anything else as it came."""
+    """HH:MM of an hour that may have one digit, and seconds that are zero; anything else as it came, but for spaces."""
     found = _CLOCK.fullmatch(text.strip())
-    return f"{found[1]:0>2}:{found[2]}" if found else text
+    return f"{found[1]:0>2}:{found[2]}" if found else text.strip()
 
 
 def is_until_trigger(stop_rule: str) -> bool:

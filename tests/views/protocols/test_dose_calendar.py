@@ -235,6 +235,13 @@ def test_an_hour_may_have_seconds(hour: str, read: str) -> None:
     assert (row.time, row.hours) == (read, (read,))
 
 
+@pytest.mark.parametrize("time", [None, "", " "])
+@pytest.mark.parametrize("times", [(), ("",), (" ",)])
+def test_an_empty_hour_is_none(time: str | None, times: tuple[str, ...]) -> None:
+    assert Medication(drug="FSH", start_day=1, time=time, times=times).hours == (None,)
+    assert Medication(drug="FSH", start_day=1, time="08:00", times=times).hours == ("08:00",)
+
+
 @pytest.mark.parametrize("times", [("22:00", "00:30"), ("00:30", "22:00")])
 def test_of_a_triggers_hours_the_first_ends_what_comes_before_it(times: tuple[str, str]) -> None:
     fsh = Medication(drug="FSH", start_day=1, time="19:00", stop_rule="Until trigger")
