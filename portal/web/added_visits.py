@@ -13,6 +13,7 @@ import msgspec
 
 from portal.services.episodes import Appointment, Episode
 from portal.state.session_records import Person
+from portal.web.advice import visit_advice
 from portal.web.last_known import LastKnown
 
 _MOST = 60
@@ -65,9 +66,26 @@ def gone(person: Person, episode: Episode, at: datetime) -> list[datetime]:
 def has_changed(person: Person, visit: Appointment) -> bool:
     """Return whether the person added the visit to a calendar, and it has changed since."""
     added = _ADDED.get(person).visits.get(visit.id)
-    return added is not None and added != _digest(visit)
+    return added is not None and added not in (_digest(visit), _former_digest(visit))
 
 
 def _digest(visit: Appointment) -> str:
-    told = (visit.start, visit.end, visit.location, visit.is_cancelled)
+    advice = visit_advice(visit)
+    return _hash_of(
+        visit.start,
+        visit.end,
+        visit.time_zone,
+        visit.location,
+        visit.is_cancelled,
+        visit.is_tentative,
+        advice and advice.kind,
+    )
+
+
+def _former_digest(visit: Appointment) -> str:
+    """The digest of a visit that was added before version 0.2."""
+    return _hash_of(visit.start, visit.end, visit.location, visit.is_cancelled)
+
+
+def _hash_of(*told: object) -> str:
     return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:32]

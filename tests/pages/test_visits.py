@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from portal.services.cases import CareStatus
 from portal.services.episodes import READ_EPISODE, Appointment, Episode
 from portal.services.patients import Patient
+from portal.web import added_visits
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Visitor
 
@@ -98,6 +99,36 @@ def test_a_visit_that_changed_since_it_was_added_says_so(visitor: SignIn, fake_a
     shows(fake_api, replace(scan, status="Cancelled"))
     words = amelia.get("/episodes/e-1/appointments").words
     assert "Appointment cancelled" in words and removed in words and "earlier appointment" not in words
+
+
+@pytest.mark.parametrize(
+    ("change", "is_told"),
+    [
+        ({"kind": "Talk"}, True),
+        ({"kind": "Monitoring scan"}, False),
+        ({"status": "Tentative"}, True),
+        ({"time_zone": "Asia/Tokyo"}, True),
+    ],
+)
+def test_whatever_the_calendar_says_of_a_visit_is_compared(
+    visitor: SignIn, fake_api: FakeApi, request: pytest.FixtureRequest, change: dict[str, str], is_told: bool
+) -> None:
+    scan = replace(SCAN, id=request.node.name)
+    shows(fake_api, scan)
+    events(visitor("amelia"))
+    shows(fake_api, replace(scan, **change))
+    words = visitor("amelia").get("/episodes/e-1/appointments").words
+    assert ("changed since you added it" in words) is is_told
+
+
+def test_a_visit_that_was_added_before_more_was_compared_is_unchanged(
+    visitor: SignIn, fake_api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shows(fake_api, replace(SCAN, id="former"))
+    with monkeypatch.context() as former:
+        former.setattr(added_visits, "_digest", added_visits._former_digest)
+        events(visitor("amelia"))
+    assert "changed since you" not in visitor("amelia").get("/episodes/e-1/appointments").words
 
 
 @pytest.mark.parametrize("path", ["/", "/episodes/e-1", "/episodes/e-1/appointments"])
