@@ -53,13 +53,14 @@ Requirements 1.0)."""
 
 _LIFETIME = 15 * 60
 _AT_MOST = 5
-_LOOP_RETURNS = 3
+_LOOP_RETURNS, _LOOP_RETURNS_SIGNED_IN = 3, 10
+"""Who is signed in may sign in again for one form after the other, or hand over to somebody else, but not for ever."""
 _LOOP_SECONDS = 60
 _COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class SignInLoop(Exception):
-    """The browser has returned from the identity server three times in a minute without being signed in."""
+    """The browser has returned from the identity server again and again in a minute, and wants to sign in once more."""
 
 
 class PasswordNeeded(Exception):
@@ -168,6 +169,7 @@ class SignIn:
         fresh: bool = False,
         login_hint: str | None = None,
         whose: tuple[str, str] | None = None,
+        is_signed_in: bool = False,
         is_second: bool = False,
         strength: Strength | None = None,
     ) -> Started:
@@ -176,7 +178,8 @@ class SignIn:
 
         Raises SignInLoop, ProviderDown or ProviderRefused.
 
-        `whose` (issuer and `sub`) is the owner of the page `next_path`: anyone else is sent to the home page.
+        `whose` (issuer and `sub`) is the owner of the page `next_path`: anyone else is sent to the home page. A browser where
+        somebody `is_signed_in` keeps cookies.
         """
         provider = self.provider(tenant)
         metadata = provider.metadata()
@@ -196,9 +199,12 @@ class SignIn:
             strength=strength,
             dpop_key=prover.kept if prover else None,
         )
-        if not self._remember(cookie, transaction):  # its record belongs to processes with newer secret keys
+        most = _LOOP_RETURNS_SIGNED_IN if is_signed_in else _LOOP_RETURNS
+        if not self._remember(
+            cookie, transaction, most
+        ):  # its record belongs to processes with newer secret keys
             cookie = secrets.token_urlsafe(32)
-            self._remember(cookie, transaction)
+            self._remember(cookie, transaction, most)
         params: dict[str, str] = {
             **tenant.authorize_params,
             "nonce": transaction.nonce,
@@ -377,14 +383,14 @@ class SignIn:
         except (requests.RequestException, ValueError) as error:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
 
-    def _remember(self, cookie: str, transaction: Transaction) -> bool:
+    def _remember(self, cookie: str, transaction: Transaction, most_returns: int) -> bool:
         now = self._clock()
 
         def begin(browser: Browser) -> Browser:
             under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
             if transaction.follows_another:  # the return that it follows led no further round
                 return Browser(under_way=under_way, returns=browser.returns[:-1])
-            if len([at for at in browser.returns if age(at, now) < _LOOP_SECONDS]) >= _LOOP_RETURNS:
+            if len([at for at in browser.returns if age(at, now) < _LOOP_SECONDS]) >= most_returns:
                 raise SignInLoop
             return msgspec.structs.replace(browser, under_way=under_way)
 

@@ -146,6 +146,21 @@ def test_a_browser_without_cookies_does_not_loop(portal: PortalThread) -> None:
     assert "cookies" in page.words
 
 
+def test_who_is_signed_in_may_sign_in_for_one_form_after_the_other(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    for form in range(5):
+        page = visitor.get(f"/sign-in?fresh=1&next=/help%3Fform%3D{form}", status=None)
+        assert visitor.fill_sign_in(page, "nora").url.endswith(f"/help?form={form}")
+
+
+def test_who_is_signed_in_isnt_sent_to_sign_in_for_ever(portal: PortalThread) -> None:
+    visitor, returns = portal.sign_in("nora"), 1
+    while (page := visitor.get("/sign-in?fresh=1&next=/help", status=None)).status != 400:
+        visitor.fill_sign_in(page, "nora")
+        returns += 1
+    assert returns == 10
+
+
 def test_several_restored_tabs_are_not_taken_for_a_loop(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     for path in ("/", "/consents", "/notifications", "/conversations"):

@@ -103,6 +103,7 @@ def _start(
             language=language(),
             fresh=fresh,
             whose=whose,
+            is_signed_in=session().person is not None,
             is_second=is_second,
             strength=strength,
         )
