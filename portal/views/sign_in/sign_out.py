@@ -55,7 +55,8 @@ def sign_out() -> Response:
 
 @bp.get("/signed-out")
 def signed_out() -> Response:
-    return render(SignedOutPage())
+    """Say so, unless somebody has signed in since and went back here."""
+    return redirect_to("/") if session().person else render(SignedOutPage())
 
 
 @bp.post("/sign-out/back-channel")
