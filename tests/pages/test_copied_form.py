@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents import READ_CONSENT
-from portal.services.consents.forms import Clause, ConsentKind
+from portal.services.consents import CREATE_CONSENT, LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import Clause, ConsentKind, Signer, SignerRole
 from portal.services.episodes import READ_EPISODE
-from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
+from portal.services.storage import EmbryoStatus, EmbryoStorage
+from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
@@ -39,3 +40,52 @@ def test_a_template_that_names_the_partner_is_for_treatments_with_one(
     page = visitor("nora", "nurse").get("/consents/new?template=legal-parenthood-woman&episode=e-1")
     sent = page.form("/consents/new/fill").submit(status=422)
     assert ("names the partner, and none is known here" in sent.words) is not has_partner
+
+
+SIGNERS = (
+    Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart", order=1),
+    Signer(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart", order=1),
+)
+COUPLE = replace(
+    EPISODE, patient=replace(AMELIA, user_id="amelia"), partner=replace(DANIEL, user_id="daniel")
+)
+
+
+def test_the_treatment_form_that_an_embryo_lacks_names_it(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_EPISODE, COUPLE)
+    fake_api.gives(LIST_CONSENTS, [])
+    staff = visitor("elif", "physician")
+    page = staff.get("/storage/s-1?episode=e-1")
+    page = staff.get(page.select("a[href*='template=treatment']")[0]["href"])
+    page = page.form("/consents/new/fill").submit(**{"signer-2": "elif"})
+    page.form("/consents/new").submit(status=None)
+    assert fake_api.sent(CREATE_CONSENT)[0].body["embryoStorageIds"] == ["s-1"]
+
+
+@pytest.mark.parametrize(
+    ("named", "embryo", "left_out"),
+    [
+        (("s-1",), EMBRYO, "AH-1"),
+        ((), replace(EMBRYO, consent_form_id="c-1"), "AH-1"),
+        (("s-1",), None, "s-1"),
+        (("s-1",), replace(EMBRYO, status=EmbryoStatus.TRANSFERRED), ""),
+    ],
+)
+@pytest.mark.parametrize("kind", [ConsentKind.TREATMENT, ConsentKind.STORAGE_RENEWAL])
+def test_embryos_that_a_replacing_copy_leaves_out_are_named_before_it_is_sent(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    kind: ConsentKind,
+    named: tuple[str, ...],
+    embryo: EmbryoStorage | None,
+    left_out: str,
+) -> None:
+    form = replace(
+        FORM, version="1", kind=kind, partner_id="p-2", embryo_storage_ids=named, required_signers=SIGNERS
+    )
+    fake_api.gives(READ_CONSENT, form)
+    fake_api.gives(LIST_CONSENTS, [form])
+    fake_api.gives(READ_EPISODE, replace(COUPLE, embryos=(embryo,) if embryo else ()))
+    page = visitor("nora", "nurse").get("/consents/new?copy=c-1").form("/consents/new/fill")
+    words = page.submit(replaces="c-1", embryo=[], **{"signer-2": "nora"}).words
+    assert (f"Not named any more: {left_out}" in words) is bool(left_out)

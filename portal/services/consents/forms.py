@@ -104,7 +104,10 @@ TREATMENT_RESTS_ON = frozenset({ConsentKind.TREATMENT, ConsentKind.STORAGE, Cons
 EMBRYO_KINDS = frozenset(
     {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
 )
-"""Kinds of form that name embryos."""
+"""Kinds of form that are about embryos in storage."""
+
+NAMING_KINDS = EMBRYO_KINDS | {ConsentKind.TREATMENT}
+"""Kinds of form that can name embryos; of a treatment form, those that it allows to be warmed and transferred."""
 
 NOTHING_WITHOUT_EMBRYOS = EMBRYO_KINDS - {ConsentKind.STORAGE}
 """Kinds that say nothing unless they name embryos; a first storage form covers those that there will be."""
@@ -410,7 +413,7 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         """Whether its withdrawal puts embryos on hold; they can be stored under it without its naming them."""
         if self.kind in (ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL):
             return True
-        return bool(self.embryo_storage_ids) and self.kind in EMBRYO_KINDS | {ConsentKind.TREATMENT}
+        return bool(self.embryo_storage_ids) and self.kind in NAMING_KINDS
 
     def asks_as_patient(self, sub: str) -> bool:
         """Whether `sub` is asked to sign as a patient, not as a partner or for the clinic."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import (
     CLINIC_ROLES,
-    EMBRYO_KINDS,
+    NAMING_KINDS,
     UNKNOWN_ACCOUNT,
     ConsentForm,
     ConsentKind,
@@ -92,7 +92,7 @@ def is_carried_out(form: ConsentForm, episode: Episode | None) -> bool:
     """Whether nothing that a signed form allows is open any more, as far as its episode shows."""
     if not form.is_signed or episode is None:
         return False
-    if form.kind not in EMBRYO_KINDS and form.kind != ConsentKind.TREATMENT:
+    if form.kind not in NAMING_KINDS:
         return False
     named = set(form.embryo_storage_ids or ())
     under = [embryo for embryo in episode.embryos if embryo.id in named or embryo.consent_form_id == form.id]

@@ -12,7 +12,7 @@ from portal.config.consent_templates import Template
 from portal.config.visits import folded
 from portal.services.consents.forms import (
     CLINIC_ROLES,
-    EMBRYO_KINDS,
+    NAMING_KINDS,
     Clause,
     ConsentForm,
     ConsentKind,
@@ -86,6 +86,7 @@ def from_template(
         rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
         candidates=people,
         embryos=_embryos(kind, episode) if episode else (),
+        gone=_gone(episode),
         procedure_date=_next_procedure(episode) if episode else "",
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
         about=about,
@@ -136,6 +137,7 @@ def from_form(
         candidates=candidates(person, episode, named, (form, *forms), (about.patient_id, about.partner_id)),
         embryos=embryos,
         embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
+        gone=_gone(episode),
         disposition=str(form.disposition or "") if is_same else "",
         procedure_date=form.procedure_date.isoformat() if form.procedure_date and upcoming else "",
         earlier=Earlier.of(form) if is_same and _is_replaceable(form, episode) else None,
@@ -185,10 +187,14 @@ def _is_procedure(kind: str) -> bool:
 
 def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
     """The patient's embryos that a form of this kind can name: those still at the clinic."""
-    if kind not in EMBRYO_KINDS:
+    if kind not in NAMING_KINDS:
         return ()
     return tuple(
-        Embryo(embryo.id, with_record(embryo.embryo_code, episode.patient))
+        Embryo(embryo.id, with_record(embryo.embryo_code, episode.patient), embryo.consent_form_id)
         for embryo in episode.embryos
         if not embryo.is_terminal and embryo.patient_id in (None, episode.patient.id)
     )
+
+
+def _gone(episode: Episode | None) -> tuple[str, ...]:
+    return tuple(embryo.id for embryo in episode.embryos if embryo.is_terminal) if episode else ()

@@ -101,7 +101,7 @@ def choose(care: Care, person: Person) -> Response:
             return show_refusal(care, copied, person, words)
     else:
         assert template and about
-        new_form = from_template(template, about, episode, person, forms)
+        new_form = from_template(template, about, episode, person, forms).naming(request.args.get("embryo"))
     return show_filled(drafts.begin(person, new_form))
 
 

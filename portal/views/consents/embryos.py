@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from portal.services.client import Care
-from portal.services.consents.forms import EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.consents.forms import NAMING_KINDS, ConsentForm
 from portal.services.episodes import Episode, get_episode
 from portal.services.gather import attempt, known
 from portal.web.labels import with_record
@@ -14,7 +14,7 @@ from portal.web.labels import with_record
 def episode_of(care: Care, form: ConsentForm) -> Episode | None:
     """The form's episode, if it shows embryos that the form names or what has been carried out of it."""
     episode_id = form.episode_id
-    is_used = form.is_signed and form.kind in {*EMBRYO_KINDS, ConsentKind.TREATMENT}
+    is_used = form.is_signed and form.kind in NAMING_KINDS
     if not episode_id or not (form.embryo_storage_ids or is_used):
         return None
     return known(attempt(lambda: get_episode(care, episode_id)))

@@ -231,14 +231,16 @@ def ask_episode(typed: str, *, error: str | None = None) -> Response:
     return render(EpisodePage(typed=typed, error=error, chosen=chosen), status=422 if error else 200)
 
 
-def address_to_create(kind: ConsentKind, episode_id: str) -> str:
-    """Return where a form of this kind is begun for an episode: with its template, if the clinic has one alone."""
+def address_to_create(kind: ConsentKind, episode_id: str, embryo_id: str) -> str:
+    """Return where a form of this kind is begun for an episode: with its template, if the clinic has one alone, and the embryo chosen."""
     fit = [
         name
         for name, template in templates_in_use().by_name.items()
         if ConsentKind(template.kind) == kind and name not in lawful.template_faults(templates_in_use())
     ]
-    return url_for("consents.create.choose", episode=episode_id, template=fit[0] if len(fit) == 1 else None)
+    template = fit[0] if len(fit) == 1 else None
+    embryo = embryo_id if template else None
+    return url_for("consents.create.choose", episode=episode_id, template=template, embryo=embryo)
 
 
 def templates_in_use() -> Templates:

@@ -35,8 +35,11 @@ _LONGEST_TYPED = 10_000
 
 
 class Embryo(msgspec.Struct, frozen=True):
+    """An embryo that a form can name; `form_id` is the form that it is stored under, which may not name it."""
+
     id: str
     code: str
+    form_id: str | None = None
 
 
 class Earlier(msgspec.Struct, frozen=True):
@@ -89,6 +92,8 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     known_ids: tuple[str, ...] = ()
     language: str | None = None
     is_donated: bool = False
+    gone: tuple[str, ...] = ()
+    """The ids of embryos that nothing can be done with any more."""
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -121,6 +126,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             is_donated="donated" in fields,
             rows=rows,
         )
+
+    def naming(self, embryo_id: str | None) -> NewForm:
+        """A copy that names this embryo, if it is one of those that can be named."""
+        named = tuple(embryo.id for embryo in self.embryos if embryo.id == embryo_id)
+        return msgspec.structs.replace(self, embryo_ids=named)
 
     def beside(self, other: ConsentForm) -> NewForm:
         """A copy that replaces `other`."""
@@ -173,12 +183,15 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def left_out(self) -> list[str]:
-        """The codes of the embryos that only the replaced form names, which go on hold."""
-        earlier = self.earlier.embryo_ids if self.earlier and self.replaces else ()
+        """The embryos that only the replaced form is about, which go on hold: their codes, or ids where these aren't known."""
+        if self.earlier is None or not self.replaces:
+            return []
+        under = [embryo.id for embryo in self.embryos if embryo.form_id == self.earlier.id]
+        codes = {embryo.id: embryo.code for embryo in self.embryos}
         return [
-            embryo.code
-            for embryo in self.embryos
-            if embryo.id in earlier and embryo.id not in self.embryo_ids
+            codes.get(id_, id_)
+            for id_ in dict.fromkeys((*self.earlier.embryo_ids, *under))
+            if id_ not in (*self.embryo_ids, *self.gone)
         ]
 
     def preview(self) -> ConsentForm:

@@ -67,16 +67,16 @@ class Moves(Value, frozen=True):
             Withheld(
                 move_name(embryo, move.status),
                 [reason(embryo, lack) for lack in move.missing],
-                self._make_href(move),
+                self._make_href(embryo, move),
             )
             for move in self.of(embryo)
             if not move.is_offered
         ]
 
-    def _make_href(self, move: Move) -> str | None:
+    def _make_href(self, embryo: EmbryoStorage, move: Move) -> str | None:
         lacks_form = any(lack.gap in (Gap.NO_FORM, Gap.NOT_NAMED) for lack in move.missing)
         kinds = needed_kinds(move.status) if lacks_form else ()
-        return address_to_create(kinds[0], self.episode.id) if kinds else None
+        return address_to_create(kinds[0], self.episode.id, embryo.id) if kinds else None
 
 
 def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
