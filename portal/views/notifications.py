@@ -6,7 +6,7 @@ from flask import Blueprint, Response, current_app, make_response, request, url_
 
 from portal.i18n.gettext import _
 from portal.services.errors import CareError, Invalid, NotFound, Unavailable
-from portal.services.gather import attempt, gather, needed
+from portal.services.gather import attempt
 from portal.services.notifications import (
     Notification,
     NotificationCounts,
@@ -62,11 +62,8 @@ def show_bell(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def open_(care: Care, person: Person, notification_id: str) -> Response:
     """Mark it read and redirect to what it is about; without a page for that which this person may open, show it in the list."""
-    found, counts = gather(
-        lambda: _find(care, notification_id),
-        lambda: set_read(care, [notification_id]),
-    )
-    place, notification = needed(found)
+    place, notification = _find(care, notification_id)  # one that can't be opened stays unread
+    counts = attempt(lambda: set_read(care, [notification_id]))
     if not isinstance(counts, CareError):
         _learn(care, person, counts)
     audit.note("notification.open", "done", id_=notification_id)

@@ -1,4 +1,4 @@
-"""Where opening a notification leads."""
+"""Where opening a notification leads, and when it counts as read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
 from portal.web.record_links import KINDS
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, samples
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
@@ -37,3 +37,16 @@ def test_the_code_that_confirms_a_contact_detail_is_read_in_the_list(
     assert page.url.endswith("/notifications?page=1#notification-n-1") and "4705 1668" in page.words
     page = opened(amelia, fake_api, type="AccountSecurity")
     assert page.url.endswith("/me/devices")
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_one_that_cannot_be_opened_stays_unread(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, is_readable: bool
+) -> None:
+    amelia = visitor("amelia")
+    id_ = samples(LIST_NOTIFICATIONS)["items"][0]["id"]
+    token = amelia.csrf_token()
+    if not is_readable:
+        fake_api.refuses(LIST_NOTIFICATIONS, 503)
+    amelia.post(f"/notifications/{id_}/open", {"csrf_token": token}, status=200 if is_readable else 503)
+    assert bool(fake_api.sent(UPDATE_NOTIFICATIONS)) is is_readable
