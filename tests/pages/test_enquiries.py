@@ -67,6 +67,16 @@ def test_those_that_wait_for_an_answer_come_first_then_the_latest(colin: Visitor
     assert [row.split()[0] for row in rows(colin.get("/prospects"))] == ["Ruth", "Noor", "Ines", "Bea"]
 
 
+def test_an_enquiry_waits_whichever_of_its_conversations_does(colin: Visitor, fake_api: FakeApi) -> None:
+    answered = [
+        msgspec.structs.replace(talk("Noor", ago), id=f"m-{ago}", messages=()) for ago in (0.1, 0.2, 0.3)
+    ]
+    fake_api.gives(LIST_CONVERSATIONS, [*answered, talk("Noor", 5), talk("Ruth", 4)])
+    page = colin.get("/prospects")
+    assert all("Waits for an answer" in row for row in rows(page)) and len(rows(page)) == 2
+    assert page.select("main tbody a[href='/conversations/m-Noor']")
+
+
 def test_new_ones_behind_many_other_notifications_are_listed_as_home_counts_them(
     colin: Visitor, fake_api: FakeApi
 ) -> None:

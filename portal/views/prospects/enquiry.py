@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from portal.services.gather import gather, gather_all, items_of, known
 from portal.services.listed import Count, Listed
 from portal.services.notifications import Notification, list_notifications, new_enquiries, newest_unread
 from portal.values import Value
+from portal.views.waiting_conversations import waiting_since
 from portal.web import audit
 
 T = TypeVar("T")
@@ -142,8 +144,9 @@ def _enquiry(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conv
         if (value := n.datum(_prefixed(prefix, name)))
     }
     unread_first = [n for n, _ in sorted(about, key=lambda told: (told[1], told[0].is_read))]
-    spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
-    return Enquiry(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], spoken[:_MOST_SHOWN])
+    spoken = [talk for talk in talks if talk.prospect_id == prospect_id]
+    waiting_first = sorted(spoken, key=lambda talk: waiting_since(talk) or datetime.max.replace(tzinfo=UTC))
+    return Enquiry(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], tuple(waiting_first)[:_MOST_SHOWN])
 
 
 def _prefixed(prefix: str, name: str) -> str:
