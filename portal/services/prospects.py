@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
+from portal.config.visits import folded
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed
@@ -65,6 +66,23 @@ class Booking(Timed, frozen=True, kw_only=True):
     start: Annotated[datetime | None, "start time"] = None
     end: Annotated[datetime | None, "end time"] = None
     status: Annotated[str, "whether the clinic still has to confirm it"] = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it needs nobody's confirmation; the words for that are few, those for the contrary aren't."""
+        return folded(self.status) in (
+            "",
+            "booked",
+            "confirmed",
+            "scheduled",
+            "accepted",
+            "active",
+            "created",
+        )
+
+    @property
+    def is_refused(self) -> bool:
+        return folded(self.status).startswith(("cancel", "reject", "declin", "refus", "fail", "denied"))
 
 
 class MergeChoices(Record, frozen=True, kw_only=True):

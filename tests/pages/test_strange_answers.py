@@ -301,6 +301,31 @@ def test_a_booking_is_told_as_the_clinics_system_made_it(visitor: SignIn, fake_a
 
 
 @pytest.mark.parametrize(
+    ("status", "heading"),
+    [
+        ("Booked", "The visit is booked"),
+        ("Unconfirmed", "The visit isn’t confirmed yet"),
+        ("AwaitingConfirmation", "The visit isn’t confirmed yet"),
+        ("Cancelled", "Book a visit"),
+    ],
+)
+def test_a_status_that_says_nothing_of_a_booking_is_not_told_as_one(
+    visitor: SignIn, fake_api: FakeApi, status: str, heading: str
+) -> None:
+    fake_api.gives(BOOK_WINDOW, {"bookingId": "b-1", "status": status})
+    assert book(visitor("nora", "coordinator"), fake_api).heading == heading
+
+
+def test_a_booking_with_another_physician_names_not_the_one_asked_for(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.gives(BOOK_WINDOW, {"bookingId": "b-1", "status": "Booked", "physicianId": "another"})
+    receipt = book(visitor("nora", "coordinator"), fake_api)
+    assert receipt.heading == "The visit is booked"
+    assert "Anna" not in receipt.select("main dl")[0].words
+
+
+@pytest.mark.parametrize(
     ("status", "title"), [("Tentative", "Your visit isn’t confirmed yet"), ("", "Your visit is booked")]
 )
 def test_an_enquirer_reads_whether_the_clinic_still_has_to_confirm(

@@ -12,7 +12,7 @@ from portal.dates import later
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.episodes import Appointment
-from portal.services.errors import Unavailable
+from portal.services.errors import Refused, Unavailable
 from portal.services.gather import attempt, known
 from portal.services.prospects import Booking, book_window
 from portal.services.rules.free_windows import Window
@@ -29,7 +29,8 @@ ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "Physicia
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A requested window, by its value in the form; instants in UTC, `what` is the kind of appointment.
 
-    Once it is booked, the times are those of the booking, and `status` is the booking's.
+    Once it is booked, the times are those of the booking, `status` is the booking's or "tentative", and `with_whom` is
+    empty if another physician was booked.
     """
 
     window: str
@@ -77,7 +78,14 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
             return self
         start = booking.start or self.start
         end = booking.end or later(start, self.end - self.start)
-        return replace(self, start=start, end=end, status=booking.status)
+        is_with_another = booking.physician_id not in (None, self.physician_id)
+        return replace(
+            self,
+            start=start,
+            end=end,
+            with_whom="" if is_with_another else self.with_whom,
+            status=booking.status if booking.is_settled else "tentative",
+        )
 
 
 def visit_of(operation: Operation) -> Visit | None:
@@ -129,6 +137,8 @@ def book_visit(
         )
         if booking is None and is_free(care, visit) is not False:
             raise Unavailable("the calendar doesn't show the booking", outcome_known=False)
+        if booking and booking.is_refused:
+            raise Refused("PhysicianNotAvailable")
         return booking
 
     return act_once(
