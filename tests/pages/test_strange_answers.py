@@ -287,6 +287,24 @@ def test_a_booking_that_nothing_shows_is_not_booked(
     assert "is booked" not in book(visitor("nora", "coordinator"), fake_api).words
 
 
+def test_a_physician_whom_the_calendar_does_not_list_any_more_does_not_show_a_booking(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    hours = [{"dayOfWeek": day, "start": "09:00", "end": "17:00"} for day in range(7)]
+    both = [
+        {"id": id_, "name": id_, "workingHours": hours, "busy": [], "timeZone": "Europe/London"}
+        for id_ in ("d-1", "d-2")
+    ]
+    fake_api.computes(LIST_PHYSICIANS, lambda _query: both[1:] if fake_api.sent(BOOK_WINDOW) else both)
+    nora = visitor("nora", "coordinator")
+    page = nora.get("/prospects/q-1/book?physician=d-1")
+    window = str(page.select("[name=window]")[-1]["value"])
+    fake_api.gives(BOOK_WINDOW, b"")
+    after = page.form("/prospects/q-1/book").submit(status=None, window=window)
+    assert fake_api.sent(BOOK_WINDOW)
+    assert "is booked" not in after.words
+
+
 def test_a_booking_is_told_as_the_clinics_system_made_it(visitor: SignIn, fake_api: FakeApi) -> None:
     """It may be at another time than was asked for, and wait for the clinic's word."""
     booking = {"bookingId": "b-1", "start": "2030-12-24T18:00:00Z", "status": "Tentative"}

@@ -157,4 +157,6 @@ def is_free(care: Care, visit: Visit) -> bool | None:
     week = known(
         attempt(lambda: read_week(care, first_day=first_day, physician_id=visit.physician_id, anybody=False))
     )
-    return None if week is None else week.window(visit.window) is not None
+    if week is None or week.physician is None or week.physician.id != visit.physician_id:
+        return None
+    return week.window(visit.window) is not None
