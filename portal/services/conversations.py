@@ -203,7 +203,7 @@ _PIECE = 50
 
 
 def restore_message(care: Care, message_id: str) -> Message | None:
-    """Restore a message and return it; None if the API returns no body, although it is restored.
+    """Restore a message and return it; None if the API returns no body: then its conversation tells.
 
     Only for this person; a repeat does no harm.
     """
@@ -211,7 +211,7 @@ def restore_message(care: Care, message_id: str) -> Message | None:
 
 
 def archive_message(care: Care, message_id: str) -> Message | None:
-    """Archive a message and return it; None if the API returns no body, although it is archived.
+    """Archive a message and return it; None if the API returns no body: then its conversation tells.
 
     Only for this person; a repeat does no harm.
     """

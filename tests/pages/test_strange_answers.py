@@ -14,7 +14,7 @@ from flask import g
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentForm
-from portal.services.conversations import ARCHIVE_CONVERSATIONS, LIST_CONVERSATIONS
+from portal.services.conversations import ARCHIVE_CONVERSATIONS, ARCHIVE_MESSAGE, LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATION_SETTINGS
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult
@@ -243,6 +243,22 @@ def test_an_answer_that_says_nothing_archives_nothing(
 ) -> None:
     fake_api.gives(ARCHIVE_CONVERSATIONS, answer)
     assert "Conversation archived" not in archive(visitor("grace"), fake_api).words
+
+
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_a_message_is_archived_by_an_empty_answer_only_if_its_conversation_says_so(
+    visitor: SignIn, fake_api: FakeApi, is_archived: bool
+) -> None:
+    def now(_query: object) -> object:
+        is_sent = any(call.row is ARCHIVE_MESSAGE for call in fake_api.calls)
+        message = {"id": "m-1", "side": "Outbound", "body": "Hello", "isArchived": is_sent and is_archived}
+        return {"items": [{"id": "t-1", "messages": [message]}], "totalCount": 1}
+
+    gives(fake_api, episode())
+    fake_api.computes(LIST_CONVERSATIONS, now)
+    fake_api.gives(ARCHIVE_MESSAGE, b"")
+    page = visitor("grace").get("/conversations/t-1").form("/conversations/t-1/messages/").submit(status=None)
+    assert ("Message archived." in page.text) is is_archived
 
 
 def archive(grace: Visitor, fake_api: FakeApi) -> Page:

@@ -111,7 +111,7 @@ def _act_on_message(care: Care, person: Person, event: str, conversation_id: str
         Attempt(person.sub, begin_edit(person.sub, f"message.{event}:{message_id}")),
         lambda _key: archive_message(care, message_id) if is_archived else restore_message(care, message_id),
         look=look,
-        shows=lambda message: message is None or message.is_archived is is_archived,
+        shows=lambda message: message is not None and message.is_archived is is_archived,
         event=f"message.{event}",
         id_=message_id,
         is_repeatable=True,
