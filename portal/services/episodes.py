@@ -180,6 +180,12 @@ class TimelineEvent(Timed, frozen=True, kw_only=True):
 
 
 _USUAL_LENGTH = timedelta(minutes=30)
+_UNSURE = frozenset(
+    {
+        *("tentative", "proposed", "pending", "waitlist", "requested"),
+        *("rescheduled", "moved", "postponed"),
+    }
+)
 
 
 class Appointment(Timed, frozen=True, kw_only=True):
@@ -210,12 +216,12 @@ class Appointment(Timed, frozen=True, kw_only=True):
     def is_cancelled(self) -> bool:
         """Whether it doesn't take place; statuses are also written as FHIR does: `entered-in-error`."""
         status = folded(self.status)
-        return status.startswith("cancel") or status in ("noshow", "enteredinerror")
+        return status.startswith("cancel") or status in ("noshow", "enteredinerror", "declined", "rejected")
 
     @property
     def is_tentative(self) -> bool:
-        """Whether the clinic hasn't confirmed it yet."""
-        return folded(self.status) in ("tentative", "proposed", "pending", "waitlist", "requested")
+        """Whether the clinic hasn't confirmed it yet, or has moved it: some systems keep its former time under such a status."""
+        return folded(self.status) in _UNSURE
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):

@@ -241,14 +241,16 @@ def test_an_episode_knows_its_next_appointment():
 
 @pytest.mark.parametrize(
     ("status", "tentative"),
-    [("Tentative", True), ("proposed", True), ("wait-list", True), ("Requested", True), ("Confirmed", False)],
+    [("Tentative", True), ("wait-list", True), ("Rescheduled", True), ("Moved", True), ("Confirmed", False)],
 )
 def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)
     assert Appointment(id="visit", start=start, status=status).is_tentative is tentative
 
 
-@pytest.mark.parametrize("status", ["entered-in-error", "entered_in_error", "no-show", "Cancelled by clinic"])
+@pytest.mark.parametrize(
+    "status", ["entered-in-error", "entered_in_error", "no-show", "Cancelled by clinic", "Declined"]
+)
 def test_a_visit_that_doesnt_take_place_is_written_in_many_ways(status: str):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)
     assert Appointment(id="visit", start=start, status=status).is_cancelled
