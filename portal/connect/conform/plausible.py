@@ -190,6 +190,8 @@ def _days(kinds: Mapping[str, list[Record]], rules: Rules) -> Iterator[Doubt]:
         given = _values(kinds, name)
         if 0 in given and min(given) == 0 and name not in rules.conversions:
             yield Doubt(name, "the first day is 0", "do days count from 0? convert: { plus = 1 }")
+    if any(days < 1 for days in _values(kinds, "Medication.everyDays")):
+        yield Doubt("Medication.everyDays", "below 1, read as every day", "ask the vendor: daily, or once?")
     rows = kinds.get("Medication", ())
     lengths = {name for row in rows for name in row if _LENGTH & set(words(name.removeprefix(UNREAD)))}
     if rows and not any(row.get("endDay") is not None for row in rows):

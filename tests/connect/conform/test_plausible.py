@@ -74,6 +74,11 @@ def test_days_from_zero_lengths_and_half_days() -> None:
     for hour, about in (("20:30:00", set()), ("evening", {"Medication.time"})):
         row = {**fine[0], "time": None, "times": [hour]}
         assert set(doubted(visit(READ_PROTOCOL, {**PLAN, "medications": [row]}))) == about
+    for days, about in ((1, set()), (0, {"Medication.everyDays"})):
+        assert (
+            set(doubted(visit(READ_PROTOCOL, {**PLAN, "medications": [{**fine[0], "everyDays": days}]})))
+            == about
+        )
     backwards = visit(READ_PROTOCOL, {**PLAN, "medications": [{**fine[0], "endDay": 1}]})
     assert "length_from" in doubted(backwards)["Medication.endDay"]
     called = '[members.Medication]\nendDay = "DurationDays"'
