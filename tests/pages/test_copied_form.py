@@ -89,3 +89,27 @@ def test_embryos_that_a_replacing_copy_leaves_out_are_named_before_it_is_sent(
     page = visitor("nora", "nurse").get("/consents/new?copy=c-1").form("/consents/new/fill")
     words = page.submit(replaces="c-1", embryo=[], **{"signer-2": "nora"}).words
     assert (f"Not named any more: {left_out}" in words) is bool(left_out)
+
+
+def test_the_partners_own_form_is_copied_for_the_partner(visitor: SignIn, fake_api: FakeApi) -> None:
+    own = replace(
+        FORM,
+        version="1",
+        kind=ConsentKind.GENETIC_TESTING,
+        patient_id=DANIEL.id,
+        patient_name="Daniel Hart",
+        required_signers=(Signer(role=SignerRole.PATIENT, person_id="daniel", name="Daniel Hart"),),
+    )
+    fake_api.gives(READ_CONSENT, own)
+    fake_api.gives(LIST_CONSENTS, [own])
+    partner = replace(DANIEL, user_id="daniel")
+    fake_api.gives(READ_EPISODE, replace(EPISODE, partner=partner))
+    page = visitor("nora", "nurse").get("/consents/new?copy=c-1")
+    page.form("/consents/new/fill").submit(replaces="c-1").form("/consents/new").submit(status=None)
+    (sent,) = fake_api.sent(CREATE_CONSENT)
+    assert [sent.body["patientId"], sent.body["partnerId"], sent.body["supersedesId"]] == [
+        "p-2",
+        "p-1",
+        "c-1",
+    ]
+    assert [signer["personId"] for signer in sent.body["requiredSigners"]] == ["daniel"]

@@ -33,7 +33,7 @@ from portal.views.consents.labels import listed, text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.show import show_refusal
-from portal.views.consents.signers import Parties, parties_of_episode, parties_of_patient
+from portal.views.consents.signers import Parties, parties_of_copy, parties_of_episode, parties_of_patient
 from portal.views.creation import Creation, Draft
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
@@ -86,7 +86,9 @@ def choose(care: Care, person: Person) -> Response:
     episode = episode_at(care, typed) if typed else None if patient_id else episode_of(care, copied)
     if isinstance(episode, str):
         return ask_episode(typed, error=episode)
-    about = parties_of_episode(episode) if episode else None
+    about = None
+    if episode:
+        about = parties_of_copy(copied, episode) if copied else parties_of_episode(episode)
     if patient_id:
         partner_id = record_id(request.args.get("partner"))
         about = parties_of_patient(patient_id, all_consents(care, patient_id=patient_id), partner_id)

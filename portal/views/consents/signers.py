@@ -140,6 +140,22 @@ def parties_of_episode(episode: Episode) -> Parties:
     )
 
 
+def parties_of_copy(form: ConsentForm, episode: Episode) -> Parties:
+    """The people of a copy for an episode: as `parties_of_episode`, but the partner first in a copy of their own form there."""
+    about = parties_of_episode(episode)
+    if form.episode_id != episode.id or form.patient_id is None or form.patient_id != about.partner_id:
+        return about
+    return msgspec.structs.replace(
+        about,
+        patient_id=form.patient_id,
+        patient_name=about.partner_name,
+        partner_id=about.patient_id,
+        patient=about.partner,
+        partner=about.patient,
+        partner_name=about.patient_name,
+    )
+
+
 def parties_of_form(form: ConsentForm) -> Parties:
     """The people that a form is about, as far as it says."""
     return Parties(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
