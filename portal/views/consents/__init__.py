@@ -11,6 +11,7 @@ from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signature
 from portal.services.errors import CareError
 from portal.services.gather import gather, needed
+from portal.services.listed import Listed
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.signing import has_signed
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
@@ -70,7 +71,7 @@ class ReceiptPage(Page, template="consents/receipt.html", about="form"):
     """The receipt: who signed what; `checks` is None until verified, `missing` says who hasn't signed yet.
 
     `place` is its position in the list that it was opened from; `seal_check` is None if there is no seal because not
-    everyone has signed or the clinic's system makes none. `next_form` is the next form that a patient has to sign.
+    everyone has signed or the clinic's system makes none. `waiting` has the next form that a patient has to sign.
     """
 
     form: ConsentForm
@@ -82,7 +83,7 @@ class ReceiptPage(Page, template="consents/receipt.html", about="form"):
     is_mine: bool
     missing: list[str]
     seal_check: SealCheck | None
-    next_form: Item | CareError | None
+    waiting: Listed[Item] | CareError
     place: Place | None
 
 
@@ -131,7 +132,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     With `open_next` it shows the list's next form to sign instead, if there is one. The message there names neither this form
     nor its patient, because it stands on another patient's page.
     """
-    read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
+    read, waiting = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
     form = needed(read)
     is_mine = has_signed(form, person)
     if not form.signatures:
@@ -151,14 +152,14 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         is_mine=person.is_patient and is_mine,
         missing=missing_words(form, person),
         seal_check=check_seal(form),
-        next_form=next_form,
+        waiting=waiting,
         place=place,
     )
     return render(page, fragment="verification")
 
 
-def _next_to_sign(care: Care, person: Person) -> Item | None:
-    """The most urgent form that waits for a patient; None for staff, who have work lists."""
+def _next_to_sign(care: Care, person: Person) -> Listed[Item]:
+    """The most urgent of the forms that wait for a patient; none for staff, who have work lists."""
     if person.is_staff or wants("verification"):
-        return None
-    return next(iter(group(list_consents(care, limit=100).listed, person).mine), None)
+        return Listed()
+    return group(all_consents(care), person).mine.first(1)
