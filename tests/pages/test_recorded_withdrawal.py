@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import READ_CONSENT, REVOKE_CONSENT
-from portal.services.consents.forms import ConsentStatus, Signature, SignerRole
+from portal.services.consents.forms import ConsentStatus, Signature, SignerRole, ToldBy
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
@@ -47,3 +47,23 @@ def test_a_signer_without_a_name_is_known_by_what_the_form_has(
     assert bool(page.select("input[name=name]")) == asks
     page.form("/consents/c-1/revoke").submit(**TOLD, name=typed, status=None)
     assert bool(fake_api.sent(REVOKE_CONSENT)) == sends
+
+
+@pytest.mark.parametrize(
+    ("sub", "role", "heading", "by"),
+    [
+        ("nora", "nurse", "Amelia Hart declined to sign this form", "Amelia Hart"),
+        ("amelia", None, "You declined to sign this form", "You"),
+    ],
+)
+def test_a_recorded_refusal_is_the_signers_not_the_writers(
+    visitor: SignIn, fake_api: FakeApi, sub: str, role: str | None, heading: str, by: str
+) -> None:
+    recorded = {"revoked_by_id": "nora", "on_behalf_of": "amelia", "told_by": ToldBy.TELEPHONE}
+    fake_api.gives(READ_CONSENT, replace(FORM, status=ConsentStatus.REVOKED, **recorded))
+    fake_api.gives(READ_EPISODE, EPISODE)
+    person = visitor(sub, role) if role else visitor(sub)
+    page = person.get("/consents/c-1/revoke")
+    assert page.heading == heading and ("By", by) in page.facts
+    assert ("Reason" in dict(page.facts)) is (role is not None)
+    assert heading in person.get("/consents/c-1").words

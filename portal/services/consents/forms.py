@@ -379,9 +379,14 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         return any(not signature.is_for_clinic for signature in self.signatures)
 
     @property
+    def ended_by_id(self) -> str | None:
+        """Who withdrew, declined or cancelled it; of a withdrawal that staff recorded, the signer."""
+        return self.on_behalf_of or self.revoked_by_id
+
+    @property
     def ended_by(self) -> Signer | None:
         """The signer of the patient's side who withdrew or declined, in person or recorded by staff."""
-        sub = self.on_behalf_of or self.revoked_by_id
+        sub = self.ended_by_id
         if not self.is_revoked or sub is None:
             return None
         return next((signer for signer in self.patients_side if signer.person_id == sub), None)

@@ -61,5 +61,10 @@ def told_words() -> dict[ToldBy, str]:
 
 
 def reason_for(form: ConsentForm, person: Person) -> str | None:
-    """The reason of its end, if `person` may read it: whoever wrote it, and staff."""
-    return form.revoke_reason if person.is_staff or form.revoked_by_id == person.sub else None
+    """The reason of its end, if `person` may read it."""
+    return form.revoke_reason if may_read_reason(form, person) else None
+
+
+def may_read_reason(form: ConsentForm, person: Person) -> bool:
+    """Whether `person` may read the reason of its end: whoever wrote it, and staff."""
+    return person.is_staff or form.revoked_by_id == person.sub

@@ -18,7 +18,7 @@ from portal.services.errors import Invalid, Refused
 from portal.services.rules.ending import Ending, ending_of
 from portal.state.operations import Operation, State
 from portal.views.consents.eligibility import why_not_revoke
-from portal.views.consents.ending import told_words
+from portal.views.consents.ending import may_read_reason, told_words
 from portal.views.consents.labels import signer_name
 from portal.views.consents.queue import Place, place_in_list, with_queue
 from portal.views.consents.show import show_refusal
@@ -62,11 +62,15 @@ class ReasonPage(Page, template="consents/revoke.html", about="form", is_pinned=
 
 
 class RevokedPage(Page, template="consents/revoked.html", about="form"):
-    """The form has ended; `by` is the signer who withdrew or declined it, if it was one of them."""
+    """The form has ended; `by` is the signer who withdrew or declined it, if it was one of them.
+
+    `is_mine`: this person withdrew, declined or cancelled it. `has_reason`: they may read why, as far as a reason was given.
+    """
 
     form: ConsentForm
     by: str | None
     is_mine: bool
+    has_reason: bool
     place: Place | None
 
 
@@ -177,8 +181,14 @@ def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Respon
 
 def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
     by = signer_name(form.ended_by) if form.ended_by else None
-    is_mine, place = form.revoked_by_id == person.sub, place_in_list(care, person, form)
-    return render(RevokedPage(form=form, by=by, is_mine=is_mine, place=place))
+    page = RevokedPage(
+        form=form,
+        by=by,
+        is_mine=form.ended_by_id == person.sub,
+        has_reason=may_read_reason(form, person),
+        place=place_in_list(care, person, form),
+    )
+    return render(page)
 
 
 def _show_unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> Response:
