@@ -65,12 +65,14 @@ class RevokedPage(Page, template="consents/revoked.html", about="form"):
     """The form has ended; `by` is the signer who withdrew or declined it, if it was one of them.
 
     `is_mine`: this person withdrew, declined or cancelled it. `has_reason`: they may read why, as far as a reason was given.
+    `was_in_force`: everyone had signed, as far as is told.
     """
 
     form: ConsentForm
     by: str | None
     is_mine: bool
     has_reason: bool
+    was_in_force: bool
     place: Place | None
 
 
@@ -186,6 +188,7 @@ def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
         by=by,
         is_mine=form.ended_by_id == person.sub,
         has_reason=may_read_reason(form, person),
+        was_in_force=form.effective_at is not None or form.lacks_signatures or not form.missing_signers,
         place=place_in_list(care, person, form),
     )
     return render(page)
