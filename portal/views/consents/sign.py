@@ -132,13 +132,24 @@ def _keep_last(signing: Signing, form: MultiDict[str, str]) -> Signing:
 
 
 def _restore_unsent(signing: Signing) -> Signing:
-    """A copy with unsent input from a session that ended."""
-    if given := unsent.restored_form(url_for(".read", consent_id=signing.form.id)):
-        signing = signing.enter(reading_mode=given.get("reading_mode", ""))
-    if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
+    """A copy with unsent input from a session that ended, given for the text as it is now.
+
+    What stands on the page as a field is shown there, and counts once it is sent.
+    """
+
+    def given_to(action: str) -> MultiDict[str, str] | None:
+        address = url_for(action, consent_id=signing.form.id)
+        return unsent.restored_form(address, typed_for=signing.progress.content_hash)
+
+    if not signing.declaration and (given := given_to(".statements")):
         signing = _keep_statements(signing, given)
-    if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
-        signing = _keep_last(signing, given)
+    if not signing.progress.has_read and (given := given_to(".read")):
+        signing = signing.showing(reading_mode=given.get("reading_mode", ""))
+    if given := given_to(".sign"):
+        signing = signing.showing(typed=line(given.get("signature"), longest=_LONGEST_NAME))
+        if signing.declaration:
+            declared = signing.declaration.is_among(given.getlist("statement"), g.tenant.languages)
+            signing = signing.showing(declared=declared, reading_mode=given.get("reading_mode", ""))
     return signing
 
 

@@ -215,6 +215,10 @@ class Signing(Value, frozen=True):
         """A copy with these values, saved in the operation."""
         return self._write(msgspec.structs.replace(self.progress, **values))
 
+    def showing(self, **values: object) -> Signing:
+        """A copy with these values for its page, not saved."""
+        return replace(self, progress=msgspec.structs.replace(self.progress, **values))
+
     def read(self, mode: str = "") -> Signing:
         """A copy that has been read in its text's language; if the screen is in another, only with a known `mode`."""
         if self.asks_reading_mode and mode not in tuple(ReadingMode):
