@@ -434,6 +434,37 @@ def test_an_open_page_is_told_when_a_dose_is_due(
     assert "Now" in amelia.fragment(shown["hx-get"], target="tonight").words
 
 
+@pytest.mark.parametrize(
+    ("opened", "later", "words"),
+    [
+        ("27 15:00", "27 20:40", "In 20 minutes"),
+        ("27 22:40", "28 06:00", "It was due 9 hours ago."),
+        ("25 20:00", "25 23:00", "It was due 4 hours ago."),
+    ],
+)
+def test_an_open_page_is_told_how_far_the_hour_of_a_dose_is(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], opened: str, later: str, words: str
+) -> None:
+    at(opened)
+    shows(fake_api, episode())
+    (shown,) = visitor("amelia").get("/").select("#tonight")
+    at(later)
+    assert words in visitor("amelia").fragment(shown["hx-get"], target="tonight").words
+
+
+def test_an_open_page_is_told_of_another_amount_of_a_later_dose(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 18:00")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/").select("#tonight")
+    first, second, trigger = PLAN.medications
+    halved = (replace(second, end_day=6), replace(second, dose=0.5, start_day=7))
+    shows(fake_api, episode(replace(PLAN, medications=(first, *halved, trigger))))
+    assert "0.5 mg" in amelia.fragment(shown["hx-get"], target="tonight").words
+
+
 def test_an_open_page_is_told_what_was_ticked_elsewhere_and_what_the_clinic_wrote(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

@@ -23,7 +23,7 @@ from portal.views.episodes.egg_collection import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
 from portal.web.doses import DoseLine, PlanWords, clinics_medicine, plan_of, state_words
-from portal.web.filters import day, in_a_row, local, moment, now, today
+from portal.web.filters import ago, countdown, day, in_a_row, local, moment, now, today
 from portal.web.taken_doses import Taken, key_of, taken
 
 _COLLECTION_HOURS = range(24, 49)
@@ -60,6 +60,13 @@ class CardDose(Value, frozen=True):
     def is_missed(self) -> bool:
         """Whether its hour has passed and it isn't ticked off."""
         return self.timing is Timing.PAST and self.done_at is None
+
+    @property
+    def clock_words(self) -> str:
+        """How far its hour is ahead (`In 3 hours`) or past without a tick (`2 hours ago`); else empty."""
+        if self.at is None:
+            return ""
+        return countdown(self.at) if self.timing is Timing.AHEAD else ago(self.at) if self.is_missed else ""
 
     @property
     def how(self) -> Advice | None:
@@ -137,15 +144,10 @@ class Tonight(Value, frozen=True):
 
     @property
     def digest(self) -> str:
-        """A digest of which doses are due, past and done: an open page with another one is out of date."""
-        said = [(dose.key, dose.timing.value, dose.line, bool(dose.done_at)) for dose in self.doses]
-        told = (
-            said,
-            self.title,
-            [dose.key for dose in self.following],
-            sorted(self.alert_texts),
-            self.trigger and (self.trigger.comes_first, self.trigger.visit),
-        )
+        """A digest of all that the card says, also by the clock: an open page with another one is out of date."""
+        counted = (*self.first, *(self.trigger.doses if self.trigger else ()))
+        without_set = replace(self, alert_texts=frozenset())  # each process orders a set in its own way
+        told = (without_set, today(), [dose.clock_words for dose in counted])
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
 
