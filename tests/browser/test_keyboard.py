@@ -409,6 +409,35 @@ def test_marking_a_notification_as_read_is_announced_and_keeps_the_focus_in_the_
     assert _is_within(page, "#results"), keys.focus()
 
 
+def test_doses_that_renew_themselves_keep_the_focus_and_what_is_unfolded(visit: SignIn) -> None:
+    page = visit("amelia").go(f"{EPISODE}/medication").page
+    doses = page.locator("#tonight")
+    page.evaluate(
+        """() => {
+          const dose = document.querySelector("#tonight .dose"), other = dose.cloneNode(true);
+          other.id = "dose-other";
+          for (const fold of other.querySelectorAll("details")) fold.id += "-other";
+          dose.after(other);
+        }"""
+    )
+    renewed = doses.evaluate("(doses) => doses.outerHTML").replace("<div", '<div hx-nonce="n"', 1)
+    answer = {"content_type": "text/html", "headers": {"Content-Security-Policy": "script-src 'nonce-n'"}}
+    page.route("**/doses?*", lambda route: route.fulfill(body=renewed, **answer))
+    page.locator("#dose-other details").last.locator("summary").click()
+    button = page.locator("#dose-other form button")
+    button.focus()
+    doses.evaluate("(doses) => (doses.dataset.before = '')")
+    page.evaluate("() => document.dispatchEvent(new Event('portal:look'))")
+    expect(page.locator("#tonight:not([data-before])")).to_be_visible()
+    expect(button).to_be_focused()
+    expect(page.locator("#dose-other details").last).to_have_attribute("open", "")
+    without = renewed.replace('id="dose-other"', 'id="dose-third"')
+    page.route("**/doses?*", lambda route: route.fulfill(body=without, **answer))
+    page.evaluate("() => document.dispatchEvent(new Event('portal:look'))")
+    expect(page.locator("#dose-third")).to_be_visible()
+    assert page.evaluate("() => document.activeElement.localName") == "h2"
+
+
 def test_a_filter_announces_its_count_and_keeps_the_focus(visit: SignIn) -> None:
     home = visit("nora")
     page = home.go("/consents?list=all").page
