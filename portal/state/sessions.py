@@ -178,12 +178,14 @@ class Session(SessionMixin):
     def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
         """Start a session for this person under a new id; another person's previous session is dropped.
 
-        If they are signed in here already, their open pages stay part of the session, and it goes on knowing their episodes.
+        If they are signed in here already, their open pages stay part of the session, and it goes on knowing their episodes
+        and whom they have read about.
         """
         before = self.record
         if before and (before.person.issuer, before.person.sub) != (person.issuer, person.sub):
             before = None
         data = dict(self.items()) if before else {}
+        known = self._sessions.known_people(self._cookie) if before and self._cookie else None
         self._drop()
         record = SessionRecord(
             tenant=self._tenant,
@@ -198,7 +200,7 @@ class Session(SessionMixin):
             device=device,
         )
         cookie = secrets.token_urlsafe(32)
-        self._sessions.insert(cookie, record, tokens)
+        self._sessions.insert(cookie, record, tokens, known)
         self._cookie = self.fresh_cookie = cookie
         self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
         self._loaded, self.modified, self.ended = True, False, False
@@ -349,13 +351,22 @@ class Sessions(SessionInterface):
         records = self._vault.get_many(wanted)
         return {name: records.get(name) for name in wanted}
 
-    def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
-        """Create the session's record and its tokens' record."""
+    def known_people(self, cookie: str) -> msgspec.Raw | None:
+        """Return the record of the people whom this cookie's session knows (`portal/web/known_people.py`), unread."""
+        held = self._vault.get(known_people_name(record_name(cookie)), msgspec.Raw)
+        return held.value if held else None
+
+    def insert(
+        self, cookie: str, record: SessionRecord, tokens: Tokens, known: msgspec.Raw | None = None
+    ) -> None:
+        """Create the session's record and its tokens' record, and that of the people whom it knows."""
         name = record_name(cookie)
         latest_end = record.created_at + self._limits[record.person.side].absolute
         self._vault.insert(tokens_name(name), tokens, expires_at=latest_end)
         tags = self._tags(record.person, record.tenant)
         self._vault.insert(name, record, expires_at=self._forgotten_at(record), tags=tags)
+        if known is not None:
+            self._vault.insert(known_people_name(name), known, expires_at=self.ends_at(record))
         metrics.session("begun")
 
     def amend(

@@ -12,7 +12,7 @@ from werkzeug.test import EnvironBuilder
 from portal import metrics
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
-from portal.state.session_records import SessionRecord, Tokens, record_name
+from portal.state.session_records import SessionRecord, Tokens, known_people_name, record_name
 from portal.state.sessions import Session, Sessions
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -211,6 +211,25 @@ def test_episode_ids_are_written_only_when_they_change(sessions: Sessions) -> No
         here.remember_episodes(ids)
         assert version(sessions, cookie) == expected
         assert here.record is not None and here.record.episode_ids == ids
+
+
+@pytest.mark.parametrize(("who", "keeps"), [("nora", True), ("elif", False)])
+def test_a_fresh_sign_in_keeps_whom_the_same_person_has_read_about(
+    sessions: Sessions, who: str, keeps: bool
+) -> None:
+    nora, vault = person("nora", side=Side.STAFF), sessions._vault
+    cookie = begun(sessions, nora)
+    before, known = known_people_name(record_name(cookie)), {"people": ["Amelia"]}
+    vault.insert(before, known, expires_at=9e9)
+    here = again(sessions, cookie)
+    here.sign_in(person(who, side=Side.STAFF), TOKENS, device="")
+    assert here.name and vault.get(before, dict) is None
+    held = vault.get(known_people_name(here.name), dict)
+    assert (held and held.value, held and held.expires_at) == (
+        (known, here.expires_at) if keeps else (None, None)
+    )
+    here.end()
+    assert held is None or vault.get(known_people_name(record_name(here.fresh_cookie or "")), dict) is None
 
 
 @pytest.mark.parametrize(("who", "keeps"), [("amelia", True), ("daniel", False)])
