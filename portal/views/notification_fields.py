@@ -69,7 +69,7 @@ def channels_of(item: NotificationChoice) -> list[str]:
 
 def _hours(settings: NotificationSettings) -> str:
     quiet = settings.quiet_hours
-    return _written(quiet.start, quiet.end, quiet.time_zone) if quiet else ""
+    return _written(quiet.start[:5], quiet.end[:5], quiet.time_zone) if quiet else ""  # some send seconds
 
 
 def _sent_hours(form: Mapping[str, str]) -> str:

@@ -12,6 +12,12 @@ from msgspec.structs import replace
 from portal.services.consents import CREATE_CONSENT, READ_CONSENT
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.episodes import READ_EPISODE
+from portal.services.notifications import (
+    READ_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATION_SETTINGS,
+    NotificationSettings,
+    QuietHours,
+)
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from tests.pages.test_patient_banner import EPISODE, PLAN
 from tests.support.fake_api import FakeApi
@@ -109,3 +115,20 @@ def test_an_error_with_a_successful_status_is_no_success(
     page = form.submit(typed="m-1", status=None)
     assert page.heading.startswith(heading)
     assert said in page.words
+
+
+def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    before = NotificationSettings(
+        quiet_hours=QuietHours(start="22:00:00", end="06:30:00", time_zone="Europe/London"),
+        concurrency_stamp="1",
+    )
+    after = replace(before, quiet_hours=replace(before.quiet_hours, start="21:15:00"))
+    fake_api.gives(READ_NOTIFICATION_SETTINGS, before)
+    fake_api.gives(UPDATE_NOTIFICATION_SETTINGS, after)
+    form = visitor("amelia").get("/notifications/settings").form("/notifications/settings")
+    fake_api.gives(READ_NOTIFICATION_SETTINGS, before)
+    (toast,) = form.submit(start="21:15").select(".toast")
+    assert "changed or left out" not in toast.words
+    assert fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)[0].body["quietHours"]["start"] == "21:15"
