@@ -11,7 +11,7 @@ from msgspec.inspect import StructType, type_info
 from portal.services.capabilities import _Missing
 from portal.signin.flow import Browser
 from portal.state.operations import Operation, Operations
-from portal.state.session_records import Ended, Person, SessionRecord, Tokens, record_name
+from portal.state.session_records import Ended, Person, SessionRecord, Tokens, record_name, tokens_name
 from portal.state.sessions import Sessions
 from portal.store.names import SealedNamingKey, hashed_name
 from portal.web.bell import LastCount
@@ -72,6 +72,8 @@ def newer_session(sessions: Sessions, clock: Clock) -> str:
         data={"opened": "1", "toast": "x"},
     )
     sessions._vault.insert(record_name("newer"), record, expires_at=clock.now + HOUR)
+    tokens = Tokens(access_token="a", expires_at=9e9, refresh_at=9e9)
+    sessions._vault.insert(tokens_name(record_name("newer")), tokens, expires_at=clock.now + HOUR)
     return "newer"
 
 
