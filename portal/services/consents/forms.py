@@ -360,11 +360,15 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
 
     @property
     def lacks_signatures(self) -> bool:
-        """Whether its signatures didn't come, so that nobody can be said not to have signed."""
+        """Whether its signatures didn't come, so that nobody can be said not to have signed.
+
+        A form that is or was in force lacks some if not all of its signers have one.
+        """
+        if self.is_signed or (self.is_ended and self.effective_at is not None):
+            return not self.signatures or bool(self.missing_signers)
         if self.signatures:
             return False
-        is_begun = self.is_signed or self.status == ConsentStatus.PARTIALLY_SIGNED
-        return is_begun or (
+        return self.status == ConsentStatus.PARTIALLY_SIGNED or (
             "ConsentForm.signatures" in self.untold and (self.is_ended or not self.status.known)
         )
 
