@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.parse import record_id
-from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, SignerRole
-from portal.services.rules.signing import told_without_account, without_account
+from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signer, SignerRole
+from portal.services.rules.signing import same_name, told_without_account, without_account
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web.choice_names import choice_name
@@ -66,14 +66,27 @@ class FormFilter(Value, frozen=True):
         """Whether it asks for people outside the clinic, who can be called."""
         return self.waits_for in (WaitsFor.THEM, WaitsFor.PARTNER, WaitsFor.NO_ACCOUNT)
 
-    def is_told(self, forms: Iterable[ConsentForm], person: Person) -> bool:
-        """Whether the API says of each open form whether it fits."""
+    def doubt(self, forms: Iterable[ConsentForm], person: Person) -> str:
+        """Why open forms may be missing here: the API doesn't say of each whether it fits; empty if it does."""
+        forms = tuple(forms)
+        if self.waits_for and any(not form.required_signers for form in forms if self._is_of_kind(form)):
+            return _(
+                "The clinic’s system doesn’t say of every form who signs it, so forms may be missing here."
+            )
         asks = self.waits_for == WaitsFor.NO_ACCOUNT
-        return not asks or not any(told_without_account(form, person) is None for form in forms)
+        if asks and any(told_without_account(form, person) is None for form in forms):
+            return _(
+                "The clinic’s system doesn’t say of everybody whether they have an account, "
+                "so forms may be missing here."
+            )
+        return ""
+
+    def _is_of_kind(self, form: ConsentForm) -> bool:
+        return self.kind is None or form.kind == self.kind
 
     def fits(self, form: ConsentForm, person: Person) -> bool:
         """Whether the form is shown to this person."""
-        if self.kind is not None and form.kind != self.kind:
+        if not self._is_of_kind(form):
             return False
         if self.patient_id is not None and form.patient_id != self.patient_id:
             return False
@@ -81,6 +94,8 @@ class FormFilter(Value, frozen=True):
 
 
 EVERYTHING = FormFilter()
+_EITHER = (SignerRole.GAMETE_PROVIDER, SignerRole.INTENDED_PARENT)
+"""Roles in which either of a couple signs."""
 
 
 def waits_choices() -> list[tuple[str, str]]:
@@ -102,13 +117,20 @@ def kind_choices(forms: Iterable[ConsentForm], chosen: ConsentKind | None) -> li
     return [("", _("All kinds")), *((str(kind), choice_name(kind)) for kind in ConsentKind if kind in found)]
 
 
+def _is_partner(signer: Signer, form: ConsentForm) -> bool:
+    """Whether a signer is the patient's partner: by their role, or in a form of which each of the two has their own."""
+    if signer.role not in _EITHER:
+        return signer.role == SignerRole.PARTNER
+    return signer.person_id != form.patient_id and not same_name(signer.name, form.patient_name)
+
+
 def _roles(form: ConsentForm) -> Iterable[SignerRole]:
     return (signer.role for signer in form.missing_signers)
 
 
 _WAITS: Mapping[WaitsFor, Callable[[ConsentForm, Person], bool]] = {
     WaitsFor.THEM: lambda form, _person: any(role not in CLINIC_ROLES for role in _roles(form)),
-    WaitsFor.PARTNER: lambda form, _person: SignerRole.PARTNER in _roles(form),
+    WaitsFor.PARTNER: lambda form, _person: any(_is_partner(s, form) for s in form.missing_signers),
     WaitsFor.US: lambda form, _person: any(role in CLINIC_ROLES for role in _roles(form)),
     WaitsFor.NO_ACCOUNT: lambda form, person: bool(without_account(form, person)),
 }

@@ -84,11 +84,11 @@ class Work(Value, frozen=True):
         found = tuple(self.lists[which])
         if self.form_filter:
             found = tuple(form for form in found if self.form_filter.fits(form, self.person))
-        return Listed(found, which in self.whole and self.is_told(which))
+        return Listed(found, which in self.whole and not self.doubt(which))
 
-    def is_told(self, which: WorkList) -> bool:
-        """Whether the API says of each form of one list whether it is one of these."""
-        return self.form_filter.is_told(self.lists[which], self.person)
+    def doubt(self, which: WorkList) -> str:
+        """Why the filter may leave out forms of one list that belong there; empty if it doesn't."""
+        return self.form_filter.doubt(self.lists[which], self.person)
 
     def count_of(self, which: WorkList) -> Count:
         """How many forms one list has, also those that weren't read if that is known."""
