@@ -46,3 +46,22 @@ def test_nobody_is_asked_to_sign_a_form_whose_time_has_passed(
     page = amelia.get("/consents/c-1")
     assert "You can sign until" not in page.words and not page.select("a[href*='/sign']")
     assert "Consent to IVF" not in nora.get("/consents?list=open").words
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "words"),
+    [
+        (datetime(2026, 12, 1, 8, 0, tzinfo=UTC), "Sign by Mon 30 Nov"),
+        (datetime(2026, 12, 1, 7, 59, tzinfo=UTC), "Sign by Mon 30 Nov"),
+        (datetime(2026, 11, 30, 17, 0, tzinfo=UTC), "Sign by Mon 30 Nov, 09:00"),
+    ],
+    ids=["midnight", "end of the day", "in the morning"],
+)
+def test_the_end_of_a_form_is_told_without_a_procedure(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], expires_at: datetime, words: str
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [replace(FORM, expires_at=expires_at)])
+    at("28 12:00")
+    amelia, nora = visitor("amelia"), visitor("nora", "nurse")
+    assert amelia.get("/consents").select("main .task .tag")[0].words == words
+    assert nora.get("/consents?list=open").select("[data-label=Due]")[0].words == words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import partial
 
 from portal.i18n.gettext import _, ngettext
@@ -17,7 +17,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
-from portal.web.filters import day, in_a_row, local, today
+from portal.web.filters import day, in_a_row, local, moment, today
 from portal.web.labels import tone_of_days
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
@@ -117,24 +117,34 @@ def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person)
 
 
 def due(form: ConsentForm) -> Due | None:
-    """When the form's signatures are needed by; None without a procedure date, or if none are missing.
+    """When the form's signatures are needed by; None if that isn't told, or if none are missing.
 
     A form that can be signed only until a day before the procedure is needed by then.
     """
-    if form.procedure_date is None or not form.is_open:
+    if not form.is_open:
+        return None
+    last = _last_day(form.expires_at) if form.expires_at else None
+    if form.expires_at and last and (form.procedure_date is None or last < form.procedure_date):
+        return Due(_sign_by(form.expires_at), tone_of_days((last - today()).days))
+    if form.procedure_date is None:
         return None
     days = (form.procedure_date - today()).days
-    last = _last_day(form)
-    if last and last < form.procedure_date:
-        return Due(_("Sign by %(day)s", day=day(last)), tone_of_days((last - today()).days))
     near = {0: _("Needed today"), 1: _("Needed tomorrow")}
     word = near.get(days) or ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
     return Due(word if days >= 0 else _("Date has passed"), tone_of_days(days))
 
 
-def _last_day(form: ConsentForm) -> date | None:
-    """The last day on which the form can be signed, if it has one."""
-    return local(form.expires_at).date() if form.expires_at else None
+def _last_day(expires_at: datetime) -> date:
+    """The last day on which a form can be signed: one that ends at midnight can be until the end of the day before."""
+    return local(expires_at - timedelta(microseconds=1)).date()
+
+
+def _sign_by(expires_at: datetime) -> str:
+    """Until when it can be signed: the day, and the time too if more than a minute of that day is left then."""
+    last = _last_day(expires_at)
+    if local(expires_at + timedelta(minutes=1)).date() == last:
+        return _("Sign by %(moment)s", moment=moment(expires_at))
+    return _("Sign by %(day)s", day=day(last))
 
 
 def _item(form: ConsentForm, person: Person) -> Item:
@@ -153,8 +163,7 @@ def _line(form: ConsentForm, person: Person) -> str:
         words = (
             _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
         )
-        until = _("Sign by %(day)s", day=day(form.expires_at)) if form.expires_at and not due(form) else ""
-        return in_a_row([*filter(None, [until]), _with_accounts(words, form, person)], " · ")
+        return _with_accounts(words, form, person)
     if is_awaited(form, person) and (obstacle := _obstacle(form)):
         return obstacle
     if is_awaited(form, person):
@@ -185,12 +194,13 @@ def _history(form: ConsentForm) -> str:
             return _("Cancelled %(day)s", day=on)
         return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
     if form.is_expired and form.expires_at:
-        return _("Could be signed until %(day)s", day=day(form.expires_at))
+        return _("Could be signed until %(day)s", day=day(_last_day(form.expires_at)))
     if form.is_signed and form.effective_at:
         return _("In force since %(day)s", day=day(form.effective_at))
     return _("Version %(version)s", version=form.version) if form.version else ""
 
 
 def _urgency(form: ConsentForm) -> tuple[date, float]:
-    needed = min(filter(None, (form.procedure_date, _last_day(form))), default=date.max)
+    last = _last_day(form.expires_at) if form.expires_at else date.max
+    needed = min(form.procedure_date or date.max, last)
     return needed, form.sent_at.timestamp() if form.sent_at else 0.0
