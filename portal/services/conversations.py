@@ -46,6 +46,10 @@ class Participant(Record, frozen=True, kw_only=True):
     name: Annotated[str, "name"] = ""
     role: Annotated[str, "role"] = ""
 
+    @property
+    def is_patient(self) -> bool:
+        return self.role.casefold() == "patient"
+
 
 class PossibleSender(Record, frozen=True, kw_only=True):
     """A patient who may have written a conversation whose sender isn't surely known; for staff."""
@@ -126,9 +130,7 @@ class Conversation(Timed, frozen=True, kw_only=True):
         """The patient with whom it is; None for an enquirer, or if its sender isn't known for sure."""
         if self.patient_id is None:
             return None
-        names = tuple(
-            participant.name for participant in self.participants if participant.role.casefold() == "patient"
-        )
+        names = tuple(participant.name for participant in self.participants if participant.is_patient)
         if len(names) == 1:
             return PatientRef(self.patient_id, names[0], self.episode_id)
         return PatientRef(self.patient_id, "", self.episode_id, one_of=names if all(names) else ())

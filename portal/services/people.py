@@ -225,11 +225,12 @@ def group_people(
     for talk in talks:
         if person := of(talk.patient_id, talk.prospect_id):
             person.talks.append(talk)
-            person.name = person.name or _name_in(talk)
     for protocol in protocols:
         if person := of(protocol.patient_id):
             person.protocols.append(protocol)
             person.name = person.name or protocol.patient_name or ""
+    for person in found.values():
+        person.name = person.name or next((name for talk in person.talks if (name := _name_in(talk))), "")
     for notification in news:
         is_enquiry = notification.is_about("Prospect")
         if person := of(notification.datum("patientId"), notification.entity_id if is_enquiry else None):
@@ -282,14 +283,17 @@ def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
     for person, episode in zip(with_episode, reads, strict=True):
         if isinstance(episode, Episode):
             person.episode = episode
-            person.name = person.name or (person.record.full_name if person.record else "")
+            person.name = (person.record.full_name if person.record else "") or person.name
         elif isinstance(episode, NotFound | NotAllowed | NotOffered):
             person.episode_id = None
 
 
 def _name_in(talk: Conversation) -> str:
-    """Whose conversation it is: the participant with a patient's account, else the person who wrote."""
-    for participant in talk.participants:
-        if participant.role.casefold() == "patient" and participant.name:
-            return participant.name
-    return next((m.sender_name for m in talk.in_order if m.side == MessageSide.INBOUND), "")
+    """Whose conversation it is: the participant with a patient's account, else the person who wrote.
+
+    Empty where a patient's conversation may be that of any of several.
+    """
+    patients = [participant.name for participant in talk.participants if participant.is_patient]
+    writers = [message.sender_name for message in talk.in_order if message.side == MessageSide.INBOUND]
+    names = list(dict.fromkeys(filter(None, patients)) or dict.fromkeys(filter(None, writers)))
+    return names[0] if len(names) == 1 or (names and talk.patient_id is None) else ""

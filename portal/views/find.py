@@ -16,8 +16,8 @@ from portal.i18n.gettext import _, ngettext
 from portal.parse import line
 from portal.services.errors import CareError
 from portal.services.gather import attempt
-from portal.services.people import NO_MATCH, FoundPerson, find_people, rank_of
-from portal.views.hits import Hit, Hits, action_hit, hit_of, known_hit, recent_hit
+from portal.services.people import FoundPerson, find_people
+from portal.views.hits import Hit, Hits, action_hit, hit_of, is_named, known_hit, recent_hit
 from portal.views.known_search import KnownFound, KnownMatch, is_date, is_place, search_known
 from portal.views.open_by_id import NothingFound, look_up, page_of_link
 from portal.views.quick_actions import matching_actions, usual_actions
@@ -129,18 +129,18 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     remembered = {patient.patient_id: patient for patient in reversed(read)}
     people = [
         (
-            hit_of(person, text, remembered.get(person.patient_id or "")),
-            (bool(person.name) and rank_of(person.name, text) < NO_MATCH) or bool(found.among),
+            hit_of(person, text, kept := remembered.get(person.patient_id or "")),
+            is_named(person, kept, text) or bool(found.among),
         )
         for person in openable
         if person.patient_id not in ids_of_exact
     ]
     hits = (
         *map(known_hit, exact),
-        *(hit for hit, is_named in people if is_named),
+        *(hit for hit, is_by_name in people if is_by_name),
         *map(known_hit, named),
         *acts,
-        *(hit for hit, is_named in people if not is_named),
+        *(hit for hit, is_by_name in people if not is_by_name),
         *map(known_hit, alike),
     )
     return Hits(

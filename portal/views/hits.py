@@ -93,14 +93,18 @@ def hit_of(person: FoundPerson, text: str, known: KnownPerson | None) -> Hit:
     others = _related_links(person)
     address = patient_page(person.patient_id, person.episode_id) or address_of("prospect", person.prospect_id)
     href = address or (others[0].href if others else url_for("open_by_id.show"))
-    is_named = bool(person.name) and rank_of(person.name, text) < NO_MATCH
     is_known = known is not None and known.episode_id == person.episode_id
     name = person.episode.type if person.episode else known.treatment if known and is_known else ""
     return Hit(
-        name=person.name or (_("Enquiry") if person.prospect_id else _("Patient without a known name")),
+        name=name_of(person, known)
+        or (_("Enquiry") if person.prospect_id else _("Patient without a known name")),
         href=href,
         facts=in_a_row(_facts(person, known), " · "),
-        second=(None if is_named else next((other for other in others if other.href != href), None))
+        second=(
+            None
+            if is_named(person, known, text)
+            else next((other for other in others if other.href != href), None)
+        )
         or treatment_link(person.episode_id, name),
     )
 
@@ -124,6 +128,17 @@ def recent_hit(opened: Opened) -> Hit:
 
 def action_hit(action: Action) -> Hit:
     return Hit(action.words, action.href, icon=action.icon)
+
+
+def name_of(person: FoundPerson, known: KnownPerson | None) -> str:
+    """The name that is shown beside the facts: the record's own, as a conversation may name somebody else."""
+    return (known.name if known and person.record is None else "") or person.name
+
+
+def is_named(person: FoundPerson, known: KnownPerson | None, text: str) -> bool:
+    """Whether the name that is shown is like the text."""
+    name = name_of(person, known)
+    return bool(name) and rank_of(name, text) < NO_MATCH
 
 
 def _facts(person: FoundPerson, known: KnownPerson | None) -> list[str]:

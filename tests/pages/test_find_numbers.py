@@ -1,4 +1,4 @@
-"""Whom a number, a birth date or a telephone finds among the patients whom this session has read."""
+"""Whom a search finds among the patients whom this session has read, and under whose name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Participant
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.patients import Patient
@@ -67,3 +67,15 @@ def test_whom_the_clinics_system_finds_by_a_number_comes_before_who_has_a_longer
     page = nora.fragment("/find", "found", data={"q": "RF-1"})
     assert found(page) == ["Bríd O’Shea", "Ayşe Yıldız"]
     assert page.select("#found[data-ambiguous]")
+
+
+def test_a_conversation_of_another_doesnt_give_a_patients_record_their_name(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    joseph = Participant(id="joseph", name="Joseph Yıldız", role="patient")
+    fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t", patient_id="p-12", participants=(joseph,))])
+    page = nora.fragment("/find", "found", data={"q": "joseph"})
+    assert (found(page), "2 May 1990" in page.words) == (["Ayşe Yıldız"], True)
+    listed = nora.get("/patients").select("main")[0].words
+    assert "Ayşe Yıldız" in listed
+    assert "Joseph" not in listed

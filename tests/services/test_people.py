@@ -10,12 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services import people
+from portal.services.cases import CareStatus
 from portal.services.client import Care
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, Message, MessageSide, Participant
 from portal.services.decoding import PagedResult
+from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered, Unavailable
 from portal.services.notifications import Notification
+from portal.services.patients import Patient
 from portal.services.people import find_people, group_people
 from portal.services.protocols import Protocol, ProtocolStatus
 from tests.support.builders import consent
@@ -68,6 +71,29 @@ def test_a_conversation_is_the_patients_or_else_whoevers_wrote() -> None:
     assert name(participants=(doctor, patient), messages=tuple(written)) == "Ines"
     assert name(participants=(doctor, replace(patient, name="")), messages=tuple(written)) == "Tomasz"
     assert name(participants=(doctor,), messages=tuple(written[:1])) == ""
+
+
+@pytest.mark.parametrize(
+    ("patients", "name"), [(("Grace", "Joseph"), ""), (("Joseph",), "Joseph"), (("Grace", "Grace"), "Grace")]
+)
+def test_a_patient_isnt_named_by_a_conversation_of_several(patients: tuple[str, ...], name: str) -> None:
+    people = tuple(Participant(name=patient, role="patient") for patient in patients)
+    (found,) = group_people([], [Conversation(id="t", patient_id="p1", participants=people)], [], [])
+    assert found.name == name
+
+
+def test_the_record_names_a_patient_before_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    joseph = Participant(name="Joseph Hart", role="patient")
+    talk = Conversation(id="t", patient_id="p1", episode_id="e1", participants=(joseph,))
+    amelia = Patient(id="p1", first_name="Amelia", last_name="Hart")
+    answering(monkeypatch)
+    monkeypatch.setattr(
+        people, "list_conversations", lambda *_, **__: PagedResult(items=(talk,), total_count=1)
+    )
+    episode = Episode(id="e1", status=CareStatus.ACTIVE, patient=amelia)
+    monkeypatch.setattr(people, "get_episode", lambda *_: episode)
+    (found,) = find_people(Care.__new__(Care), "joseph").people
+    assert found.name == "Amelia Hart"
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: CareError) -> None:

@@ -8,7 +8,7 @@ from portal.i18n.gettext import _
 from portal.services.listed import Listed
 from portal.services.people import FoundPerson, NewestPeople
 from portal.values import Value
-from portal.views.hits import RelatedLink, latest_words, patient_page, treatment_link, who_words
+from portal.views.hits import RelatedLink, latest_words, name_of, patient_page, treatment_link, who_words
 from portal.web import audit
 from portal.web.filters import in_a_row
 from portal.web.known_people import KnownPerson
@@ -64,9 +64,8 @@ def list_page(newest: NewestPeople, known: Sequence[KnownPerson], number: int) -
 
 
 def _row(person: FoundPerson, known: KnownPerson | None, treatment: str) -> PatientRow:
-    name = person.name or (known.name if known else "")
     return PatientRow(
-        name=name or _("Patient without a known name"),
+        name=name_of(person, known) or _("Patient without a known name"),
         href=patient_page(person.patient_id, person.episode_id) or "/open",
         facts=in_a_row(who_words(known.mrn, known.born), " · ") if known else "",
         treatment=treatment_link(person.episode_id, treatment),
