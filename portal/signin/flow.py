@@ -200,9 +200,8 @@ class SignIn:
             dpop_key=prover.kept if prover else None,
         )
         most = _LOOP_RETURNS_SIGNED_IN if is_signed_in else _LOOP_RETURNS
-        if not self._remember(
-            cookie, transaction, most
-        ):  # its record belongs to processes with newer secret keys
+        # Its record may belong to processes with newer secret keys.
+        if not self._remember(cookie, transaction, most):
             cookie = secrets.token_urlsafe(32)
             self._remember(cookie, transaction, most)
         params: dict[str, str] = {
