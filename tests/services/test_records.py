@@ -92,6 +92,31 @@ def test_who_signed_on_paper_is_known_by_role_and_name_once_they_have_an_account
     assert signer in replace(signed, required_signers=(signer, also)).missing_signers, "somebody else's"
 
 
+AMELIA_BY_NAME, EVA_BY_NAME = (
+    Signer(role=SignerRole.INTENDED_PARENT, name=name) for name in ("Amelia Hart", "Eva Roth")
+)
+WITNESS, VICTOR_AS_WITNESS = (Signer(role=SignerRole.WITNESS, person_id=id_) for id_ in (None, "victor"))
+
+
+@pytest.mark.parametrize(
+    ("signers", "signed", "missing"),
+    [
+        ((AMELIA_BY_NAME, EVA_BY_NAME), [("amelia", "amelia hart")], (EVA_BY_NAME,)),
+        ((AMELIA_BY_NAME, EVA_BY_NAME), [("eva", "Eva Roth")], (AMELIA_BY_NAME,)),
+        ((AMELIA_BY_NAME, EVA_BY_NAME), [("eva", "Eva Roth"), ("amelia", "A. Hart")], ()),
+        ((WITNESS, WITNESS), [("nora", "Nora")], (WITNESS,)),
+        ((WITNESS, WITNESS), [("nora", "Nora"), ("nora", "Nora again")], (WITNESS,)),
+        ((WITNESS, WITNESS), [("nora", "Nora"), ("victor", "Victor")], ()),
+        ((WITNESS, WITNESS), [(None, "Nora"), (None, "Victor")], ()),
+        ((WITNESS, VICTOR_AS_WITNESS), [("victor", "Victor")], (WITNESS,)),
+        ((VICTOR_AS_WITNESS, WITNESS), [("nora", "Nora")], (VICTOR_AS_WITNESS,)),
+    ],
+)
+def test_a_signature_counts_for_one_signer(signers, signed, missing):
+    signatures = tuple(Signature(role=signers[0].role, person_id=id_, name=name) for id_, name in signed)
+    assert replace(form(signers=signers), signatures=signatures).missing_signers == missing
+
+
 def test_a_signature_in_another_role_does_not_count():
     other = Signer(role=SignerRole.WITNESS, person_id="amelia")
     assert AMELIA in form(other).missing_signers

@@ -448,8 +448,7 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
     @property
     def missing_signers(self) -> tuple[Signer, ...]:
         """Those who haven't signed yet, in signing order."""
-        asked = self.required_signers
-        missing = tuple(s for s in asked if not self.signature_for(s)) if self.signatures else asked
+        missing = tuple(signer for signer, signature in self.asked if signature is None)
         return tuple(sorted(missing, key=lambda signer: signer.order)) if len(missing) > 1 else missing
 
     def whose_turn(self) -> tuple[Signer, ...]:
@@ -483,27 +482,52 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         return own or next(filter(None, asked), None)
 
     def signature_for(self, signer: Signer) -> Signature | None:
-        """The signature of `signer` in that role, or None.
+        """The signature of `signer` in that role, or None; of signers who can't be told apart, the first one's."""
+        return next((signature for asked, signature in self.asked if asked == signer), None)
 
-        For a signer without a person, it is anyone's in that role; one that names nobody, or nobody whom the form asks, is
-        that of the role's only signer, the latter by their name: they signed on paper, and have an account since.
+    @property
+    def asked(self) -> tuple[tuple[Signer, Signature | None], ...]:
+        """The required signers, each with their signature or None; a signature counts for one, and a person once in a role.
+
+        It is the person's; else, for a signer without a person, one in that name; else, for the role's only signer, one that names
+        nobody, or nobody whom the form asks but has their name: they signed on paper, and have an account since; else, for a
+        signer without a person, anyone's in that role.
         """
-        for signature in self.signatures:
-            if signature.role == signer.role and (
-                signer.person_id in (None, signature.person_id)
-                or (self._is_only_in_role(signer) and self._may_be_theirs(signature, signer))
-            ):
-                return signature
-        return None
-
-    def _is_only_in_role(self, signer: Signer) -> bool:
-        return sum(other.role == signer.role for other in self.required_signers) == 1
+        found: dict[int, Signature] = {}
+        free = self.signatures
+        for is_of in (_is_persons, _is_in_name, self._may_be_theirs, _is_anyones):
+            for place, signer in enumerate(self.required_signers):
+                fits = (s for s in free if s.role == signer.role and is_of(s, signer))
+                if place not in found and (signature := next(fits, None)):
+                    found[place] = signature
+                    free = tuple(s for s in free if not (s is signature or _is_same_signers(s, signature)))
+            if not free:
+                break
+        return tuple((signer, found.get(place)) for place, signer in enumerate(self.required_signers))
 
     def _may_be_theirs(self, signature: Signature, signer: Signer) -> bool:
+        if sum(other.role == signer.role for other in self.required_signers) > 1:
+            return False
         if signature.person_id is None:
             return True
         is_asked = any(other.person_id == signature.person_id for other in self.required_signers)
         return not is_asked and bool(signer.name) and folded(signer.name) == folded(signature.name)
+
+
+def _is_persons(signature: Signature, signer: Signer) -> bool:
+    return signer.person_id is not None and signer.person_id == signature.person_id
+
+
+def _is_in_name(signature: Signature, signer: Signer) -> bool:
+    return signer.person_id is None and folded(signer.name) == folded(signature.name) != ""
+
+
+def _is_anyones(_signature: Signature, signer: Signer) -> bool:
+    return signer.person_id is None
+
+
+def _is_same_signers(one: Signature, other: Signature) -> bool:
+    return one.person_id is not None and (one.role, one.person_id) == (other.role, other.person_id)
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):

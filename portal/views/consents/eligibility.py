@@ -70,11 +70,11 @@ def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = 
         signers=tuple(
             SignerRow(
                 signer,
-                form.signature_for(signer),
-                signer in form.whose_turn(),
+                signature,
+                signature is None and signer in form.whose_turn(),
                 signer.person_id == person.sub,
             )
-            for signer in sorted(form.required_signers, key=lambda signer: signer.order)
+            for signer, signature in sorted(form.asked, key=lambda asked: asked[0].order)
         ),
         can_copy=may(person, "consent.create") and form.text_gap is None,
         ending=ending_of(form, person),
