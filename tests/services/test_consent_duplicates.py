@@ -7,6 +7,7 @@ import pytest
 
 from portal.services import consents
 from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentKind, ConsentStatus
+from portal.services.storage import Disposition
 from tests.services.consent_forms import DRAFT, whole
 
 EXISTING = ConsentForm(
@@ -65,3 +66,25 @@ def test_without_an_episode_the_case_tells_forms_apart():
 def test_forms_about_no_embryo_can_be_duplicates():
     existing = msgspec.structs.replace(EXISTING, embryo_storage_ids=None)
     assert consents.find_alike([existing], DRAFT) == (existing,)
+
+
+DECISION = msgspec.structs.replace(
+    DRAFT, embryo_storage_ids=("e1",), disposition=Disposition.DISCARD, supersedes_id="c-1"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_it"),
+    [
+        ({}, True),
+        ({"embryo_storage_ids": None, "disposition": None, "supersedes_id": None}, True),
+        ({"embryo_storage_ids": ("e2",)}, False),
+        ({"embryo_storage_ids": ("e1", "e2")}, False),
+        ({"disposition": Disposition.DONATE_RESEARCH}, False),
+        ({"supersedes_id": "c-2"}, False),
+    ],
+)
+def test_a_form_about_something_else_is_not_the_one_that_was_sent(changes, is_it):
+    members = {name: getattr(DECISION, name) for name in DECISION.__struct_fields__ if name != "language"}
+    there = msgspec.structs.replace(ConsentForm(id="c-9", status=ConsentStatus.PENDING, **members), **changes)
+    assert (consents.find_created([there], DECISION) is there) is is_it

@@ -276,10 +276,10 @@ def revoke_consent(
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:
     """The newest active form that may have been made from `draft`, to find out if a creation with a lost response worked.
 
-    Compares patient, title, kind, version, procedure date, episode and signers, since lists omit the text. Older forms
-    may look the same: exclude those already known.
+    Compares patient, title, kind, version, procedure date, episode and signers, since lists omit the text; and embryos, decision
+    and the form replaced, unless the list left those out. Older forms may look the same: exclude those already known.
     """
-    alike = [form for form in forms if not form.is_ended and _likeness(form) == _likeness(draft)]
+    alike = [form for form in forms if not form.is_ended and _is_made_from(form, draft)]
     return max(alike, key=lambda form: form.creation_time or _LONG_AGO, default=None)
 
 
@@ -302,6 +302,15 @@ def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
         if form.kind in ONE_PERSON_KINDS and signer.role not in CLINIC_ROLES
     )
     return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ()), whose
+
+
+def _is_made_from(form: ConsentForm, draft: ConsentDraft) -> bool:
+    return (
+        _likeness(form) == _likeness(draft)
+        and set(form.embryo_storage_ids or ()) in ({*(draft.embryo_storage_ids or ())}, set())
+        and form.disposition in (draft.disposition or None, None)
+        and form.supersedes_id in (draft.supersedes_id, None)
+    )
 
 
 def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
