@@ -13,8 +13,10 @@ from portal.services.consents import (
     list_consents,
 )
 from portal.services.consents.forms import ConsentForm
+from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
 from portal.services.listed import Listed
+from portal.services.rules.ending import is_carried_out
 from portal.state.operations import Operation
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_form, from_template, names_of_others
@@ -104,7 +106,19 @@ def choose(care: Care, person: Person) -> Response:
     else:
         assert template and about
         new_form = from_template(template, about, episode, person, forms).naming(request.args.get("embryo"))
+        if replaced := _replaced(care, new_form, episode):
+            new_form = new_form.beside(replaced)
     return show_filled(drafts.begin(person, new_form))
+
+
+def _replaced(care: Care, new_form: NewForm, episode: Episode | None) -> ConsentForm | None:
+    """The form that this one is to take the place of, as the address says: the same patient's, of the same kind."""
+    id_ = record_id(request.args.get("replaces"))
+    form = get_consent(care, id_) if id_ else None
+    if form is None or form.is_ended or is_carried_out(form, episode):
+        return None
+    is_alike = (form.patient_id, str(form.kind)) == (new_form.about.patient_id, new_form.kind)
+    return form if is_alike else None
 
 
 def _names_fault(copied: ConsentForm, about: Parties | None) -> str:

@@ -205,7 +205,7 @@ def show_sources(
         refused=refused,
         about=subject.about if subject else None,
         partner_chips=_partner_chips(subject) if subject and subject.partners else [],
-        states=states_of(templates, forms) if isinstance(forms, Listed) else None,
+        states=states_of(templates, forms, subject.about) if subject and isinstance(forms, Listed) else None,
         fault=fault,
         subject_fault=subject_fault,
         is_passing=is_passing,

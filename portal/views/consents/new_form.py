@@ -133,8 +133,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, embryo_ids=named)
 
     def beside(self, other: ConsentForm) -> NewForm:
-        """A copy that replaces `other`."""
-        return msgspec.structs.replace(self, earlier=Earlier.of(other), replaces=False)
+        """A copy that can replace `other`, with its embryos chosen as far as it can name them."""
+        earlier = Earlier.of(other)
+        chosen = {*self.embryo_ids, *earlier.embryo_ids}
+        embryo_ids = tuple(embryo.id for embryo in self.embryos if embryo.id in chosen)
+        return msgspec.structs.replace(self, earlier=earlier, replaces=False, embryo_ids=embryo_ids)
 
     @property
     def is_sequential(self) -> bool:

@@ -2,43 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from datetime import datetime
 
 from flask import url_for
 
 from portal.config.consent_templates import Template, Templates
 from portal.folding import folded
 from portal.i18n.gettext import _
-from portal.services.consents.forms import ConsentForm, ConsentKind
+from portal.services.consents.forms import ONE_PERSON_KINDS, ConsentForm, ConsentKind, SignerRole
 from portal.services.listed import Listed
 from portal.services.people import happened_at
+from portal.services.rules.signing import same_name
 from portal.values import Value
 from portal.views.consents.labels import names_of, state_word
-from portal.web.filters import day
+from portal.views.consents.signers import Parties
+from portal.web.filters import day, in_a_row
 
 
 class TemplateState(Value, frozen=True):
     """The patient's newest form of a template, in words; `is_live` if it is open or in force, so that a new one replaces it.
 
-    Without `href`, there is none.
+    Without `href`, there is none. `replaces` is the id of a live one.
     """
 
     words: str
     href: str = ""
-    is_live: bool = False
+    replaces: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.replaces is not None
 
 
-def states_of(templates: Templates, forms: Listed[ConsentForm]) -> dict[str, TemplateState]:
+def states_of(templates: Templates, forms: Listed[ConsentForm], about: Parties) -> dict[str, TemplateState]:
     """Return the states by the templates' names; a template isn't said to be unused where forms may be missing."""
-    found = {name: _newest(template, forms) for name, template in templates.by_name.items()}
-    none = _("never sent") if forms.is_whole else _("not among the forms that could be read")
-    return {name: _state(form) if form else TemplateState(none) for name, form in found.items()}
+    return {name: _state_of(template, forms, about) for name, template in templates.by_name.items()}
 
 
-def _newest(template: Template, forms: Iterable[ConsentForm]) -> ConsentForm | None:
-    """The newest form of that kind and title; one that is open or signed before one that has ended."""
-    alike = [form for form in forms if _name(form.kind, form.title) == _name(template.kind, template.title)]
-    return max(alike, key=lambda form: (form.is_open or form.is_signed, happened_at(form)), default=None)
+def _state_of(template: Template, forms: Listed[ConsentForm], about: Parties) -> TemplateState:
+    alike = forms.where(lambda form: _name(form.kind, form.title) == _name(template.kind, template.title))
+    if not about.partner_name or not _is_for_either(template):
+        return _newest_state(alike, about)
+    couple = ((about.patient, about.patient_name), (about.partner, about.partner_name))
+    each = [
+        (name, _newest_state(alike.where(lambda form, id_=id_, name=name: _is_of(form, id_, name)), about))
+        for id_, name in couple
+    ]
+    words = [_("%(name)s: %(state)s", name=name, state=state.words) for name, state in each]
+    return TemplateState(
+        in_a_row(words, " · "), next((state.href for _name, state in each if state.href), "")
+    )
+
+
+def _is_for_either(template: Template) -> bool:
+    """Whether each of a couple has a form of their own from it."""
+    fixed = {SignerRole.PATIENT, SignerRole.PARTNER}
+    return ConsentKind(template.kind) in ONE_PERSON_KINDS and not fixed & {*map(SignerRole, template.signers)}
+
+
+def _is_of(form: ConsentForm, person_id: str | None, name: str) -> bool:
+    side = form.patients_side
+    return any(person_id == signer.person_id is not None or same_name(signer.name, name) for signer in side)
+
+
+def _newest_state(alike: Listed[ConsentForm], about: Parties) -> TemplateState:
+    """The state of the newest form; one for this treatment before others, one open or signed before one that has ended."""
+
+    def is_other(form: ConsentForm) -> bool:
+        return about.episode_id is not None and form.episode_id not in (None, about.episode_id)
+
+    def order(form: ConsentForm) -> tuple[bool, bool, datetime]:
+        return not is_other(form), form.is_open or form.is_signed, happened_at(form)
+
+    form = max(alike, key=order, default=None)
+    if form is None:
+        none = _("never sent") if alike.is_whole else _("not among the forms that could be read")
+        return TemplateState(none)
+    state = _state(form)
+    if not is_other(form):
+        return state
+    return TemplateState(_("%(state)s, for another treatment", state=state.words), state.href)
 
 
 def _name(kind: ConsentKind | str | None, title: str) -> tuple[str, str]:
@@ -52,7 +95,9 @@ def _state(form: ConsentForm) -> TemplateState:
             (signature.signed_at for signature in form.signatures if signature.signed_at),
             default=form.effective_at,
         )
-        return TemplateState(_("signed %(day)s", day=day(last)) if last else _("signed"), href, is_live=True)
+        return TemplateState(
+            _("signed %(day)s", day=day(last)) if last else _("signed"), href, replaces=form.id
+        )
     if form.is_open:
         words = _("waits for %(names)s", names=names_of(form.missing_signers))
         if form.sent_at:
@@ -61,7 +106,7 @@ def _state(form: ConsentForm) -> TemplateState:
                 day=day(form.sent_at),
                 names=names_of(form.missing_signers),
             )
-        return TemplateState(words, href, is_live=True)
+        return TemplateState(words, href, replaces=form.id)
     if form.revoked_at:
         return TemplateState(_("%(state)s %(day)s", state=state_word(form), day=day(form.revoked_at)), href)
     return TemplateState(state_word(form), href)
