@@ -32,6 +32,26 @@ def test_a_text_with_the_names_of_its_people_is_copied_for_them_alone(
     assert ("names Amelia Hart, whom the new one isn’t about" in page.words) is (status == 403)
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("I, AMELIA HART, agree.", 403),
+        ("I, Amelia\u00a0Hart, agree.", 403),
+        ("I, Amelia\nHart, agree.", 403),
+        ("Hart, Amelia: RF-10482", 403),
+        ("My heart, Amelia Hartley.", 200),
+    ],
+)
+def test_a_name_is_found_however_it_is_written(
+    visitor: SignIn, fake_api: FakeApi, text: str, status: int
+) -> None:
+    clause = Clause(id="c", heading="Consent", text=text)
+    fake_api.gives(READ_CONSENT, replace(FORM, kind=ConsentKind.GENETIC_TESTING, body=(clause,)))
+    fake_api.gives(READ_EPISODE, ANOTHER, id_="e-2")
+    page = visitor("nora", "nurse").get("/consents/new?copy=c-1&episode=e-2", status=status)
+    assert ("names Amelia Hart" in page.words) is (status == 403)
+
+
 @pytest.mark.parametrize("has_partner", [True, False])
 def test_a_template_that_names_the_partner_is_for_treatments_with_one(
     visitor: SignIn, fake_api: FakeApi, has_partner: bool

@@ -10,6 +10,7 @@ from flask import g
 
 from portal.config.consent_templates import Template
 from portal.config.visits import folded
+from portal.folding import folded as without_accents
 from portal.services.consents.forms import (
     CLINIC_ROLES,
     NAMING_KINDS,
@@ -156,14 +157,26 @@ def words_of(form: ConsentForm | NewForm) -> str:
 def names_of_others(form: ConsentForm, about: Parties) -> list[str]:
     """Return the names in a form's text, as a template filled them in, of its people whom a copy for `about` isn't about."""
     people = (signer.name for signer in form.required_signers if signer.role not in CLINIC_ROLES)
-    text = words_of(form)
+    text = _words(words_of(form))
     return [
         name
         for name in dict.fromkeys((form.patient_name, *people))
         if name
         and not any(same_name(name, own) for own in (about.patient_name, about.partner_name))
-        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+        and _has_name(text, _words(name))
     ]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text in small letters without accents, as `same_name` compares them."""
+    return re.findall(r"\w+", without_accents(text))
+
+
+def _has_name(text: list[str], name: list[str]) -> bool:
+    """Whether the words of a name follow each other in a text, in their order or with the last name first."""
+    orders = (name, [*name[-1:], *name[:-1]])
+    ends = range(len(name), len(text) + 1)
+    return bool(name) and any(text[end - len(name) : end] in orders for end in ends)
 
 
 def _is_replaceable(form: ConsentForm, episode: Episode | None) -> bool:
