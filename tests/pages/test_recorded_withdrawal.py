@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -67,3 +68,24 @@ def test_a_recorded_refusal_is_the_signers_not_the_writers(
     assert page.heading == heading and ("By", by) in page.facts
     assert ("Reason" in dict(page.facts)) is (role is not None)
     assert heading in person.get("/consents/c-1").words
+
+
+def test_a_form_signed_meanwhile_is_no_longer_cancelled(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_CONSENT, FORM)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.refuses(REVOKE_CONSENT, 409)
+    page = visitor("nora", "nurse").get("/consents/c-1/revoke")
+    assert "Nobody of the patient’s side has signed it yet" in page.words
+    signed = {"role": "Patient", "personId": "amelia", "name": "Amelia Hart"}
+    read: list[str] = []
+
+    def meanwhile(path: str, answer: Any) -> Any:
+        read.append(path)
+        is_later = read.count("/api/care/consent-forms/c-1") > 1
+        return answer | {"status": "PartiallySigned", "signatures": [signed]} if is_later else answer
+
+    fake_api.change = meanwhile
+    again = page.form("/consents/c-1/revoke").submit(status=409)
+    assert "Someone changed this form meanwhile" in again.words
+    assert "Record that a signer has withdrawn?" in again.words
+    assert "Nobody of the patient’s side has signed it yet" not in again.words

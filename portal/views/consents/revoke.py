@@ -155,7 +155,8 @@ def _refused(error: WithdrawalRefused) -> Response:
         return _to_page(newest)
     if isinstance(reason, Refused):
         return show_refusal(withdrawal.care, newest, withdrawal.person, refusal_message(reason.code))
-    return _ask(replace(withdrawal, form=newest), status=409, note="changed")
+    ending = ending_of(newest, withdrawal.person) or withdrawal.ending
+    return _ask(replace(withdrawal, form=newest, ending=ending), status=409, note="changed")
 
 
 bp.register_error_handler(WithdrawalUnconfirmed, _unconfirmed)
