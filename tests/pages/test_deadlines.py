@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentStatus
 from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -65,3 +66,16 @@ def test_the_end_of_a_form_is_told_without_a_procedure(
     amelia, nora = visitor("amelia"), visitor("nora", "nurse")
     assert amelia.get("/consents").select("main .task .tag")[0].words == words
     assert nora.get("/consents?list=open").select("[data-label=Due]")[0].words == words
+
+
+@pytest.mark.parametrize(("day", "words"), [(18, "In force from"), (1, "In force since")])
+def test_a_form_isnt_in_force_before_its_day(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], day: int, words: str
+) -> None:
+    at("10 12:00")
+    form = replace(FORM, status=ConsentStatus.SIGNED, effective_at=datetime(2026, 11, day, 20, tzinfo=UTC))
+    fake_api.gives(LIST_CONSENTS, [form])
+    fake_api.gives(READ_CONSENT, form)
+    amelia = visitor("amelia")
+    for path in ("/consents", "/consents/c-1"):
+        assert words in amelia.get(path).words

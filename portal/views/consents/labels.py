@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from unicodedata import bidirectional
 
 from flask import Blueprint
@@ -11,7 +12,7 @@ from portal.i18n.gettext import _
 from portal.request_values import reader_is_staff
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SigningMethod, TextGap
 from portal.web.choice_names import choice_name, spaced
-from portal.web.filters import in_a_row
+from portal.web.filters import in_a_row, local, now
 from portal.web.opened_forms import first_opened
 
 
@@ -25,6 +26,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(listed, "listed")
     bp.add_app_template_filter(text_direction, "text_direction")
     bp.add_app_template_filter(text_gap_words, "text_gap")
+    bp.add_app_template_filter(in_force_word, "in_force")
     bp.add_app_template_filter(first_opened, "first_opened")
 
 
@@ -57,6 +59,11 @@ def method_word(method: SigningMethod | None) -> str:
         SigningMethod.PAPER: _("Signed on paper"),
     }
     return _("Not recorded") if method is None else words.get(method) or spaced(method)
+
+
+def in_force_word(effective_at: datetime) -> str:
+    """What stands before the moment: whether it has come."""
+    return _("In force since") if local(effective_at) <= now() else _("In force from")
 
 
 def text_gap_words(gap: TextGap) -> str:
