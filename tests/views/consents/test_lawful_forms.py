@@ -39,6 +39,11 @@ def test_the_bundled_templates_fulfil_their_countrys_rules(country: str | None) 
     assert not found.broken and template_faults(found) == {}
 
 
+def test_a_witness_signs_after_whom_they_saw_sign() -> None:
+    witnessed = [one for one in load(None, "GB").by_name.values() if "Witness" in one.signers]
+    assert {one.order for one in witnessed} == {"Sequential"}
+
+
 @pytest.mark.parametrize("country", ["US", None])
 def test_only_a_countrys_pack_says_what_the_law_sets(country: str | None) -> None:
     for name, one in load(None, country).by_name.items():
