@@ -484,6 +484,25 @@ def test_an_open_page_is_told_what_was_ticked_elsewhere_and_what_the_clinic_wrot
     assert "No Follitropin tonight" in amelia.fragment(shown["hx-get"], target="tonight").words
 
 
+@pytest.mark.parametrize(
+    ("is_ticked", "told"),
+    [(False, "Your tick couldn’t be kept. Please write it down."), (True, "That wasn’t done")],
+)
+def test_a_tick_that_is_lost_because_the_plan_cant_be_read_is_told(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], is_ticked: bool, told: str
+) -> None:
+    at("25 19:04")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    form = amelia.get("/").form("/episodes/e-1/doses")
+    if is_ticked:
+        form.submit()
+        page = amelia.get("/")
+        form = page.form(next(one for one in page.select("#tonight form") if one.select("[name=undo]")))
+    fake_api.refuses(READ_EPISODE, 503)
+    assert told in form.submit(status=None).select("#toasts")[0].words
+
+
 def test_an_open_page_is_told_that_the_egg_collection_was_moved(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, make_response, request, url_for
 from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.services.episodes import get_episode
-from portal.services.errors import NotFound
+from portal.services.errors import BadResponse, NotFound, Unavailable
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.web import taken_doses
@@ -40,18 +40,29 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
 @signed_in(Side.PATIENT)
 def note(care: Care, person: Person, episode_id: str) -> Response:
     """Tick a dose off, in the amount that the page showed, or take the tick back: only of the patient's own plan as it is now."""
-    tonight = _read(care, person, episode_id)
+    key, is_undone = request.form.get("dose", ""), "undo" in request.form
+    back = f"{_back_to(request.form.get('from'), episode_id)}#tonight"
+    try:
+        tonight = _read(care, person, episode_id)
+    except (BadResponse, Unavailable):
+        _tell_lost(is_undone=is_undone)
+        return redirect_to(back)
     if not tonight.may_tick:
         raise NotFound
-    key, is_undone = request.form.get("dose", ""), "undo" in request.form
     dose = next((dose for dose in tonight.doses if dose.key == key), None)
     if dose is None or not (is_undone or dose.what == request.form.get("what")):
         toast(_("The plan has changed. Look at the dose again before you tick it off."), tone="attention")
     else:
         is_stored = taken_doses.untick(person, key) if is_undone else taken_doses.tick(person, key, dose.tick)
         if not is_stored:
-            toast(_("Your tick couldn’t be kept. Please write it down."), tone="attention")
-    return redirect_to(f"{_back_to(request.form.get('from'), episode_id)}#tonight")
+            _tell_lost(is_undone=is_undone)
+    return redirect_to(back)
+
+
+def _tell_lost(*, is_undone: bool) -> None:
+    """Say that a tick, or its undoing, wasn't kept: a dose that isn't known as taken may be taken twice."""
+    lost = _("That wasn’t done") if is_undone else _("Your tick couldn’t be kept. Please write it down.")
+    toast(lost, tone="attention")
 
 
 def _read(care: Care, person: Person, episode_id: str) -> Tonight:
