@@ -144,6 +144,7 @@ def act_once(
                 raise
     try:
         with limiter.limit(limit, key_func=person_or_address) if limit else nullcontext():
+            g.may_have_sent = True
             result = send(attempt.key)
     except (NotSignedIn, StepUpNeeded, RateLimitExceeded):
         act.reopen()
@@ -161,6 +162,11 @@ def act_once(
         metrics.act_unknown()
         raise
     return act.done(result) if shows(result) else act.look_after_loss()
+
+
+def may_have_sent(error: CareError | None = None) -> bool:
+    """Whether this request may have changed something; `error` is how it failed."""
+    return g.get("may_have_sent", False) or (isinstance(error, Unavailable) and not error.outcome_known)
 
 
 def look_again(
@@ -312,6 +318,7 @@ class _Act(Value, Generic[T], frozen=True):
         return Done(result, receipt, is_first=True)
 
     def reopen(self, outcome: str | None = None) -> None:
+        g.may_have_sent = False
         self._settle(context().operations.reopen)
         if outcome:
             self._note(outcome, self.id_)

@@ -19,9 +19,12 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import direction, language
 from portal.request_values import reader_is_staff
 from portal.services.errors import (
+    BadResponse,
     CareError,
     NotAllowed,
     NotFound,
+    NotOffered,
+    NotSetUp,
     NotSignedIn,
     ReadOnlyMode,
     Refused,
@@ -33,7 +36,7 @@ from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.flow import SignInLoop
 from portal.state.sessions import COOKIE
 from portal.store import StoreDown, StoreFull
-from portal.web import audit, htmx, templates, unsent
+from portal.web import act_once, audit, htmx, templates, unsent
 from portal.web.downloads import TooManyDownloads
 from portal.web.explanations import (
     Explanation,
@@ -41,6 +44,7 @@ from portal.web.explanations import (
     explain,
     identity_down,
     internal_error,
+    not_taken,
     not_understood,
     sign_in_loop,
     signed_out_here,
@@ -50,6 +54,7 @@ from portal.web.explanations import (
     too_many,
     too_many_downloads,
     too_slow,
+    typed_is_kept,
     unknown_address,
     wrong_method,
 )
@@ -164,7 +169,7 @@ def _step_up(error: StepUpNeeded) -> Response:
 def _too_slow(error: deadline.Passed) -> Response:
     log.error("page not made in time", extra={"reason": "rendering"})
     deadline.set_to(time.monotonic())  # for the page that says so
-    return answer(too_slow())
+    return _answer_passing(too_slow())
 
 
 def _csrf_failed(error: CSRFError) -> Response:
@@ -175,14 +180,34 @@ def _csrf_failed(error: CSRFError) -> Response:
 
 def _failed(error: CareError) -> Response:
     log.warning("care api: %s", type(error).__name__, extra={"reason": _reason(error)})
-    if isinstance(error, TokenRefused | ReadOnlyMode):
-        unsent.keep()
     if isinstance(error, NotAllowed | NotFound | Refused | TokenRefused):
         audit.note_refusal(request.endpoint or "-", type(error).__name__)
     retry_after = error.retry_after if isinstance(error, Unavailable) else None
     if not g.get("tenant"):
         return _bare(503)
-    return answer(explain(error), retry_after=retry_after)
+    what = explain(error)
+    if isinstance(error, NotAllowed | NotFound | NotOffered | Refused) or act_once.may_have_sent(error):
+        return answer(what, retry_after=retry_after)
+    is_form = (
+        unsent.names_of(current_app.view_functions.get(request.endpoint or "")) and request.method == "POST"
+    )
+    if (
+        is_form
+        and isinstance(error, BadResponse | Unavailable)
+        and not isinstance(error, ReadOnlyMode | NotSetUp)
+    ):
+        what = not_taken()
+    return _answer_passing(what, retry_after=retry_after)
+
+
+def _answer_passing(what: Explanation, *, retry_after: float | None = None) -> Response:
+    """Answer a failure that may pass: what was typed waits for its form.
+
+    Nothing is kept of a form that may have been sent on: what waits is told as not sent.
+    """
+    if not act_once.may_have_sent() and unsent.keep():
+        what = typed_is_kept(what)
+    return answer(what, retry_after=retry_after)
 
 
 def _reason(error: CareError) -> str:
@@ -245,7 +270,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
 def _too_many() -> Response:
     audit.note_refusal(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
-    return answer(too_many(seconds), retry_after=seconds)
+    return _answer_passing(too_many(seconds), retry_after=seconds)
 
 
 def _too_many_downloads() -> Response:
@@ -257,7 +282,7 @@ def _unexpected(error: Exception) -> Response:
     log.exception("unexpected")
     if not g.get("tenant"):
         return _bare(500)
-    return answer(internal_error())
+    return _answer_passing(internal_error())
 
 
 def _bare(status: int) -> Response:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+from msgspec.structs import replace
+
 from portal.i18n.gettext import _, ngettext
 from portal.request_values import reader_is_staff
 from portal.services.errors import (
@@ -143,13 +145,7 @@ def explain(error: CareError) -> Explanation:
                 _("Open the record and see how it stands before you try again."),
             )
         case Unavailable(is_undone=True):
-            return Explanation(
-                503,
-                _("That wasn’t done"),
-                _("The clinic’s system can’t take this right now. Nothing was changed."),
-                _in_a_minute(),
-                can_retry=True,
-            )
+            return not_taken()
         case BadResponse():
             return Explanation(
                 502,
@@ -168,6 +164,23 @@ def explain(error: CareError) -> Explanation:
             )
         case _:
             return internal_error()
+
+
+def not_taken() -> Explanation:
+    """Explain a form with which nothing was done, because the clinic's system fails."""
+    return Explanation(
+        503,
+        _("That wasn’t done"),
+        _("The clinic’s system can’t take this right now. Nothing was changed."),
+        _in_a_minute(),
+        can_retry=True,
+    )
+
+
+def typed_is_kept(what: Explanation) -> Explanation:
+    """Explain the same where what was typed waits for whoever opens the form again."""
+    kept = _("What you typed is kept: it is in the form when you open it again.")
+    return replace(what, todo=f"{kept} {what.todo}")
 
 
 def internal_error() -> Explanation:

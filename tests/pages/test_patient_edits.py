@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 from msgspec.structs import replace
 
+from portal.services.api import AnyEndpoint
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus
@@ -108,3 +109,43 @@ def test_a_patients_new_address_is_not_sent_as_confirmed(
         False,
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "told"),
+    [
+        (READ_EPISODE, 503, "The clinic’s system can’t take this right now. Nothing was changed."),
+        (READ_EPISODE, 429, "The clinic’s system can’t take this right now. Nothing was changed."),
+        (UPDATE_PATIENT, 429, "The clinic’s system can’t take this right now. Nothing was changed."),
+    ],
+)
+def test_what_was_typed_waits_while_the_clinics_system_fails(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    holds: Callable[..., Patient],
+    row: AnyEndpoint,
+    status: int,
+    told: str,
+) -> None:
+    holds()
+    nora = visitor("nora", "nurse")
+    form = nora.get(EDIT).form(SAVE)
+    fake_api.refuses(row, status)
+    failed = form.submit(phone_number="020 7946 0999", status=503)
+    assert told in failed.words and "What you typed is kept" in failed.words
+    fake_api.forget()
+    holds()
+    again = nora.get(EDIT)
+    assert dict(again.form(SAVE).fields())["phone_number"] == "020 7946 0999"
+    assert "Nothing has been sent yet." in again.words
+
+
+def test_what_may_have_been_saved_is_not_given_back_as_not_sent(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds()
+    nora = visitor("nora", "nurse")
+    form = nora.get(EDIT).form(SAVE)
+    fake_api.refuses(UPDATE_PATIENT, 500)
+    assert "What you typed is kept" not in form.submit(phone_number="020 7946 0999", status=503).words
+    assert "Nothing has been sent yet." not in nora.get(EDIT).words
