@@ -201,10 +201,13 @@ def _failed(error: CareError) -> Response:
 
 
 def _answer_passing(what: Explanation, *, retry_after: float | None = None) -> Response:
-    """Answer a failure that may pass: what was typed waits for its form.
+    """Answer a failure that may pass: an open page that looks by itself stays as it is, and what was typed waits for its form.
 
     Nothing is kept of a form that may have been sent on: what waits is told as not sent.
     """
+    if is_background():
+        audit.nothing_shown()
+        return make_response("", 204)
     if not act_once.may_have_sent() and unsent.keep():
         what = typed_is_kept(what)
     return answer(what, retry_after=retry_after)
@@ -221,7 +224,9 @@ def _store_down(error: StoreDown) -> Response:
     """Answer that the store is down without asking it again, not even for the language."""
     log.error("store %s: %s", "full" if isinstance(error, StoreFull) else "down", error)
     g.is_store_down = True
-    if not g.get("tenant"):
+    if is_background():
+        response = make_response("", 204)
+    elif not g.get("tenant"):
         response = _bare(503)
     else:
         what = store_full() if isinstance(error, StoreFull) else store_down()

@@ -484,6 +484,18 @@ def test_an_open_page_is_told_what_was_ticked_elsewhere_and_what_the_clinic_wrot
     assert "No Follitropin tonight" in amelia.fragment(shown["hx-get"], target="tonight").words
 
 
+@pytest.mark.parametrize(("status", "kept"), [(500, True), (503, True), (429, True), (404, False)])
+def test_an_open_page_keeps_its_doses_when_a_look_fails_but_not_those_that_are_not_shared_any_more(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], status: int, kept: bool
+) -> None:
+    at("25 18:00")
+    shows(fake_api, episode())
+    amelia = visitor("amelia")
+    (shown,) = amelia.get("/episodes/e-1").select("#tonight")
+    fake_api.refuses(READ_EPISODE, status)
+    assert amelia.fragment(shown["hx-get"], target="tonight", status=204 if kept else 404)
+
+
 @pytest.mark.parametrize(
     ("is_ticked", "told"),
     [(False, "Your tick couldn’t be kept. Please write it down."), (True, "That wasn’t done")],
