@@ -15,6 +15,7 @@ from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation
 from portal.services.notifications import Notification
 from portal.state.session_records import Person
+from portal.views.conversations.view import others_in
 from portal.web.filters import in_a_row
 from portal.web.known_people import known_people
 from portal.web.text_language import with_lang
@@ -77,12 +78,7 @@ def form_words(form: ConsentForm, person: Person) -> str:
 
 def talk_words(talk: Conversation, person: Person) -> str:
     """The conversation's subject; for staff also with whom it is."""
-    others = [
-        participant.name
-        for participant in talk.participants
-        if participant.name and participant.id != person.sub
-    ]
-    return _line(*others[:1], talk.subject) if person.is_staff else talk.subject
+    return _line(*others_in(talk, person)[:1], talk.subject) if person.is_staff else talk.subject
 
 
 def _line(*parts: str) -> str:

@@ -161,11 +161,11 @@ def subject_of(conversation: Conversation) -> str:
 
 
 def others_in(conversation: Conversation, person: Person) -> list[str]:
-    return [
-        participant.name
-        for participant in conversation.participants
-        if participant.id != person.sub and participant.name
-    ]
+    """The names of those with whom the person is in it; for staff, who talk about patients, the patients' first."""
+    others = [participant for participant in conversation.participants if participant.id != person.sub]
+    if person.is_staff:
+        others.sort(key=lambda participant: not participant.is_patient)
+    return [participant.name for participant in others if participant.name]
 
 
 def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
