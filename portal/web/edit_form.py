@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
-from portal.services.errors import CareError, Invalid, NotOffered, Refused
+from portal.services.errors import CareError, Conflict, Invalid, NotOffered, Refused
 from portal.values import Value
 from portal.web.act_once import Unconfirmed
 from portal.web.fields import Field, Fields, Rows
@@ -178,6 +178,11 @@ class Change(Value, Generic[R], frozen=True):
                     "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
                 )
                 return self._filled(status=503, note=note, error=error)
+            case Conflict():
+                note = _(
+                    "The clinic’s system says that someone changed this meanwhile, so it isn’t saved. What you entered is still here, and you can send it again."
+                )
+                return self._filled(status=409, note=note, error=error)
             case Invalid():
                 self._mark(error.fields)
                 return self._filled(status=422, error=error)

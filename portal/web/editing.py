@@ -2,9 +2,9 @@
 
 An edit form is declared as a list of fields (`portal.web.fields`). It carries what the record was when it was opened.
 When it is sent, three things are compared, field by field: what was, what was typed, and what is now
-(`portal.web.edit_form`). Whatever someone else changed meanwhile is shown beside what was typed, and chosen per
-field; nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp refuses, and then the
-record is read and compared once more. It is written once (`portal.web.act_once`).
+(`portal.web.edit_form`). Whatever someone else changed meanwhile is shown beside what was typed, and chosen per field;
+nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp refuses, and then the record is
+read and compared once more; refused again, the form stays as it was typed. It is written once (`portal.web.act_once`).
 
 A page gives an `Editing` and shows what `save_edit` returns: `Saved`, or a `Filled` form, or a `Comparison`. What was
 typed before a session ended is compared in the same way when the page is opened again (`portal.web.unsent`).
@@ -81,9 +81,9 @@ def save_edit(editing: Editing[R], record: R, *, is_again: bool = False) -> Save
     try:
         written = _write_once(editing, change)
         return compared(change.form.fields, change.record, written, editing.read)
-    except Conflict:
+    except Conflict as error:
         if is_again:
-            raise
+            return change.refused(error)
         return save_edit(editing, editing.read(), is_again=True)
     except (Invalid, Refused, NotOffered, Unconfirmed) as error:
         return change.refused(error)

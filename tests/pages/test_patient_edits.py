@@ -149,3 +149,14 @@ def test_what_may_have_been_saved_is_not_given_back_as_not_sent(
     fake_api.refuses(UPDATE_PATIENT, 500)
     assert "What you typed is kept" not in form.submit(phone_number="020 7946 0999", status=503).words
     assert "Nothing has been sent yet." not in nora.get(EDIT).words
+
+
+def test_what_was_typed_stays_where_the_clinics_system_refuses_every_stamp(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds()
+    fake_api.refuses(UPDATE_PATIENT, 409)
+    form = visitor("ada", "admin").get(EDIT).form(SAVE)
+    page = form.submit(preferred_name="Gracie", status=409)
+    assert "What you entered is still here" in page.words
+    assert page.select("#preferred_name")[0]["value"] == "Gracie"

@@ -281,10 +281,14 @@ def test_an_api_that_is_down_before_the_change_fails_the_whole_page(app: Flask, 
         send(app, api, opened(app, api), title="New")
 
 
-def test_a_stamp_that_is_refused_twice_is_a_conflict(app: Flask, api: Api) -> None:
+def test_where_the_stamp_is_refused_twice_what_was_typed_can_be_sent_again(app: Flask, api: Api) -> None:
     api.fails = [Conflict(), Conflict()]
-    with pytest.raises(Conflict):
-        send(app, api, opened(app, api), title="New")
+    refused = send(app, api, opened(app, api), title="New")
+    assert isinstance(refused, Filled)
+    assert (refused.status, refused.form["title"].data, refused.form["body"].data) == (409, "New", "One")
+    assert "someone changed this meanwhile" in refused.note
+    assert isinstance(send(app, api, refused), Saved)
+    assert api.note.title == "New"
 
 
 def test_a_browsers_line_endings_are_no_change(app: Flask) -> None:

@@ -145,7 +145,7 @@ def _not_saved(
     match filled.error:
         case errors.Invalid() as error:
             faults = faults_named_by(error)
-        case None | errors.Refused():
+        case None | errors.Refused() | errors.Conflict():
             pass
         case error:
             raise error
