@@ -84,7 +84,7 @@ def _statement(signing: Signing) -> str:
         version=form.version,
         content_hash=content_hash(form),
         role=str(signing.role),
-        acknowledged_statement_ids=progress.acknowledged,
+        acknowledged_statement_ids=progress.acknowledged_ids,
         operation=signing.operation.id,
         asked_at=_moment(progress.asked_at),
         expires_at=_moment(progress.asked_at + _SECONDS),

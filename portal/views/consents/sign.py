@@ -120,9 +120,8 @@ def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
     if signing.declaration:
         return _keep_declaration(signing, form)
-    ids = {statement.id for statement in signing.form.statements or ()}
-    ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
-    return signing.enter(acknowledged=ticked)
+    ticked = form.getlist("statement")
+    return signing.enter(acknowledged=tuple(box for box, _s in signing.progress.boxes if box in ticked))
 
 
 def _keep_last(signing: Signing, form: MultiDict[str, str]) -> Signing:

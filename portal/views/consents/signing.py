@@ -48,7 +48,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     `language` is the text's; `screen_language` and `reading_mode` are set if the screen was in another when it was read.
     `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
-    until the new one has been read; `read_at` is when the text was (seconds since 1970); `acr` and `amr` tell how the signer had
+    until the new one has been read; `acknowledged` are the `boxes` that were ticked; `read_at` is when the text was (seconds since 1970); `acr` and `amr` tell how the signer had
     signed in, `passkey` what their passkey confirmed, for which the page was shown at `asked_at`; `is_unconfirmed` says that a
     signature was sent without a response.
     """
@@ -83,8 +83,19 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             before=before,
         )
 
-    def missing(self) -> tuple[Statement, ...]:
-        return tuple(s for s in self.content.statements if s.id not in self.acknowledged)
+    @property
+    def boxes(self) -> tuple[tuple[str, Statement], ...]:
+        """The statements, each with the value of its own box: its id or, where ids repeat, its place."""
+        statements = self.content.statements
+        is_by_id = len({statement.id for statement in statements}) == len(statements)
+        return tuple((s.id if is_by_id else str(place), s) for place, s in enumerate(statements, start=1))
+
+    @property
+    def acknowledged_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(s.id for box, s in self.boxes if box in self.acknowledged))
+
+    def missing(self) -> tuple[str, ...]:
+        return tuple(box for box, _statement in self.boxes if box not in self.acknowledged)
 
     def is_of(self, form: ConsentForm) -> bool:
         """Whether the form's text is still the one shown."""
@@ -136,8 +147,8 @@ class Signing(Value, frozen=True):
         return foreign_language(self.form) is not None
 
     @property
-    def missing(self) -> tuple[Statement, ...]:
-        """The statements not acknowledged yet; empty if a sentence is declared instead."""
+    def missing(self) -> tuple[str, ...]:
+        """The boxes of the statements not acknowledged yet; empty if a sentence is declared instead."""
         return () if self.declaration else self.progress.missing()
 
     @property
@@ -199,7 +210,7 @@ class Signing(Value, frozen=True):
         return NewSignature(
             signer_role=self.role,
             signature=progress.typed,
-            acknowledged_statement_ids=progress.acknowledged,
+            acknowledged_statement_ids=progress.acknowledged_ids,
             content_hash=progress.api_hash,
             language=progress.language,
             screen_language=progress.screen_language if is_foreign else UNSET,
