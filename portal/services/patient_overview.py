@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.consents.forms import PATIENT_ROLES, ConsentForm, SignerRole
@@ -84,6 +86,13 @@ class PatientOverview(Value, frozen=True):
             ),
             None,
         )
+
+    def by_plan(self, episode: Episode) -> list[Episode]:
+        """The treatment once for each plan that is followed in it: its own record holds one of them, or none."""
+        held = [episode.protocol] if episode.protocol else []
+        named = [plan for plan in items_of(self.plans) if plan.episode_id == episode.id]
+        active = {plan.id: plan for plan in (*held, *named) if plan.is_active}
+        return [replace(episode, protocol=plan) for plan in active.values()] or [episode]
 
     def others_plan(self, plan: Protocol) -> str:
         """Whose plan it is if not this patient's, such as their partner's; empty for their own, or one whose patient isn't given."""

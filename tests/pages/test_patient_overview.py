@@ -524,12 +524,14 @@ def test_what_is_of_a_partner_alone_is_not_what_is_of_the_patient(nora: Visitor,
     assert "No protocols here." in nora.get("/protocols?patient=p-2").words
 
 
-def test_a_plan_is_begun_on_the_page_of_its_own_patient_alone(visitor: SignIn, nora: Visitor) -> None:
+def test_a_plan_is_begun_on_the_page_of_its_own_patient_alone(
+    visitor: SignIn, nora: Visitor, fake_api: FakeApi
+) -> None:
     victor = visitor("victor", "physician")
-    found = {
-        id_: victor.get(f"/patients/{id_}?episode=e-1").select("a[href^='/protocols/new']")
-        for id_ in ("p-1", "p-2")
-    }
+    begins = "a[href^='/protocols/new']"
+    assert not victor.get("/patients/p-1?episode=e-1").select(begins), "there is one"
+    fake_api.gives(LIST_PROTOCOLS, [])
+    found = {id_: victor.get(f"/patients/{id_}?episode=e-1").select(begins) for id_ in ("p-1", "p-2")}
     assert [link["href"] for link in found["p-1"]] == ["/protocols/new?episode=e-1"] and not found["p-2"]
 
 

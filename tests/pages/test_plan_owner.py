@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from portal.services.episodes import Episode
 from portal.services.patients import Patient
-from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL
+from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL, Protocol, ProtocolStatus
 from tests.pages.test_tonight import PLAN, card, episode, shows
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -100,3 +100,22 @@ def test_staff_read_whose_doses_they_are(
     happened = nora.get("/patients/amelia-patient?episode=e-1").select("#week .happenings li")
     begun = [row.words for row in happened if "Follitropin" in row.words]
     assert begun and all((whose or "Follitropin") in words for words in begun)
+
+
+def test_staff_read_the_doses_of_each_plan_in_a_treatment_that_holds_none(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    shows(fake_api, replace(episode(None), partner=DANIEL))
+    own, second = replace(PLAN, patient_id="amelia-patient"), replace(PLAN, id="p-2", name="Luteal support")
+    nora = visitor("nora", "nurse")
+    at("25 18:30")
+
+    def today(*plans: Protocol) -> list[str]:
+        fake_api.gives(LIST_PROTOCOLS, list(plans))
+        rows = nora.get("/patients/amelia-patient?episode=e-1").select(".patient-page dl > div")
+        return [row.words for row in rows if row.words.startswith("Today")]
+
+    doses = "08:00 Cetrorelix 0.25 mg 19:00 Follitropin 225 IU"
+    assert today(own) == [f"Today {doses}"]
+    assert today(own, second) == [f"Today · Antagonist {doses}", f"Today · Luteal support {doses}"]
+    assert today(replace(own, status=ProtocolStatus.COMPLETED)) == ["Today There is no medicine plan here"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.modules import Module
+from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotFound
@@ -20,6 +21,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened
 from portal.web import modules
+from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
 from portal.web.permissions import may
@@ -32,6 +34,7 @@ _MOST_UNREAD = 6
 class OverviewPage(Page, template="patients/show.html", about="overview"):
     """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place.
 
+    `plans_today` has each treatment's plans by its id: a label with whose or which it is, and the treatment with that plan.
     `unread` are the first notifications that this person hasn't read yet.
     `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name;
     `makes_plan` where a plan is made for their own treatment, empty if there is one.
@@ -40,6 +43,7 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     overview: PatientOverview
     week: Week
     views: list[EpisodeView]
+    plans_today: dict[str, list[tuple[str, EpisodeView]]]
     forms: Groups | CareError
     talks: Listed[Row] | CareError
     unread: Listed[Notification] | CareError
@@ -70,11 +74,16 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     remember_opened(*(episode.id for episode in overview.episodes.items))
     forms, talks = overview.forms, overview.talks
     read = NOT_READ if isinstance(forms, CareError) else forms
+    by_plan = [
+        [EpisodeView(held, person, read) for held in overview.by_plan(episode)]
+        for episode in overview.episodes
+    ]
     return render(
         OverviewPage(
             overview=overview,
             week=week,
-            views=[EpisodeView(episode, person, read) for episode in overview.episodes],
+            views=[views[0] for views in by_plan],
+            plans_today={views[0].episode.id: _today(views) for views in by_plan},
             forms=forms if isinstance(forms, CareError) else group(forms, person),
             talks=talks
             if isinstance(talks, CareError)
@@ -84,6 +93,16 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             makes_plan=_makes_plan(overview) if may(person, "protocol.edit") else "",
         )
     )
+
+
+def _today(views: list[EpisodeView]) -> list[tuple[str, EpisodeView]]:
+    """The treatment with each of its plans, which are told apart by name where there are several."""
+    is_one = len(views) == 1
+    names = ["" if is_one or view.protocol is None else view.protocol.name for view in views]
+    return [
+        (in_a_row(filter(None, (_("Today"), view.medicines_of, name)), " · "), view)
+        for view, name in zip(views, names, strict=True)
+    ]
 
 
 def _sends_forms(overview: PatientOverview) -> str:
@@ -98,7 +117,8 @@ def _makes_plan(overview: PatientOverview) -> str:
     newest = _newest_own(overview)
     if newest is None or newest.is_ended or Module.MEDICINES in modules.off():
         return ""
-    if newest.protocol and not overview.others_plan(newest.protocol):
+    plans = (newest.protocol, *(episode.protocol for episode in overview.by_plan(newest)))
+    if any(plan and not overview.others_plan(plan) for plan in plans):
         return ""
     return url_for("protocols.create.begin", episode=newest.id)
 
