@@ -29,7 +29,8 @@ KEPT = "PORTAL_KEPT_FILES"
 def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     """Read the tenants file, or those of a folder, without its dialects; raise TenantsError with every fault.
 
-    A file of a folder that has a fault is left out with its clinics; the others go on without it.
+    A file of a folder that has a fault is left out with its clinics; the others go on without it. So is one whose clinic can't
+    tell its own people from those of another file's clinic.
     """
     if not path.is_dir():
         return _of_file(path, environ)
@@ -55,7 +56,26 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     if not by_key:
         raise TenantsError([fault for faults in left_out.values() for fault in faults])
     kept = tuple(name for name in environ.get(KEPT, "").split("/") if name)
-    return Tenants(by_key, by_host, file_of, left_out, kept, frozenset(closed))
+    tenants = Tenants(by_key, by_host, file_of, left_out, kept, frozenset(closed))
+    for key, fault in _indistinct(by_key).items():
+        tenants = tenants.without(file_of[key], [fault])
+    if not tenants.by_key:
+        raise TenantsError([fault for faults in tenants.left_out.values() for fault in faults])
+    return tenants
+
+
+def _indistinct(tenants: Mapping[str, Tenant]) -> dict[str, str]:
+    """The faults of clinics that take whoever signs in at an identity server that another clinic has too."""
+    at_server: dict[str, list[str]] = {}
+    for key, tenant in tenants.items():
+        at_server.setdefault(tenant.auth_url, []).append(key)
+    return {
+        key: f"tenants.{key}.tenant_claim: is missing, and {next(other for other in keys if other != key)} has the same "
+        "auth_url: its people could sign in here"
+        for keys in at_server.values()
+        for key in keys
+        if len(keys) > 1 and not tenants[key].tenant_claim
+    }
 
 
 def _hosts_named_in(file: Path) -> Iterator[str]:
@@ -75,6 +95,7 @@ def _of_file(file: Path, environ: Mapping[str, str], others: Tenants = _NONE) ->
         raise TenantsError([f"{file}: is not TOML ({error})"]) from None
     faults: list[str] = []
     tenants = _read(document, Source(environ, file.parent, {}, {}), others, faults)
+    faults += _indistinct(tenants.by_key).values()
     if not tenants.by_key and not faults:
         faults.append(f"{file}: contains no [tenants.<key>]")
     if faults:

@@ -31,6 +31,8 @@ def clinics(folder: Path, count: int) -> Path:
             hosts = ["clinic{number}.example"]
             name = "Clinic {number}"
             client_id = "clinic{number}"
+            tenant_claim = "clinic"
+            tenant_id = "clinic{number}"
             client_secret_env = "CLINIC_SECRET"
             time_zone = "Europe/London"
             """
@@ -130,6 +132,21 @@ def test_a_clinic_with_a_fault_is_left_out_whole(tmp_path: Path, change: tuple[s
     assert any(said in fault for fault in tenants.left_out["0002.toml"])
     assert tenants.is_closed("Clinic2.example") == (change[0] != "clinic2.example")
     assert not tenants.is_closed("clinic1.example"), "it is another's"
+
+
+def test_a_clinic_that_would_take_anothers_people_is_left_out(tmp_path: Path) -> None:
+    folder = clinics(tmp_path / "clinics", 3)
+    claims = 'tenant_claim = "clinic"\n            tenant_id = "clinic0"\n'
+    file = folder / "0000.toml"
+    file.write_text(file.read_text().replace(claims, ""))
+    tenants = read(folder).tenants
+    assert set(tenants.by_key) == {"clinic1", "clinic2"}
+    assert "tenants.clinic0.tenant_claim: is missing" in tenants.left_out["0000.toml"][0]
+    assert tenants.is_closed("clinic0.example")
+    file.write_text(
+        file.read_text().replace('auth_url = "http://127.0.0.1:1"', 'auth_url = "http://127.0.0.1:2"')
+    )
+    assert len(read(folder).tenants.by_key) == 3, "at a server of its own it needs none"
 
 
 def test_a_portal_without_a_usable_clinic_does_not_start(tmp_path: Path) -> None:

@@ -112,6 +112,11 @@ def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None
             + '[tenants.other]\nhosts = ["r.example:8443"]\nname = "O"\nclient_id = "o"\nclient_secret_env = "RIVERSIDE_SECRET"',
             "already belongs to riverside",
         ),
+        (
+            GOOD
+            + '[tenants.other]\nhosts = ["o.example"]\nname = "O"\nclient_id = "o"\nclient_secret_env = "RIVERSIDE_SECRET"',
+            "tenants.other.tenant_claim: is missing, and riverside has the same auth_url",
+        ),
         (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
         (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
         (GOOD + 'scope = "profile"', "must include openid"),

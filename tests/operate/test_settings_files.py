@@ -68,6 +68,8 @@ def clinics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             hosts = ["{key}.example"]
             name = "Clinic {key}"
             client_id = "{key}"
+            tenant_claim = "clinic"
+            tenant_id = "{key}"
             client_secret_env = "{key.upper()}_CLIENT_SECRET"
             time_zone = "Europe/London"
             '''
