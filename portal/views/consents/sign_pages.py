@@ -8,7 +8,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
-from portal.services.rules.signing import has_signed, open_role
+from portal.services.rules.signing import has_signed, open_role, same_name
 from portal.signin.passkeys import PasskeyRefused
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_sign
@@ -21,6 +21,7 @@ from portal.views.consents.signature import (
     CannotSign,
     HasSigned,
     Incomplete,
+    NameNotTaken,
     NotSigned,
     SignatureRefused,
     SignatureUnconfirmed,
@@ -33,6 +34,8 @@ from portal.views.consents.snapshot import Change
 from portal.web.guard import to_sign_in
 from portal.web.handlers import Care, Page, audit, redirect_to, render, toast
 from portal.web.refusals import refusal_message
+
+_NOT_TAKEN = "not-taken"
 
 
 class StepPage(Page, about="form", is_pinned=True):
@@ -82,13 +85,13 @@ class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
 
 
 class NamePage(StepPage, template="consents/sign/name.html"):
-    """The last step: what will be signed, and the name; `is_undone`: a signature certainly didn't arrive.
+    """The last step: what will be signed, and the name, with its `fault`; `is_undone`: a signature certainly didn't arrive.
 
     `offer` is how a passkey confirms it, if the clinic offers that; `is_passkey_refused`: it wasn't accepted.
     """
 
     embryos: list[str]
-    is_refused: bool
+    fault: str
     is_undone: bool
     offer: Offer | None
     is_passkey_refused: bool
@@ -113,6 +116,7 @@ def register(bp: Blueprint) -> None:
     bp.register_error_handler(SignatureRefused, _refused)
     bp.register_error_handler(StalePage, _stale)
     bp.register_error_handler(Incomplete, _incomplete)
+    bp.register_error_handler(NameNotTaken, _not_taken)
     bp.register_error_handler(SignInNeeded, _sign_in)
     bp.register_error_handler(StartOver, _start_over)
     bp.register_error_handler(NotSigned, _not_signed)
@@ -141,13 +145,31 @@ def _refused(error: SignatureRefused) -> Response:
 
 
 def step_address(form_id: str, step: Step, *, refused: str = "") -> str:
-    """The address of a step; `refused` says that something is missing there ("1"), or that the passkey was refused."""
+    """The address of a step; `refused` says that something is missing there ("1"), or what was refused."""
     address = url_for("consents.sign.step", consent_id=form_id, step=step, refused=refused or None)
     return with_queue(address)
 
 
 def _incomplete(error: Incomplete) -> Response:
     return redirect_to(step_address(error.signing.form.id, error.step, refused="1"))
+
+
+def _not_taken(error: NameNotTaken) -> Response:
+    """Back to the last step, which says so; everything typed is kept."""
+    return redirect_to(step_address(error.signing.form.id, Step.NAME, refused=_NOT_TAKEN))
+
+
+def _name_fault(signing: Signing, *, is_refused: bool) -> str:
+    """What is wrong with the typed name; empty if nothing is known to be."""
+    if request.args.get("refused") == _NOT_TAKEN:
+        if same_name(signing.progress.typed, signing.person.name):
+            return _("The clinic’s system has your name in another way. Please call the clinic.")
+        return _(
+            "The clinic’s system didn’t accept that name. Type this one: %(name)s", name=signing.person.name
+        )
+    if is_refused and not signing.is_name_right:
+        return _("Type your name as it appears on the form: %(name)s", name=signing.expected_name)
+    return ""
 
 
 def _sign_in(error: SignInNeeded) -> Response:
@@ -244,7 +266,7 @@ def show_step(
                 step_number=number,
                 is_stale=is_stale,
                 is_resumed=is_resumed,
-                is_refused=is_refused,
+                fault=_name_fault(signing, is_refused=is_refused),
                 is_undone=is_undone,
                 embryos=embryo_names(care, form),
                 offer=offered,
@@ -264,9 +286,8 @@ def _countersign_page(
         faults.append(("reading-mode", _("Choose how you read the form.")))
     if is_refused and not signing.progress.declared:
         faults.append(("declaration", _("Tick this to go on. If it isn’t true, leave the form unsigned.")))
-    if is_refused and not signing.is_name_right:
-        name = _("Type your name as it appears on the form: %(name)s", name=signing.expected_name)
-        faults.append(("signature", name))
+    if words := _name_fault(signing, is_refused=is_refused):
+        faults.append(("signature", words))
     return CountersignPage(
         signing=signing,
         form=form,

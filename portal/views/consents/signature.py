@@ -11,7 +11,7 @@ from portal.context import context
 from portal.services.client import Care
 from portal.services.consents import get_consent, sign_consent, signing_demand
 from portal.services.consents.forms import ConsentForm
-from portal.services.errors import Conflict, Refused, Unavailable
+from portal.services.errors import Conflict, Invalid, Refused, Unavailable
 from portal.services.rules.signing import open_role
 from portal.state.operations import State
 from portal.state.session_records import Person
@@ -80,6 +80,13 @@ class SignatureRefused(Exception):
     care: Care
     signing: Signing
     code: str
+
+
+@dataclass(eq=False)
+class NameNotTaken(Exception):
+    """The API doesn't accept the typed name, though it is the form's or the person's own."""
+
+    signing: Signing
 
 
 @dataclass(eq=False)
@@ -158,6 +165,10 @@ def sign_once(care: Care, signing: Signing) -> None:
         raise SignatureUnconfirmed(signing, error.is_readable, error.status) from error
     except Unavailable as error:
         raise NotSigned(care, signing) from error
+    except Invalid as error:
+        if "signature" not in error.fields:
+            raise
+        raise NameNotTaken(signing) from error
     except Refused as error:
         raise SignatureRefused(care, signing, error.code) from error
 
