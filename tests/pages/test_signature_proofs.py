@@ -121,3 +121,14 @@ def test_elsewhere_one_sign_in_serves_for_several(visitor: SignIn, fake_api: Fak
     for number in (7, 8):
         to_name(first, fake_api, number)
         assert sign(first, fake_api, number).headers["Location"] == f"/consents/p-{number}/receipt"
+
+
+def test_a_signature_on_paper_tells_no_sign_in_of_one_begun_here(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_CONSENT, form_of(1))
+    ines = visitor("ines", acr="urn:mfa", amr=("pwd", "otp"))
+    to_name(ines, fake_api, 1)
+    ines.get("/consents/p-1/sign/name").form("/consents/p-1/sign/name").submit(signature="Wrong")
+    signed = form_of(1, is_signed=True)
+    paper = msgspec.structs.replace(signed.signatures[0], method=SigningMethod.PAPER)
+    fake_api.gives(READ_CONSENT, msgspec.structs.replace(signed, signatures=(paper,)))
+    assert "urn:mfa" not in ines.get("/consents/p-1/receipt").words

@@ -7,7 +7,8 @@ from flask import Blueprint
 
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.services.consents.forms import ConsentForm, Signature
+from portal.services.consents.forms import ConsentForm, Signature, SigningMethod
+from portal.state.operations import State
 from portal.state.session_records import Person
 from portal.views.consents.signing import Progress, purpose_of
 from portal.web.filters import in_a_row
@@ -18,7 +19,10 @@ def register(bp: Blueprint) -> None:
 
 
 def with_own_sign_in(form: ConsentForm, person: Person) -> list[Signature]:
-    """The form's signatures; where the API doesn't tell how this person signed in and confirmed, as this portal knows it."""
+    """The form's signatures; where the API doesn't tell how this person signed in and confirmed, as this portal knows it.
+
+    One on paper needed no sign-in, even if they had begun to sign in the portal.
+    """
     return [
         _as_known_here(signature, form, person)
         if signature.person_id == person.sub and (signature.acr is None or signature.passkey is None)
@@ -29,9 +33,11 @@ def with_own_sign_in(form: ConsentForm, person: Person) -> list[Signature]:
 
 def _as_known_here(signature: Signature, form: ConsentForm, person: Person) -> Signature:
     operation = context().operations.newest(person.sub, purpose_of(form, signature.role))
-    if operation is None:
+    if operation is None or signature.method in (SigningMethod.PAPER, SigningMethod.DRAWN):
         return signature
     progress = msgspec.convert(operation.data, Progress)
+    if operation.state is State.OPEN and not progress.is_unconfirmed:  # never sent
+        return signature
     if signature.acr is None:
         signature = msgspec.structs.replace(signature, acr=progress.acr or None, amr=progress.amr)
     return msgspec.structs.replace(signature, passkey=signature.passkey or progress.passkey)
