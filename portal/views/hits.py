@@ -20,7 +20,7 @@ from portal.views.consents.labels import short_name
 from portal.views.known_search import KnownMatch
 from portal.views.quick_actions import Action
 from portal.views.recent import Opened
-from portal.web.filters import day, in_a_row, long_date
+from portal.web.filters import day, in_a_row, isolate, long_date
 from portal.web.known_people import KnownPerson
 from portal.web.labels import treatment_name
 from portal.web.record_links import address_of, page_of
@@ -153,7 +153,7 @@ def who_words(mrn: str, born: date | None) -> list[str]:
     """Date of birth and record number, as far as known."""
     facts = [
         _("born %(date)s", date=long_date(born)) if born else "",
-        _("MRN %(mrn)s", mrn=mrn) if mrn else "",
+        _("MRN %(mrn)s", mrn=isolate(mrn)) if mrn else "",
     ]
     return [fact for fact in facts if fact]
 

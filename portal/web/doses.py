@@ -86,7 +86,7 @@ class PlanWords:
         if time is None:
             line = line_now() if self.is_plain else None
             if line:
-                return _("Time not given: call %(number)s", number=telephone(line.number))
+                return _("Time not given: call %(number)s", number=isolate(telephone(line.number)))
             return _("Time not given: call your clinic") if self.is_plain else _("Time not given")
         if not is_at_night(time):
             return time

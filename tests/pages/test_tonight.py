@@ -390,7 +390,10 @@ def test_a_trigger_without_an_hour_says_whom_to_call(
     at("27 09:00")
     untimed = replace(PLAN, medications=(replace(PLAN.medications[2], times=()),))
     shows(fake_api, episode(untimed))
-    assert "Time not given: call 020 7946 0120" in card(visitor("amelia"))
+    amelia = visitor("amelia")
+    assert "Time not given: call 020 7946 0120" in card(amelia)
+    amelia.get("/").form("/language").submit(language="ar")
+    assert "\N{FIRST STRONG ISOLATE}020 7946 0120\N{POP DIRECTIONAL ISOLATE}" in amelia.get("/").text
 
 
 def test_an_alert_about_a_medicine_stands_with_it_once(

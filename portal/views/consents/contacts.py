@@ -21,7 +21,7 @@ from portal.services.rules.signing import without_account
 from portal.values import Value
 from portal.views.consents.labels import names_of
 from portal.web.clinic_contact import mail_to
-from portal.web.filters import telephone
+from portal.web.filters import isolate, telephone
 from portal.web.handlers import Care, Person, audit
 from portal.web.known_people import CURRENT_SECONDS, KnownPerson, known_people, people_of
 from portal.web.locale_selector import language_of
@@ -65,7 +65,7 @@ def neutral_mail(awaited: Awaited) -> str:
     with speaking(language_of(awaited.language)):
         text = _("Hello,\n\nsomething in your portal waits for you. Please sign in as usual and have a look.")
         if contact := g.tenant.contact:
-            number = telephone(contact.telephone)
+            number = isolate(telephone(contact.telephone))
             text += "\n\n" + _("If you have a question, call us on %(number)s.", number=number)
         return mail_to(awaited.email, _("Something waits for you"), text)
 

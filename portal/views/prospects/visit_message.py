@@ -13,7 +13,7 @@ from portal.i18n.locale import speaking
 from portal.values import Value
 from portal.views.booking.visit import Visit
 from portal.web.clinic_contact import mail_to
-from portal.web.filters import clock_time, full_date, in_a_row, telephone
+from portal.web.filters import clock_time, full_date, in_a_row, isolate, telephone
 
 
 class VisitMessage(Value, frozen=True):
@@ -49,6 +49,6 @@ def _text(visit: Visit) -> str:
         else _("your appointment is on %(day)s at %(time)s (%(zone)s): %(whom_and_where)s.", **facts),
     ]
     if contact := g.tenant.contact:
-        number = telephone(contact.telephone)
+        number = isolate(telephone(contact.telephone))
         lines.append(_("If you can’t come, please call us on %(number)s.", number=number))
     return "\n\n".join(lines)
