@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from itertools import dropwhile, islice
 from typing import Annotated, ClassVar
 
 from portal.services.api import Group, SearchQuery
@@ -155,6 +156,11 @@ class Conversation(Timed, frozen=True, kw_only=True):
     def newest_id(self) -> str:
         """The newest message's id, archived or not; empty if there is none."""
         return self.in_order[-1].id if self.messages else ""
+
+    def first_after(self, id_: str) -> datetime | None:
+        """When the first message came after this one; None if none did, or it isn't here."""
+        later = dropwhile(lambda message: message.id != id_, self.in_order)
+        return next((message.sent_at for message in islice(later, 1, None)), None)
 
     @property
     def latest(self) -> Message | None:

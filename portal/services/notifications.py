@@ -221,9 +221,12 @@ def count_unread(care: Care) -> int:
     return unread.number if unread.is_whole else MANY
 
 
-def ids_announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
-    """The ids of the unread notifications about a conversation; marking them read marks its messages read."""
-    return tuple(n.id for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))
+def ids_announcing(
+    notifications: Iterable[Notification], conversation_id: str, before: datetime | None = None
+) -> tuple[str, ...]:
+    """The ids of the unread notifications about a conversation, made `before` a moment; marking them read marks its messages read."""
+    about = (n for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))
+    return tuple(n.id for n in about if not (before and n.creation_time and n.creation_time >= before))
 
 
 def get_settings(care: Care) -> NotificationSettings:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
 from portal.web.record_links import KINDS
-from tests.support.fake_api import FakeApi, samples
+from tests.support.fake_api import FakeApi, sample, samples
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
@@ -50,3 +52,34 @@ def test_one_that_cannot_be_opened_stays_unread(
         fake_api.refuses(LIST_NOTIFICATIONS, 503)
     amelia.post(f"/notifications/{id_}/open", {"csrf_token": token}, status=200 if is_readable else 503)
     assert bool(fake_api.sent(UPDATE_NOTIFICATIONS)) is is_readable
+
+
+def test_a_message_that_the_page_does_not_show_stays_unread(visitor: SignIn, fake_api: FakeApi) -> None:
+    def holds(count: int) -> None:
+        sent = [datetime(2026, 11, 27, 9, minute, tzinfo=UTC) for minute in range(count)]
+        messages = tuple(
+            sample(Message, id=f"m-{place}", sender_id="nora", is_archived=False, read_at=None, sent_at=at)
+            for place, at in enumerate(sent)
+        )
+        fake_api.gives(
+            LIST_CONVERSATIONS,
+            [sample(Conversation, id="t-1", unread_count=count, is_archived=False, messages=messages)],
+        )
+        fake_api.gives(
+            LIST_NOTIFICATIONS,
+            [
+                Notification(
+                    id=f"n-{place}",
+                    entity_type="Conversation",
+                    entity_id="t-1",
+                    creation_time=at + timedelta(seconds=2),
+                )
+                for place, at in enumerate(sent)
+            ],
+        )
+
+    holds(1)
+    form = visitor("amelia").get("/conversations/t-1").form("/conversations/t-1/read")
+    holds(2)
+    form.submit()
+    assert [call.body["ids"] for call in fake_api.sent(UPDATE_NOTIFICATIONS)] == [["n-0"]]

@@ -154,7 +154,8 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
         ),
     )
     before, news = needed(before), needed(news)
-    announced = ids_announcing(news, conversation_id)
+    came_later = before.first_after(request.form.get("known", ""))
+    announced = ids_announcing(news, conversation_id, before=came_later)
     unread = _set_read(care, announced, of=news.count)
     bell.learn(person, unread)
     audit.note("conversation.mark-read", "done", id_=conversation_id)
