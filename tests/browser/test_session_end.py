@@ -22,6 +22,7 @@ NOTICE = "Here is what you had typed. Nothing has been sent yet."
 IDLE = 30 * 60
 CASE = f"/cases/{sample_id('case', 'amelia')}/edit?episode={sample_id('episode', 'amelia-1')}"
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
+EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
 
 scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 LeaveIn = Callable[[Seen, float], None]
@@ -161,6 +162,17 @@ def test_the_page_warns_two_minutes_before_the_session_ends_and_can_extend_it(
     amelia.page.reload()
     amelia.page.clock.run_for(10_000)
     expect(dialog).to_have_count(0)
+
+
+def test_going_back_from_a_tab_loads_the_page_with_its_scripts(visit: SignIn) -> None:
+    """Those of a page whose body is replaced still hold the old dialog, and can't warn that the session ends."""
+    page = visit("amelia").go(EPISODE).page
+    page.locator(".tabs a").nth(1).click()
+    page.wait_for_url(lambda url: not url.endswith(EPISODE))
+    page.evaluate("() => (window.isBefore = true)")
+    page.go_back(wait_until="commit")
+    page.wait_for_function("() => !window.isBefore && document.readyState === 'complete'")
+    assert page.url.endswith(EPISODE)
 
 
 @pytest.mark.parametrize("key", ["Enter", "Escape"])
