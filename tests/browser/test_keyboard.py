@@ -468,6 +468,20 @@ def test_adding_and_removing_protocol_rows_moves_the_focus_to_the_row(visit: Sig
     expect(page.locator("#add-medication")).to_be_focused()
 
 
+def test_nothing_is_typed_into_rows_that_are_being_replaced(visit: SignIn) -> None:
+    page = visit("nora").go(f"{PROTOCOL}/edit").page
+    page.evaluate(
+        """() => {
+          const real = window.fetch;
+          window.fetch = (...asked) => new Promise((done) => (window.answer = () => done(real(...asked))));
+        }"""
+    )
+    page.locator("#add-medication").click()
+    expect(page.locator("#medication-0-dose")).to_be_disabled()
+    page.evaluate("() => window.answer()")
+    expect(page.locator("#medication-0-dose")).to_be_enabled()
+
+
 def _is_within(page: Page, selector: str) -> bool:
     return page.evaluate(
         "(selector) => document.activeElement !== document.body"
