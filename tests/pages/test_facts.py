@@ -63,12 +63,14 @@ UNSIGNED = {
     "signatures": [],
     "supersededById": None,
     "revokedAt": None,
+    "effectiveAt": None,
     "language": "en",
     "signingOrder": "Any",
 }
 SIGNED = {
     **UNSIGNED,
     "status": "Signed",
+    "effectiveAt": "2026-11-17T07:26:00Z",
     "signatures": [
         {**signature, "role": signer["role"], "personId": signer["personId"], "name": signer["name"]}
         for signature, signer in zip(samples(READ_CONSENT)["signatures"], AMELIA_SIGNS, strict=True)
