@@ -291,9 +291,8 @@ def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
 def _name_in(talk: Conversation) -> str:
     """Whose conversation it is: the participant with a patient's account, else the person who wrote.
 
-    Empty where a patient's conversation may be that of any of several.
+    Of several it may be any one's, and so it names them all.
     """
     patients = [participant.name for participant in talk.participants if participant.is_patient]
     writers = [message.sender_name for message in talk.in_order if message.side == MessageSide.INBOUND]
-    names = list(dict.fromkeys(filter(None, patients)) or dict.fromkeys(filter(None, writers)))
-    return names[0] if len(names) == 1 or (names and talk.patient_id is None) else ""
+    return ", ".join(dict.fromkeys(filter(None, patients)) or dict.fromkeys(filter(None, writers)))

@@ -598,7 +598,7 @@ def test_an_unknown_patients_name_costs_one_call(nora: Visitor, fake_api: FakeAp
 
 
 def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: FakeApi) -> None:
-    fake_api.gives(LIST_CONSENTS, [replace(SENT, id="c-2", patient_id="p-2", patient_name="Bea Cole"), SENT])
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, id="c-2", patient_id="p-7", patient_name="Bea Cole"), SENT])
     nora.get("/patients/p-1?episode=e-1")
     rows = [row.words for row in nora.get("/patients").select("main tbody tr")]
     assert [row[:8] for row in rows] == ["Amelia H", "Bea Cole"]

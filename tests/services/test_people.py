@@ -74,9 +74,10 @@ def test_a_conversation_is_the_patients_or_else_whoevers_wrote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patients", "name"), [(("Grace", "Joseph"), ""), (("Joseph",), "Joseph"), (("Grace", "Grace"), "Grace")]
+    ("patients", "name"),
+    [(("Grace", "Joseph"), "Grace, Joseph"), (("Joseph",), "Joseph"), (("Grace", "Grace"), "Grace")],
 )
-def test_a_patient_isnt_named_by_a_conversation_of_several(patients: tuple[str, ...], name: str) -> None:
+def test_a_conversation_of_several_names_them_all(patients: tuple[str, ...], name: str) -> None:
     people = tuple(Participant(name=patient, role="patient") for patient in patients)
     (found,) = group_people([], [Conversation(id="t", patient_id="p1", participants=people)], [], [])
     assert found.name == name
