@@ -52,9 +52,10 @@ def test_a_declaration_for_an_earlier_text_is_not_kept_and_none_is_noted_before_
     page = nora.get("/consents/c-1/sign").form("/consents/c-1/sign/name")
     page.submit(check_all=True, status=None, signature="Nora", **{ONLY_KEEP: ""})
     fake_api.gives(READ_CONSENT, now)
+    in_process.audited()
     page = nora.get("/consents/c-1/sign")
     assert bool(page.select("#declaration[checked]")) is (now is AS_TICKED)
     assert ("The form has changed" in page.words) is (now is CORRECTED)
-    assert "consent.declare" not in {line["event"] for line in in_process.audited()}
+    assert "consent.declare" not in {line["audit"] for line in in_process.audited()}
     page.form("/consents/c-1/sign/name").submit(status=None)
     assert bool(fake_api.sent(SIGN_CONSENT)) is (now is AS_TICKED)
