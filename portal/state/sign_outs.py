@@ -7,7 +7,7 @@ whichever cookies.
 
 from __future__ import annotations
 
-from portal.clock import LEEWAY, Clock
+from portal.clock import Clock
 from portal.store.vault import Vault
 
 _SECONDS = 30 * 24 * 3600
@@ -35,10 +35,10 @@ class SignOuts:
     def last(self, issuer: str, tenant: str, sub: str) -> float | None:
         """Return when that was, in seconds since 1970; None if it isn't known to have been.
 
-        Hosts' clocks differ a little; a later time to come was written by a clock that was wrong.
+        A time to come was written by a clock that was wrong.
         """
         held = self._vault.get(self._name(issuer, tenant, sub), float)
-        return held.value if held and held.value <= self._clock() + LEEWAY else None
+        return held.value if held and held.value <= self._clock() else None
 
     def _name(self, issuer: str, tenant: str, sub: str) -> str:
         return self._vault.name("sign-out", issuer, tenant, sub)

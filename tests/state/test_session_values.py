@@ -78,15 +78,6 @@ def test_signing_in_again_leaves_nothing_to_read_or_write(
     assert (here.ended, here.modified) == (False, False)
 
 
-@pytest.mark.parametrize(("ahead", "counts"), [(30, True), (31, False)])
-def test_a_sign_out_noted_by_a_clock_that_is_a_little_ahead_counts_at_once(
-    sessions: Sessions, clock: Clock, ahead: float, counts: bool
-) -> None:
-    sessions.sign_outs.note("https://id.example", CLINIC, "amelia")
-    clock.now -= ahead
-    assert (sessions.sign_outs.last("https://id.example", CLINIC, "amelia") is not None) == counts
-
-
 def test_a_fresh_sign_in_keeps_the_tag_of_the_same_persons_pages(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     here = again(sessions, cookie)
