@@ -144,7 +144,7 @@ def act_once(
                 raise
     try:
         with limiter.limit(limit, key_func=person_or_address) if limit else nullcontext():
-            g.may_have_sent = True
+            _note_sending(True)
             result = send(attempt.key)
     except (NotSignedIn, StepUpNeeded, RateLimitExceeded):
         act.reopen()
@@ -162,6 +162,11 @@ def act_once(
         metrics.act_unknown()
         raise
     return act.done(result) if shows(result) else act.look_after_loss()
+
+
+def _note_sending(is_sending: bool) -> None:
+    if g:  # else there is no page that could tell
+        g.may_have_sent = is_sending
 
 
 def may_have_sent(error: CareError | None = None) -> bool:
@@ -318,7 +323,7 @@ class _Act(Value, Generic[T], frozen=True):
         return Done(result, receipt, is_first=True)
 
     def reopen(self, outcome: str | None = None) -> None:
-        g.may_have_sent = False
+        _note_sending(False)
         self._settle(context().operations.reopen)
         if outcome:
             self._note(outcome, self.id_)

@@ -170,7 +170,7 @@ def test_a_form_names_the_patients_embryos_that_are_still_there_if_its_kind_is_a
         patient=Patient(id="p-1"),
         embryos=(embryo("hers", stored, "p-1"), embryo("gone", gone, "p-1"), embryo("other", stored, "p-2")),
     )
-    about_embryos = {"Storage", "StorageRenewal", "Disposition", "Donation"}
+    about_embryos = {"Storage", "StorageRenewal", "Disposition", "Donation", "Treatment"}
     with in_process.app.test_request_context():
         g.language = "en"
         named = begin_draft._embryos(kind, episode)

@@ -92,8 +92,8 @@ PATIENTS: dict[str, str] = {
         "lastName; other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/medication": (
-        "Appointment; CareTeamMember; Episode: type; Medication; me: firstName lastName; other: firstName "
-        "lastName preferredName"
+        "Alert: text; Appointment; CareTeamMember; Episode: type; Medication; me: firstName lastName; other: "
+        "firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>/monitoring": (
         "Appointment; CareTeamMember; Conversation: subject; Episode: type; HormoneUnits; Message: senderName; "
@@ -115,11 +115,13 @@ PATIENTS: dict[str, str] = {
     ),
     "/notifications": "ConsentForm: title; Conversation; Notification",
     "/notifications/settings": "NotificationSettings",
-    "/protocols/<record:protocol_id>": "Check; Medication; Protocol: description name",
-    "/protocols/<record:protocol_id>/schedule.ics": "Medication: drug unit",
+    "/protocols/<record:protocol_id>": (
+        "Alert: text; Check; Medication; Protocol: description name; other: preferredName"
+    ),
+    "/protocols/<record:protocol_id>/schedule.ics": "Medication: drug unit; other: preferredName",
     "/protocols/<record:protocol_id>/schedule.pdf": (
-        "Check; Medication; Protocol: description name; me: dateOfBirth firstName lastName mrn; other: "
-        "firstName lastName"
+        "Alert: text; Check; Medication; Protocol: description name; me: dateOfBirth firstName lastName mrn; "
+        "other: firstName lastName"
     ),
     "/pgt-results/<record:result_id>": (
         "Abnormality; Conversation: subject; Message: senderName; PgtResult; Thresholds"
@@ -308,8 +310,8 @@ STAFF: dict[str, str] = {
     "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
     "/protocols/<record:protocol_id>/status": "Check; Medication; Protocol: concurrencyStamp description name",
     "/protocols/<record:protocol_id>/schedule.pdf": (
-        "Check; Medication; Physician: name; Protocol: description name patientName; patient: dateOfBirth "
-        "firstName lastName mrn"
+        "Alert: text; Check; Medication; Physician: name; Protocol: description name patientName; patient: "
+        "dateOfBirth firstName lastName mrn"
     ),
     "/protocols/new": "Check; Medication; Physician: name; Protocol: description name",
     "/protocols/new/back": "Check; Medication; Physician: name; Protocol: description name",

@@ -175,6 +175,7 @@ _WHOLE = (
         "views/protocols/typed_values.py",
         "views/consents/begin_draft.py",
         "services/rules/doses.py",
+        "services/physicians.py",
         "services/protocols.py",
         "services/rules/medicine_names.py",
         "signin/claims.py",

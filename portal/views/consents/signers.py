@@ -145,15 +145,9 @@ def parties_of_copy(form: ConsentForm, episode: Episode) -> Parties:
     about = parties_of_episode(episode)
     if form.episode_id != episode.id or form.patient_id is None or form.patient_id != about.partner_id:
         return about
-    return msgspec.structs.replace(
-        about,
-        patient_id=form.patient_id,
-        patient_name=about.partner_name,
-        partner_id=about.patient_id,
-        patient=about.partner,
-        partner=about.patient,
-        partner_name=about.patient_name,
-    )
+    first = {"patient_id": form.patient_id, "patient_name": about.partner_name, "patient": about.partner}
+    second = {"partner_id": about.patient_id, "partner_name": about.patient_name, "partner": about.patient}
+    return msgspec.structs.replace(about, **first, **second)
 
 
 def parties_of_form(form: ConsentForm) -> Parties:
