@@ -55,8 +55,7 @@ def sign_out() -> Response:
 
 @bp.get("/signed-out")
 def signed_out() -> Response:
-    """Say so, unless somebody has signed in since and went back here."""
-    return redirect_to("/") if session().person else render(SignedOutPage())
+    return render(SignedOutPage())
 
 
 @bp.post("/sign-out/back-channel")
