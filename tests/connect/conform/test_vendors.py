@@ -57,6 +57,7 @@ To = "to"
 """What the vendor says to the questions."""
 
 NONE_OMITTED = (
+    "ConsentForm.effectiveAt",
     "ConsentForm.revokedAt",
     "ConsentForm.signatures",
     "ConsentForm.supersededById",
