@@ -6,9 +6,11 @@ bring the portal down hours later, when a recycled worker can't start.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tomllib
@@ -58,13 +60,26 @@ class SettingsFiles:
         A separate process checks them, so that the code as it is now is used.
         """
         folder = self.folder / str(next(self._number))
-        taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
         try:
-            secrets = self._read_secrets()
+            is_good = self._read_into(folder)
         except _Unreadable as error:
+            is_good = False
             log_lines.say("error", str(error))
+        except OSError as error:  # such as a folder that can't be listed, or no room for the copies
+            is_good = False
+            log_lines.say("error", f"The settings' files can't be copied and checked: {error}")
+        if not is_good:
             shutil.rmtree(folder, ignore_errors=True)
             return False
+        *older, self._before, self._now = (self._before, self._now, folder)
+        for old in filter(None, older):  # workers that are still ending use the previous one
+            shutil.rmtree(old, ignore_errors=True)
+        return True
+
+    def _read_into(self, folder: Path) -> bool:
+        """Copy the files there and check them; put their names and the secrets into the environment if they are valid."""
+        taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
+        secrets = self._read_secrets()
         taken[KEPT] = ""
         before = self._secrets.keys() | self._from_folder
         without_secrets = {name: value for name, value in os.environ.items() if name not in before}
@@ -74,16 +89,11 @@ class SettingsFiles:
             log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
             taken[KEPT] = "/".join(kept)
             is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
-        if not is_good:
-            shutil.rmtree(folder, ignore_errors=True)
-            return False
-        self._left_out = left_out
-        self._from_folder |= secrets.keys() - self._secrets.keys()
-        os.environ.update(taken | secrets)
-        *older, self._before, self._now = (self._before, self._now, folder)
-        for old in filter(None, older):  # workers that are still ending use the previous one
-            shutil.rmtree(old, ignore_errors=True)
-        return True
+        if is_good:
+            self._left_out = left_out
+            self._from_folder |= secrets.keys() - self._secrets.keys()
+            os.environ.update(taken | secrets)
+        return is_good
 
     def _check(self, folder: Path, environment: dict[str, str]) -> tuple[bool, list[str]]:
         """Whether the portal can start with the copies in `folder`, and which tenants files it would leave out."""
@@ -107,7 +117,8 @@ class SettingsFiles:
         before = self._now / "PORTAL_TENANTS" / copies.name if self._now else None
         kept = [name for name in files if before and (before / name).is_file()]
         for name in kept:
-            shutil.copyfile(cast("Path", before) / name, copies / name)
+            (copies / name).unlink()
+            _copy_file(cast("Path", before) / name, copies / name)
         return kept
 
     def _read_secrets(self) -> dict[str, str]:
@@ -175,11 +186,11 @@ def _secret(name: str, file: Path) -> str:
 
 def _words_of(source: Path) -> set[str]:
     """The names in a TOML file, or in those of a folder."""
-    files = sorted(source.glob("*.toml")) if source.is_dir() else [source]
-    with suppress(OSError):  # the check says so
-        texts = [file.read_bytes()[:_LARGEST_TEXT].decode("utf-8", "replace") for file in files]
-        return {word for text in texts for word in re.findall(r"\w+", text)}
-    return set()
+    words: set[str] = set()
+    for file in source.glob("*.toml") if source.is_dir() else [source]:
+        with suppress(OSError):  # the check says so
+            words.update(re.findall(r"\w+", file.read_bytes()[:_LARGEST_TEXT].decode("utf-8", "replace")))
+    return words
 
 
 def _copy(source: Path, folder: Path) -> Path:
@@ -187,17 +198,30 @@ def _copy(source: Path, folder: Path) -> Path:
     path, even if there is none."""
     copy = folder / source.name
     if source.is_dir():
-        shutil.copytree(source, copy)
+        shutil.copytree(source, copy, copy_function=_copy_file)
     elif source.is_file():
         folder.mkdir(parents=True)
-        shutil.copyfile(source, copy)
+        _copy_file(source, copy)
         for name in _dialects_of(source):
             if (beside := source.parent / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(beside, folder / name)
+                _copy_file(beside, folder / name)
         if (beside := source.parent / "consent-templates").is_dir():
-            shutil.copytree(beside, folder / beside.name)
+            shutil.copytree(beside, folder / beside.name, copy_function=_copy_file)
     return copy
+
+
+def _copy_file(source: str | Path, copy: str | Path) -> None:
+    """Copy a file; one that can't be read becomes a link to nothing, so that whoever wants it says so."""
+    try:
+        if not stat.S_ISREG(Path(source).stat().st_mode):
+            raise OSError(errno.EINVAL, "Not a file")
+        content = Path(source).read_bytes()
+    except OSError as error:
+        log_lines.say("error", f"{source}: {error.strerror}")
+        Path(copy).symlink_to("/nonexistent")
+    else:
+        Path(copy).write_bytes(content)
 
 
 def _dialects_of(source: Path) -> Iterator[str]:

@@ -130,6 +130,35 @@ def test_a_clinic_with_a_fault_goes_on_as_before_at_a_reload(
     )
 
 
+@pytest.mark.parametrize("name", ["b.toml", ".#b.toml", "consent-templates/storage.toml"])
+def test_a_file_that_cannot_be_copied_is_a_fault_of_its_own(
+    clinics: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Such as an editor's lock, which is a link to nothing, or a file that only root may read."""
+    files = SettingsFiles()
+    assert files.read()
+    (clinics / name).parent.mkdir(exist_ok=True)
+    (clinics / name).unlink(missing_ok=True)
+    (clinics / name).symlink_to("nobody@host.1234")
+    assert files.read()
+    assert f"{clinics / name}: No such file or directory" in capsys.readouterr().err
+    tenants = Settings.from_env().tenants
+    assert (set(tenants.by_key), tenants.kept) == (
+        {"a", "b", "c", "d"},
+        ("b.toml",) if name == "b.toml" else (),
+    )
+
+
+def test_settings_that_cannot_be_copied_are_refused(
+    clinics: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as when /dev/shm is full."""
+    (tmp_path / "copies").write_text("")
+    assert not SettingsFiles().read()
+    assert "The settings' files can't be copied and checked: " in capsys.readouterr().err
+    assert clinics.is_dir()
+
+
 def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
     clinics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
