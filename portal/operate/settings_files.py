@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -84,11 +84,14 @@ class SettingsFiles:
         before = self._secrets.keys() | self._from_folder
         without_secrets = {name: value for name, value in os.environ.items() if name not in before}
         is_good, left_out = self._check(folder, without_secrets | taken | secrets)
-        goes_on = [name for name in left_out if is_good and name not in self._left_out]
-        if kept := self._as_before(goes_on, Path(taken.get("PORTAL_TENANTS", ""))):
-            log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
-            taken[KEPT] = "/".join(kept)
-            is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
+        may_be_kept = {name for name in left_out if is_good and name not in self._left_out}
+        # A dialect only if the file alone doesn't help: others may go on with the new one.
+        for files_of in (_alone, _with_dialects):
+            names = [name for name in left_out if name in may_be_kept]
+            if kept := self._as_before(names, Path(taken.get("PORTAL_TENANTS", "")), files_of):
+                log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
+                taken[KEPT] = taken[KEPT] or "/".join(kept)
+                is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
         if is_good:
             self._left_out = left_out
             self._from_folder |= secrets.keys() - self._secrets.keys()
@@ -112,13 +115,16 @@ class SettingsFiles:
         log_lines.say("error", faults)
         return done.returncode == 0, done.stdout.splitlines()
 
-    def _as_before(self, files: list[str], copies: Path) -> list[str]:
-        """Put these files as they were at the last reload in the place of their faulty versions; return those there were."""
+    def _as_before(
+        self, names: list[str], copies: Path, files_of: Callable[[Path], Iterable[str]]
+    ) -> list[str]:
+        """Put these tenants files as they were at the last reload in the place of their faulty versions; return those there were."""
         before = self._now / "PORTAL_TENANTS" / copies.name if self._now else None
-        kept = [name for name in files if before and (before / name).is_file()]
-        for name in kept:
-            (copies / name).unlink()
-            _copy_file(cast("Path", before) / name, copies / name)
+        kept = [name for name in names if before and (before / name).is_file()]
+        for file in {file for name in kept for file in files_of(cast("Path", before) / name)}:
+            (copies / file).parent.mkdir(parents=True, exist_ok=True)
+            (copies / file).unlink(missing_ok=True)
+            _copy_file(cast("Path", before) / file, copies / file)
         return kept
 
     def _read_secrets(self) -> dict[str, str]:
@@ -222,6 +228,14 @@ def _copy_file(source: str | Path, copy: str | Path) -> None:
         Path(copy).symlink_to("/nonexistent")
     else:
         Path(copy).write_bytes(content)
+
+
+def _alone(file: Path) -> list[str]:
+    return [file.name]
+
+
+def _with_dialects(file: Path) -> list[str]:
+    return [file.name, *_dialects_of(file)]
 
 
 def _dialects_of(source: Path) -> Iterator[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from portal.config import tenants_file
 from portal.config.settings import Settings
+from portal.connect.dialects.load import leave_out_unusable
 from portal.operate import settings_files, supervisor
 from portal.operate.settings_files import SettingsFiles
 
@@ -128,6 +129,19 @@ def test_a_clinic_with_a_fault_goes_on_as_before_at_a_reload(
         {},
         ("b.toml", "c.toml"),
     )
+
+
+def test_a_clinic_goes_on_with_its_dialect_as_before_at_a_reload(clinics: Path) -> None:
+    dialect = clinics / "theirs" / "api.dialect.toml"
+    dialect.parent.mkdir()
+    dialect.write_text("")
+    (clinics / "b.toml").write_text((clinics / "b.toml").read_text() + f'dialect = "theirs/{dialect.name}"')
+    files = SettingsFiles()
+    assert files.read()
+    dialect.write_text("[half-written")
+    assert files.read()
+    left = leave_out_unusable(Settings.from_env().tenants, {})
+    assert (set(left.by_key), left.kept) == ({"a", "b", "c", "d"}, ("b.toml",))
 
 
 @pytest.mark.parametrize("name", ["b.toml", ".#b.toml", "consent-templates/storage.toml"])
