@@ -29,6 +29,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Output(Protocol):
     """Accepts lines. `reserve` and `write` raise OSError."""
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether nobody can read any more what is written."""
+        ...
+
     def reserve(self) -> None:
         """Make sure that the lines of the acts in progress can be written."""
         ...
@@ -52,6 +57,10 @@ class FileOutput:
         self._size = 0
         self._set_aside = 0
         self._is_torn = False
+
+    @property
+    def is_removed(self) -> bool:
+        return os.fstat(self._file).st_nlink == 0
 
     def reserve(self) -> None:
         self._make_room(PROMISED)
@@ -93,6 +102,8 @@ class FileOutput:
 
 class StderrOutput:
     """The process's stderr, shared with other processes and the logs; free space is known only if it is a file."""
+
+    is_removed = False
 
     def __init__(self) -> None:
         self._is_torn = False

@@ -140,7 +140,7 @@ class Audit:
         with self._lock:
             chain = self._chain
             try:
-                if chain is None or chain.process != os.getpid():
+                if chain is None or chain.process != os.getpid() or chain.is_removed:
                     output.check_writable(self._target)
                 else:
                     chain.reserve()
@@ -172,11 +172,16 @@ class Audit:
         metrics.audit_lost()
 
     def _current_chain(self) -> _Chain:
-        """Return this process's chain, started if necessary; raise OSError."""
+        """Return this process's chain, started if there is none or its file was removed; raise OSError."""
         chain = self._chain
-        if chain is None or chain.process != os.getpid():
-            if chain is not None:
-                self._gap = None  # the parent process's
+        if chain is not None and chain.process != os.getpid():
+            chain = self._chain = self._gap = None  # the parent process's
+        if chain is not None and chain.is_removed:
+            log.error("an audit file was removed while lines were written to it: another is begun")
+            chain.ended.set()  # its thread checkpoints it
+            chain.close()
+            chain = self._chain = None
+        if chain is None:
             chain = self._chain = _Chain(self._target, self._clock(), self._secret_key)
         return chain
 
@@ -192,7 +197,9 @@ class Audit:
                     self._append(None, is_promised=True)
             except OSError as error:
                 log.error("audit ended with %s lost lines: %s", self._gap and self._gap.lost, _reason(error))
-            self._chain = None
+            chain, self._chain = self._chain, None
+        if chain is None:
+            return
         chain.ended.set()
         self.checkpoint(chain)
         chain.close()
@@ -229,9 +236,10 @@ class Audit:
                 log.warning("audit head not checkpointed: %s", error)
 
     def _checkpoint_regularly(self, chain: _Chain) -> None:
-        while not chain.ended.is_set():
+        self.checkpoint(chain, again=True)
+        while not chain.ended.wait(CHECKPOINT_SECONDS):
             self.checkpoint(chain, again=True)
-            chain.ended.wait(CHECKPOINT_SECONDS)
+        self.checkpoint(chain)
 
 
 @lru_cache(maxsize=1024)
@@ -255,6 +263,10 @@ class _Chain:
         self.checkpointing = threading.Lock()
         self.ended = threading.Event()
         self._output = output.output(target, self.name)
+
+    @property
+    def is_removed(self) -> bool:
+        return self._output.is_removed
 
     def reserve(self) -> None:
         self._output.reserve()

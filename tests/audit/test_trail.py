@@ -208,6 +208,26 @@ def test_a_deleted_file_is_reported_by_name(finished: Stream) -> None:
     assert str(finished.folder) in found.words
 
 
+def test_a_file_that_is_moved_away_while_it_is_written_loses_no_line(stream: Stream, tmp_path: Path) -> None:
+    stream.record(3)
+    archive = tmp_path / "archive" / stream.file().name
+    archive.parent.mkdir()
+    archive.write_bytes(stream.file().read_bytes())
+    stream.file().unlink()
+    stream.audit.probe()
+    stream.audit.assure()
+    stream.record(2)
+    stream.audit.close()
+    for thread in threading.enumerate():
+        if thread.name == "audit":
+            thread.join(10)
+    found = verify([archive.parent, stream.folder], stream.checkpoints.all(), [KEY])
+    assert [(chain.verdict, chain.words[:7]) for chain in found] == [
+        (ChainVerdict.GOOD, "3 lines"),
+        (ChainVerdict.GOOD, "2 lines"),
+    ]
+
+
 def test_two_chains_are_verified_separately(finished: Stream) -> None:
     finished.record(2)
     finished.audit.close()
