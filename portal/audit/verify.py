@@ -217,7 +217,7 @@ class _Reading:
         else:
             held = f"{held}; fully checkpointed"
             if checkpoint.lost:
-                gaps.append(f"{checkpoint.lost} lines up to {_moment(checkpoint.at)} couldn't be written")
+                gaps.append(_lost(checkpoint))
         return (ChainVerdict.GAP, f"{held}; {'; '.join(gaps)}") if gaps else (ChainVerdict.GOOD, held)
 
 
@@ -261,12 +261,18 @@ def _decoded(text: bytes) -> _Line | None:
 
 
 def _missing(checkpoint: Checkpoint) -> ChainResult:
+    if not checkpoint.lines:
+        return ChainResult(checkpoint.chain, ChainVerdict.GAP, _lost(checkpoint))
     return ChainResult(
         checkpoint.chain,
         ChainVerdict.MISSING,
         f"{checkpoint.lines} lines were written on host {checkpoint.host} to {checkpoint.target} by {_moment(checkpoint.at)}, "
         "but are in none of the given files: removed, emptied, or in a folder that was not given",
     )
+
+
+def _lost(checkpoint: Checkpoint) -> str:
+    return f"{checkpoint.lost} lines up to {_moment(checkpoint.at)} couldn't be written"
 
 
 def _seconds(at: str) -> float:

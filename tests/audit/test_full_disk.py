@@ -150,6 +150,17 @@ def test_lines_lost_when_a_process_ends_are_counted_in_its_checkpoint(
     assert finding.verdict is ChainVerdict.GAP and "; 1 lines up to" in finding.words
 
 
+def test_a_process_that_could_write_no_line_at_all_leaves_a_gap(
+    disk: SmallDisk, clock: Clock, checkpoints: Checkpoints
+) -> None:
+    disk.fill()
+    audit = Audit(str(disk.folder), KEY, clock, checkpoints)
+    record(audit, "page.read")
+    audit.close()
+    finding = found(disk, checkpoints)
+    assert finding.verdict is ChainVerdict.GAP and "1 lines up to" in finding.words
+
+
 def test_a_partly_written_line_is_truncated(
     audit: Audit, disk: SmallDisk, checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
