@@ -348,6 +348,11 @@ def _audit_verify(paths: list[Path], old_keys: Path | None) -> int:
     except (StoreDown, OSError) as error:
         print(f"Nothing could be verified: {error}", file=sys.stderr)
         return 2
+    if not findings:
+        print(
+            "Nothing could be verified: there is no audit line, and the store knows of none.", file=sys.stderr
+        )
+        return 2
     print(report(findings))
     return 0 if all(finding.holds for finding in findings) else 1
 

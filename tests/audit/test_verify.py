@@ -84,12 +84,15 @@ def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed:
     assert archived.returncode == 0, archived.stdout
 
 
-def test_verifying_without_readable_files_or_valid_settings_exits_with_2(deployed: PortalProcess) -> None:
+def test_verifying_without_readable_files_or_valid_settings_exits_with_2(
+    deployed: PortalProcess, tmp_path: Path
+) -> None:
     for paths, environment, said in [
         ((), {"PORTAL_AUDIT": "stderr"}, "name the files"),
         ((Path("/nowhere/audit-x.jsonl"),), {}, "Nothing could be verified"),
         ((), {"PORTAL_STORE_URL": "redis://127.0.0.1:1/0"}, "Nothing could be verified"),
         ((), {"PORTAL_AUDIT_DAYS": "never"}, "PORTAL_AUDIT_DAYS"),
+        ((tmp_path,), {"PORTAL_STORE_URL": f"sqlite:///{tmp_path}/another.db"}, "there is no audit line"),
     ]:
         done = verify(deployed, *paths, **environment)
         assert done.returncode == 2, done.stdout
