@@ -23,6 +23,8 @@ _EVERY = 1.0
 _OUT_AFTER = 3
 _BACK_AFTER = 2
 _PATIENCE = 30.0
+_MOMENT = 0.25
+"""How long a probe waits for an identity server, which may hang: whoever asks gives up after a second or two."""
 
 
 class Readiness:
@@ -49,6 +51,7 @@ class Readiness:
         self._audit = audit
         self._providers = len(providers)
         self._unmet = list(providers)
+        self._meeting: threading.Thread | None = None
         self._clock = clock
         self._lock = threading.Lock()
         self._started_at: float | None = None  # the application may be older than its process
@@ -108,16 +111,23 @@ class Readiness:
             yield "the audit trail can't be written"
 
     def _meet(self) -> bool:
-        """Try to reach one identity server not reached yet; return whether none are left or the time is up."""
-        if self._unmet:
-            provider = self._unmet.pop(0)
-            try:
-                provider.metadata()
-            except (ProviderDown, ProviderRefused):
-                self._unmet.append(provider)
+        """Have a thread try one identity server not reached yet; return whether none are left or the time is up."""
+        if self._unmet and not (self._meeting and self._meeting.is_alive()):
+            self._meeting = threading.Thread(target=self._try_next, daemon=True)
+            self._meeting.start()
+        if self._meeting:
+            self._meeting.join(_MOMENT)
         if self._started_at is None:
             self._started_at = self._clock()
         return not self._unmet or not 0 <= self._clock() - self._started_at < _PATIENCE
+
+    def _try_next(self) -> None:
+        provider = self._unmet[0]
+        try:
+            provider.metadata()
+        except (ProviderDown, ProviderRefused):
+            self._unmet.append(provider)
+        del self._unmet[0]
 
     def _words(self) -> str:
         words = ["ready" if self._is_ready else "not ready" if self._has_begun else "starting"]

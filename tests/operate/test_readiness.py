@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any, cast
 
 import pytest
@@ -98,6 +100,19 @@ def test_a_new_process_waits_for_identity_servers_for_a_limited_time(store: Stor
     assert look(readiness, clock) == (True, "ready; 1 of 2 identity servers never answered")
     gone.is_up = True
     assert look(readiness, clock) == (True, "ready")
+
+
+def test_no_look_waits_for_an_identity_server_that_hangs(store: Store, clock: Clock) -> None:
+    """A load balancer gives up a check after a second or two, and takes the machine for one that isn't ready."""
+    hanging, answers = Provider(), threading.Event()
+    hanging.metadata = lambda: cast("None", answers.wait(10))  # type: ignore[method-assign]
+    readiness = ready(store, clock, hanging)
+    begun = time.monotonic()
+    assert not look(readiness, clock)[0]
+    clock.now += 30
+    assert look(readiness, clock) == (True, "ready; 1 of 1 identity servers never answered")
+    assert time.monotonic() - begun < 2
+    answers.set()
 
 
 def test_a_new_process_is_ready_at_once_when_all_answer(store: Store, clock: Clock) -> None:
