@@ -20,6 +20,7 @@ from redis import Redis, RedisError
 from redis.exceptions import NoPermissionError, ResponseError
 
 from portal import parse, printing
+from portal.audit import output
 from portal.config.modules import WHAT_ELSE
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant, contrast
@@ -299,10 +300,15 @@ def _audit(settings: Settings) -> Finding:
         return Finding("audit", "goes to stderr, with the logs")
     folder = Path(settings.audit)
     nearest = next(above for above in (folder, *folder.absolute().parents) if above.exists())
-    if nearest.is_dir() and os.access(nearest, os.W_OK):
-        return Finding("audit", f"goes to {folder}")
-    advice = "Set PORTAL_AUDIT to a folder that this user may write to"
-    return Finding("audit", f"{nearest} isn't writable", advice, is_fault=True)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        advice = "Set PORTAL_AUDIT to a folder that this user may write to"
+        return Finding("audit", f"{nearest} isn't writable", advice, is_fault=True)
+    try:
+        output.check_writable(str(nearest))
+    except OSError as error:
+        advice = "Free some space: without it, everything but reading is refused"
+        return Finding("audit", f"{nearest} can't be written ({error.strerror})", advice, is_fault=True)
+    return Finding("audit", f"goes to {folder}")
 
 
 def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]:

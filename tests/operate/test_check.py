@@ -22,6 +22,7 @@ from portal.demo.authority import certificate_of
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate import check
 from portal.operate.check import Finding, findings
+from tests.support.disk import small_disk
 from tests.support.redis_server import RedisServer
 from tests.support.seals import Clinic
 from tests.support.stack import ROOT, SECRETS, CareService, free_port
@@ -195,6 +196,15 @@ def test_a_data_folder_readable_by_others_is_a_fault(
 def test_an_unusable_audit_folder_is_a_fault(looked: Callable[..., list[Finding]], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "isn't writable" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file" / "audit")), "audit")
+
+
+def test_an_audit_folder_on_a_full_disk_is_a_fault(
+    looked: Callable[..., list[Finding]], tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "small") as disk:
+        disk.fill()
+        told = the_fault(looked(PORTAL_AUDIT=str(disk.folder)), "audit")
+    assert "can't be written (No space left on device). Free some space" in told
 
 
 def test_an_unreachable_identity_server_is_a_fault(
