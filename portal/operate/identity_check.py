@@ -87,7 +87,8 @@ def check_identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts
         client = _client(tenant.client, metadata, timeouts, prover)
         yield client
         if not client.is_fault:
-            yield from _pushed(tenant, provider, timeouts, prover)
+            for host in tenant.hosts:
+                yield from _pushed(tenant, host, provider, timeouts, prover)
         if tenant.service_client:
             yield _service_client(tenant.service_client, metadata, timeouts, prover)
 
@@ -296,16 +297,13 @@ def _other_forms(client: Client, metadata: Metadata) -> Iterator[tuple[Client, s
 
 
 def _pushed(
-    tenant: Tenant, provider: Provider, timeouts: Timeouts, prover: Prover | None
+    tenant: Tenant, host: str, provider: Provider, timeouts: Timeouts, prover: Prover | None
 ) -> Iterator[Finding]:
-    """Push one request, which nobody follows: it shows a wrong scope or redirect URI too."""
-    what, client, metadata = (
-        f"pushed request of {tenant.client.client_id}",
-        tenant.client,
-        provider.metadata(),
-    )
-    scheme = "http" if tenant.hosts[0].partition(":")[0].endswith("localhost") else "https"
-    redirect_uri = f"{scheme}://{tenant.hosts[0]}/sign-in/callback"
+    """Push one request of this host, which nobody follows: it shows a wrong scope or redirect URI too."""
+    client, metadata = tenant.client, provider.metadata()
+    what = f"pushed request of {client.client_id} from {host}"
+    scheme = "http" if host.partition(":")[0].endswith("localhost") else "https"
+    redirect_uri = f"{scheme}://{host}/sign-in/callback"
     try:
         if not are_used(tenant, metadata):
             return
