@@ -42,7 +42,7 @@ class Workday(Value, frozen=True):
     def free(self, after: datetime) -> Iterator[Period]:
         """The working hours after that moment in which nothing is taken, in order."""
         for period in self.works:
-            start = max(period.start, after)
+            start = max(period.start, in_zone(after, period.start.tzinfo or UTC))
             for taken in sorted(self.busy, key=lambda taken: taken.start):
                 if taken.end > start and taken.start < period.end:
                     if taken.start > start:
