@@ -37,9 +37,8 @@ class DoseRange:
 
 @cache
 def usual_ranges() -> tuple[DoseRange, ...]:
-    """The ranges that ship with the portal, longest names first."""
-    given = tomllib.loads(_FILE.read_text("utf-8"))["ranges"]
-    return tuple(sorted((DoseRange(**row) for row in given), key=lambda row: -len(row.drug)))
+    """The ranges that ship with the portal."""
+    return tuple(DoseRange(**row) for row in tomllib.loads(_FILE.read_text("utf-8"))["ranges"])
 
 
 def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | None:
@@ -53,11 +52,15 @@ def usual_units(ranges: Iterable[DoseRange], drug: str, unit: str) -> list[str]:
         return []
     found = _of_drug(ranges, drug)
     longest = max((len(limit.drug) for limit in found), default=0)
-    # `follitropin delta` says more of that medicine than `follitropin`
+    # `follitropin delta` says more of that medicine than `FSH`
     units = list(dict.fromkeys(limit.unit for limit in found if len(limit.drug) == longest))
     return [] if any(is_same_unit(usual, unit) for usual in units) else units
 
 
 def _of_drug(ranges: Iterable[DoseRange], drug: str) -> list[DoseRange]:
+    """The ranges of the words in its name, but for words that end those of another: a clinic's own `progesterone` isn't of
+    `medroxyprogesterone`.
+    """
     name = drug.casefold()
-    return [limit for limit in ranges if limit.drug.casefold() in name]
+    found = [(limit, words) for limit in ranges if (words := limit.drug.casefold()) in name]
+    return [limit for limit, words in found if not any(words in longer[1:] for _limit, longer in found)]

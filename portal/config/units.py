@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 INTERNATIONAL_UNITS = frozenset(
-    {"iu", "i.u.", "ui", "u", "unit", "units", "unidad", "unidades", "وحدة", "وحدات"}
+    {
+        *("iu", "i.u.", "unit", "units", "international unit", "international units", "u"),
+        *("ui", "u.i.", "unidad", "unidades", "unidad internacional", "unidades internacionales"),
+        *("وحدة", "وحدات", "وحدة دولية", "وحدات دولية"),
+    }
 )
 MICROGRAMS = frozenset(
-    {"µg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos", "ميكروغرام"}
+    {
+        *("µg", "ug", "mcg", "microgram", "micrograms", "microgramo", "microgramos"),
+        *("ميكروغرام", "ميكروجرام", "مكغ", "مكجم"),
+    }
 )
-_SPELLINGS = {"IU": INTERNATIONAL_UNITS, "µg": MICROGRAMS}
+_MILLIGRAMS = frozenset(
+    {
+        *("mg", "milligram", "milligrams", "miligramo", "miligramos"),
+        *("ملغ", "مغ", "مجم", "ملغم", "ملليغرام", "ملليجرام", "ميليغرام"),
+    }
+)
+_SPELLINGS = {"IU": INTERNATIONAL_UNITS, "µg": MICROGRAMS, "mg": _MILLIGRAMS}
 
 CONFUSABLE = ("IU", "µg", "mg", "g")
 """Units of which one is easily taken for another."""

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from msgspec.structs import replace
 
-from portal.config.dose_ranges import range_of, usual_ranges, usual_units
+from portal.config.dose_ranges import DoseRange, range_of, usual_ranges, usual_units
 from portal.services.episodes import Appointment
 from portal.views.protocols.hard_stops import _changed_a_lot, triggers_told
 from portal.views.protocols.plan import Plan
@@ -99,6 +99,9 @@ def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
         ("Oestradiol valerate", "μg", []),
         ("Menotropin", "ampoule", []),
         ("Something else", "mg", []),
+        ("Folitropina delta", "UI", ["µg"]),
+        ("Cetrorelix", "miligramos", []),
+        ("Ganirelix", "unidades internacionales", ["mg"]),
     ],
     ids=str,
 )
@@ -113,3 +116,23 @@ def test_a_range_holds_for_each_spelling_of_its_unit(unit: str) -> None:
     found = range_of(usual_ranges(), "rFSH", unit)
     assert found and (found.least, found.most) == (37.5, 450)
     assert range_of(usual_ranges(), "rFSH", "mg") is None
+
+
+@pytest.mark.parametrize(
+    ("drug", "unit", "most"),
+    [
+        ("Medroxyprogesterone acetate", "mg", 20),
+        ("Acetato de medroxiprogesterona", "mg", 20),
+        ("Progesterone", "mg", 400),
+        ("Progesterona", "mg", 800),
+        ("Letrozol", "mg", 7.5),
+        ("Cetrorelix", "milligrams", 3),
+        ("Cetrorelix", "ملغ", 3),
+        ("FSH", "وحدة دولية", 225),
+        ("Corifollitropin alfa", "IU", None),
+    ],
+)
+def test_a_clinic_s_own_range_is_of_no_other_medicine(drug: str, unit: str, most: float | None) -> None:
+    own = (DoseRange("progesterone", "mg", 100, 400), DoseRange("FSH", "IU", 75, 225))
+    found = range_of((*own, *usual_ranges()), drug, unit)
+    assert (found.most if found else None) == most
