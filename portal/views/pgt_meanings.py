@@ -10,21 +10,30 @@ from portal.i18n.gettext import _
 from portal.services.pgt_results import PgtCall
 from portal.web.text_language import with_lang
 
-_SHARE = re.compile(r"(?<=^mosaic (?:gain|loss))\s*\([\d.,]+\s*%\)$")
-"""How many of the cells: said of any other change, it would be one of some of the cells only."""
+_SHARE = re.compile(r"\s*\([\d.,]+\s*%\)$")
+"""How many of the cells: only a change of some of the cells has one that can be left out."""
 
 
-def change_in_words(change: str) -> Markup | str:
-    """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own."""
-    kind = _SHARE.sub("", change.strip().casefold())
-    plain = {
-        "trisomy": _("three copies instead of two"),
-        "monosomy": _("one copy instead of two"),
-        "gain": _("more of it than usual"),
-        "loss": _("less of it than usual"),
-        "mosaic gain": _("more of it than usual, in some of the cells"),
-        "mosaic loss": _("less of it than usual, in some of the cells"),
-    }.get(kind)
+def change_in_words(change: str, *, is_mosaic: bool = False) -> Markup | str:
+    """A known kind of change in plain words with the laboratory's beside it; else the laboratory's own.
+
+    In a result that `is_mosaic`, each change is one of some of the cells.
+    """
+    kind = change.strip().casefold()
+    if is_mosaic or kind.startswith("mosaic "):
+        more, less = (
+            _("more of it than usual, in some of the cells"),
+            _("less of it than usual, in some of the cells"),
+        )
+        kind = _SHARE.sub("", kind.removeprefix("mosaic "))
+        plain = {"trisomy": more, "gain": more, "monosomy": less, "loss": less}.get(kind)
+    else:
+        plain = {
+            "trisomy": _("three copies instead of two"),
+            "monosomy": _("one copy instead of two"),
+            "gain": _("more of it than usual"),
+            "loss": _("less of it than usual"),
+        }.get(kind)
     return Markup("<span>{} ({})</span>").format(plain, with_lang(change)) if plain else with_lang(change)
 
 

@@ -76,7 +76,7 @@ def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -
     assert page.heading == "Genetic test of embryo GO-4"
     assert page.facts == [
         ("Chromosome 7", "more of it than usual, in some of the cells (mosaic gain)"),
-        ("Chromosome 21", "less of it than usual (loss)"),
+        ("Chromosome 21", "less of it than usual, in some of the cells (loss)"),
         ("Condition", "Thalassaemia"),
         ("The laboratory’s comment", "Repeat if in doubt"),
         ("Sex", "XX"),
@@ -129,19 +129,27 @@ def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
     assert "also wrote" not in show(visitor("elif", "embryologist")).words
 
 
+SOME = "in some of the cells"
+
+
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("call", "change", "told"),
     [
-        ("mosaic loss (32,5 %)", "less of it than usual, in some of the cells (mosaic loss (32,5 %))"),
-        ("Trisomy (32 %)", "Trisomy (32 %)"),
-        ("Loss (segmental)", "Loss (segmental)"),
+        ("Aneuploid", "mosaic loss (32,5 %)", f"less of it than usual, {SOME} (mosaic loss (32,5 %))"),
+        ("Aneuploid", "Mosaic trisomy", f"more of it than usual, {SOME} (Mosaic trisomy)"),
+        ("Aneuploid", "Trisomy", "three copies instead of two (Trisomy)"),
+        ("Aneuploid", "Trisomy (32 %)", "Trisomy (32 %)"),
+        ("Aneuploid", "Loss (segmental)", "Loss (segmental)"),
+        ("LowMosaic", "Trisomy", f"more of it than usual, {SOME} (Trisomy)"),
+        ("HighMosaic", "Monosomy (55 %)", f"less of it than usual, {SOME} (Monosomy (55 %))"),
+        ("LowMosaic", "Loss (segmental)", "Loss (segmental)"),
     ],
 )
 def test_plain_words_say_no_more_than_the_laboratory_s(
-    visitor: SignIn, fake_api: FakeApi, change: str, told: str
+    visitor: SignIn, fake_api: FakeApi, call: str, change: str, told: str
 ) -> None:
     found = (Abnormality(chromosome="7", change=change),)
-    result = structs.replace(MOSAIC, abnormalities=found)
+    result = structs.replace(MOSAIC, call=PgtCall(call), abnormalities=found)
     fake_api.gives(READ_PGT_RESULT, result)
     assert show(visitor("grace"), result).facts[0] == ("Chromosome 7", told)
 
