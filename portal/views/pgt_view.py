@@ -54,12 +54,17 @@ class ResultView(Value, frozen=True):
         return self.episode.owner_of(embryo) if self.episode else None
 
     @property
-    def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None]]:
-        """All embryos of the treatment, each with its test as on the treatment's page, if there are others than this."""
-        if self.episode is None or len(self.episode.embryos) < 2 or not has_module("storage"):
+    def cohort(self) -> list[tuple[EmbryoStorage, PgtBrief | None, list[PgtBrief]]]:
+        """All embryos of the treatment, each with its test as on the treatment's page, none for the embryo of this result, and its
+        other tests; nothing if that is this result alone."""
+        if self.episode is None or not has_module("storage"):
             return []
-        tests_of = self.episode.tests_of
-        return [(embryo, next(iter(tests_of(embryo)), None)) for embryo in self.episode.embryos]
+        rows: list[tuple[EmbryoStorage, PgtBrief | None, list[PgtBrief]]] = []
+        for embryo in self.episode.embryos:
+            tests = [test for test in self.episode.tests_of(embryo) if test.id != self.result.id]
+            first, others = (None, tests) if embryo == self.tested else (next(iter(tests), None), tests[1:])
+            rows.append((embryo, first, others))
+        return rows if len(rows) > 1 or any(others for _embryo, _test, others in rows) else []
 
     @property
     def code(self) -> str:

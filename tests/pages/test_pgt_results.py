@@ -249,3 +249,35 @@ def test_of_an_embryo_tested_again_the_record_says_which_test_counts_and_the_oth
     if who == "nora":
         overview = " ".join(page.get("/patients/p-1?episode=e-1").words.split())
         assert told.replace(" another test: ", " / ") in overview
+
+
+def test_the_embryos_beside_a_result_are_shown_with_all_their_tests(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    own, other = (
+        sample(EmbryoStorage, id=f"s-{at}", embryo_code=f"GO-{at}", pgt_result_id=None, patient_id="p-1")
+        for at in (6, 7)
+    )
+    tests = tuple(
+        PgtBrief(id=f"r-{id_}", embryo_code=f"GO-{id_[0]}", status=PgtStatus.RELEASED, call=PgtCall(call))
+        for id_, call in (("6a", "Euploid"), ("6m", "Affected"), ("7a", "Euploid"), ("7m", "Carrier"))
+    )
+    patient = sample(Patient, id="p-1")
+    result = structs.replace(
+        MOSAIC,
+        id="r-6m",
+        embryo_code="GO-6",
+        embryo_storage_id="s-6",
+        call=PgtCall.AFFECTED,
+        mosaic_percent=None,
+    )
+    fake_api.gives(READ_PGT_RESULT, result)
+
+    def rows(*embryos: EmbryoStorage) -> list[str]:
+        read = sample(Episode, id="e-1", patient=patient, embryos=embryos, pgt_results=tests)
+        fake_api.gives(READ_EPISODE, read)
+        page = show(visitor("elif", "embryologist"), result)
+        return [cell.words for cell in page.select("td[data-label=PGT]")]
+
+    assert rows(own, other) == ["Affected another test: Euploid", "Euploid another test: Carrier"]
+    assert rows(own) == ["Affected another test: Euploid"]
