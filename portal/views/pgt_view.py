@@ -18,6 +18,7 @@ from portal.web import labels, seen_results
 from portal.web.choice_names import choice_name
 from portal.web.drawings.cut_offs import cut_off_chart
 from portal.web.filters import number
+from portal.web.glossary import terms_in
 from portal.web.modules import has_module
 from portal.web.not_given import not_given
 
@@ -79,15 +80,13 @@ class ResultView(Value, frozen=True):
 
     @property
     def words(self) -> list[str]:
-        of_call = {PgtCall.EUPLOID: "euploid", PgtCall.ANEUPLOID: "aneuploid"}.get(
-            self.result.call or PgtCall.LOW_MOSAIC, "mosaic"
-        )
+        """The ids of the terms for what was tested, found and changed."""
         of_changes = [
             kind
             for kind in ("trisomy", "monosomy")
             if any(kind in abnormality.change.casefold() for abnormality in self.result.abnormalities)
         ]
-        return ["pgt-a", of_call, *of_changes, "blastocyst"]
+        return [*terms_in([self.test, self.call]), *of_changes, "blastocyst"]
 
     @property
     def call(self) -> str:

@@ -281,3 +281,21 @@ def test_the_embryos_beside_a_result_are_shown_with_all_their_tests(
 
     assert rows(own, other) == ["Affected another test: Euploid", "Euploid another test: Carrier"]
     assert rows(own) == ["Affected another test: Euploid"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "words"),
+    [
+        ("PgtA", "LowMosaic", ["PGT-A", "Mosaic"]),
+        ("PgtA", "Segmental", ["PGT-A"]),
+        ("PgtM", "Carrier", []),
+        ("PgtSr", "Balanced", []),
+    ],
+)
+def test_a_result_explains_the_words_of_its_own_test(
+    visitor: SignIn, fake_api: FakeApi, kind: str, call: str, words: list[str]
+) -> None:
+    result = structs.replace(MOSAIC, test_type=PgtType(kind), call=PgtCall(call), abnormalities=())
+    fake_api.gives(READ_PGT_RESULT, result)
+    page = show(visitor("grace"), result)
+    assert [word.words for word in page.select("p.words button")] == [*words, "Blastocyst"]
