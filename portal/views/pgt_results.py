@@ -23,7 +23,10 @@ bp.add_app_template_filter(meaning_line, "pgt_meaning")
 
 
 class ResultPage(Page, template="pgt_results/show.html", about="result"):
-    """A result; `follow_up` is what the clinic wrote to a patient once it was released."""
+    """A result; `follow_up` is what the clinic wrote to a patient once it was released.
+
+    None for an amended one: that may be about what it was before.
+    """
 
     result: PgtResult
     view: ResultView
@@ -43,7 +46,8 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     episode = _episode_of(care, result) if person.is_staff else None
     view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
-    follow_up = follow_up_of(talks, result.episode_id, result.released_at)
+    released_at = None if result.is_amended else result.released_at
+    follow_up = follow_up_of(talks, result.episode_id, released_at)
     return render(ResultPage(result=result, view=view, follow_up=follow_up))
 
 

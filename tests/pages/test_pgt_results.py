@@ -122,6 +122,9 @@ def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
     same_day = [talk(f"k-at-{hour}", 17, clinic, hour=hour) for hour in (11, 13)]
     fake_api.gives(LIST_CONVERSATIONS, [*same_day, talk("k-first", 19, clinic)])
     assert show(visitor("grace")).link("About k-at-13") == "/conversations/k-at-13"
+    fake_api.gives(READ_PGT_RESULT, structs.replace(MOSAIC, status=PgtStatus.AMENDED))
+    assert "also wrote" not in show(visitor("grace")).words, "it may be about the result of before"
+    fake_api.gives(READ_PGT_RESULT, MOSAIC)
     fake_api.gives(LIST_CONVERSATIONS, [*others, talk("k-late", 25, clinic)])
     assert "also wrote" not in show(visitor("grace")).words
     fake_api.refuses(LIST_CONVERSATIONS, 500)
