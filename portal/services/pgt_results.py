@@ -152,6 +152,11 @@ class PgtBrief(Record, frozen=True, kw_only=True):
     def is_released(self) -> bool:
         return self.status in RELEASED
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether patients don't see it yet; not where the API doesn't say."""
+        return self.status is not None and not self.is_released
+
 
 READ_PGT_RESULT = Group("PGTResult", Module.RESULTS).get(
     "/api/care/pgt-results/{id}", PgtResult, shows="pgt-result"

@@ -287,6 +287,25 @@ def test_the_embryos_beside_a_result_are_shown_with_all_their_tests(
 
 
 @pytest.mark.parametrize(
+    ("status", "is_told"), [("Reported", False), ("InLab", False), ("Released", True), (None, True)]
+)
+def test_a_patient_reads_no_call_before_its_release_although_the_embryo_names_the_test(
+    visitor: SignIn, fake_api: FakeApi, status: str | None, is_told: bool
+) -> None:
+    embryo = sample(EmbryoStorage, id="s-6", embryo_code="GO-6", pgt_result_id="r-1")
+    test = PgtBrief(
+        id="r-1", embryo_code="GO-6", status=PgtStatus(status) if status else None, call=PgtCall.ANEUPLOID
+    )
+    own = sample(Patient, id="p-1", user_id="grace")
+    fake_api.gives(
+        READ_EPISODE, sample(Episode, id="e-1", patient=own, embryos=(embryo,), pgt_results=(test,))
+    )
+    page = visitor("grace").get("/episodes/e-1/embryos")
+    assert ("Aneuploid" in page.words) is is_told
+    assert bool(page.select("a[href='/pgt-results/r-1']")) is is_told
+
+
+@pytest.mark.parametrize(
     ("kind", "call", "words"),
     [
         ("PgtA", "LowMosaic", ["PGT-A", "Mosaic"]),
