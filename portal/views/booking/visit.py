@@ -29,8 +29,8 @@ ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "Physicia
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A requested window, by its value in the form; instants in UTC, `what` is the kind of appointment.
 
-    Once it is booked, the times are those of the booking, `status` is the booking's or "tentative", and `with_whom` is
-    empty if another physician was booked.
+    Once it is booked, the times are those of the booking, `status` is the booking's or "tentative", and `with_whom` and
+    `where`, which is that physician's place, are empty if another physician was booked.
     """
 
     window: str
@@ -84,6 +84,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
             start=start,
             end=end,
             with_whom="" if is_with_another else self.with_whom,
+            where="" if is_with_another else self.where,
             status=booking.status if booking.is_settled else "tentative",
         )
 

@@ -32,7 +32,7 @@ def message_about(visit: Visit, email: str, language: str) -> VisitMessage:
 
 def _text(visit: Visit) -> str:
     where = _("by video") if visit.is_video else visit.where
-    whom_and_where = in_a_row([part for part in (visit.with_whom, where) if part])
+    whom_and_where = in_a_row([part for part in (visit.with_whom, where) if part]) or g.tenant.name
     facts = {
         "day": full_date(visit.start),
         "time": clock_time(visit.start),
