@@ -30,8 +30,7 @@ KIND = "kind-"
 
 def settings_fields(settings: NotificationSettings) -> Fields[NotificationSettings]:
     """The kinds that can be changed, each as the names of its channels; quiet hours as a whole; the language."""
-    codes = sorted({"", *g.tenant.languages, settings.language or ""})
-    languages = [(code, NAMES.get(code) or code or _("The portal’s language")) for code in codes]
+    languages = [("", _("The portal’s language")), *languages_offered(settings)]
     wrong = _("Choose one of the clinic’s languages.")
     hours = Field(
         "quiet_hours", text(_("Quiet hours")), _hours, _with_hours, sent=_sent_hours, words=_in_words
@@ -41,6 +40,12 @@ def settings_fields(settings: NotificationSettings) -> Fields[NotificationSettin
         hours,
         member("language", choice(_("Language"), languages, wrong=wrong)),
     ]
+
+
+def languages_offered(settings: NotificationSettings) -> list[tuple[str, str]]:
+    """The clinic's languages, and the one that is set, such as `es-MX`: a list without it would change it unseen."""
+    codes = dict.fromkeys((*g.tenant.languages, settings.language or ""))
+    return [(code, NAMES.get(code, code)) for code in codes if code]
 
 
 def _kind(type_: str) -> Field[NotificationSettings]:

@@ -19,6 +19,7 @@ from portal.views.notification_fields import (
     check_settings,
     hours_faults,
     hours_in,
+    languages_offered,
     settings_fields,
     zone_words,
 )
@@ -26,7 +27,6 @@ from portal.views.notification_words import kind_words
 from portal.web.edit_form import Comparison, Difference, Edit, EditForm, Saved
 from portal.web.editing import EDIT_FORM, Editing, open_form, save_edit, tell_saved
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in
-from portal.web.locale_selector import NAMES
 from portal.web.unsent import typed_text
 
 bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")
@@ -46,7 +46,7 @@ class SettingsPage(Page, template="notifications/settings.html"):
     channels: list[tuple[str, str]]
     kind_words: Callable[[str], str]
     zones: list[tuple[str, str]]
-    languages_offered: list[tuple[str, str | None]]
+    languages_offered: list[tuple[str, str]]
     clinic_zone: str
 
 
@@ -107,7 +107,7 @@ def _page(current: NotificationSettings, edit: Edit) -> Response:
         channels=[(channel, channel_words(channel)) for channel in CHANNELS],
         kind_words=kind_words,
         zones=[(name, zone_words(name)) for name in zones_offered(g.tenant.time_zone, hours.time_zone or "")],
-        languages_offered=[(code, NAMES.get(code, code)) for code in g.tenant.languages],
+        languages_offered=languages_offered(current),
         clinic_zone=str(g.tenant.time_zone),
     )
     return render(page, status=edit.status)

@@ -122,6 +122,7 @@ def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
 ) -> None:
     before = NotificationSettings(
         quiet_hours=QuietHours(start="22:00:00", end="06:30:00", time_zone="Europe/London"),
+        language="es-MX",
         concurrency_stamp="1",
     )
     after = replace(before, quiet_hours=replace(before.quiet_hours, start="21:15:00"))
@@ -131,4 +132,5 @@ def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
     fake_api.gives(READ_NOTIFICATION_SETTINGS, before)
     (toast,) = form.submit(start="21:15").select(".toast")
     assert "changed or left out" not in toast.words
-    assert fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)[0].body["quietHours"]["start"] == "21:15"
+    sent = fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)[0].body
+    assert (sent["quietHours"]["start"], sent["language"]) == ("21:15", "es-MX")
