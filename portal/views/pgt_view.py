@@ -182,4 +182,6 @@ class ResultView(Value, frozen=True):
 
 def _call_words(call: PgtCall, percent: float | None) -> str:
     words = choice_name(call)
-    return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))
+    if percent is None:
+        return words
+    return _("%(call)s, %(percent)s%% of the cells changed", call=words, percent=number(percent))

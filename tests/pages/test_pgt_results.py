@@ -85,7 +85,7 @@ def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -
         ("Reported", "9 March 2026"),
         ("Released", "17 March 2026"),
     ]
-    assert "Low mosaic, 32%" in page.words
+    assert "Low mosaic, 32% of the cells changed" in page.words
     assert "It does not mean that a child would be ill." in page.words
     assert [item.text_content() for item in page.select("main .card:has(.chart) li")] == [
         "Below 20% of changed cells it calls an embryo euploid.",
