@@ -23,7 +23,7 @@ _MILLIGRAMS = frozenset(
 )
 _SPELLINGS = {"IU": INTERNATIONAL_UNITS, "µg": MICROGRAMS, "mg": _MILLIGRAMS}
 
-CONFUSABLE = ("IU", "µg", "mg", "g")
+CONFUSABLE = ("IU", "µg", "mg", "g", "ml")
 """Units of which one is easily taken for another."""
 
 
@@ -33,7 +33,7 @@ def folded_unit(unit: str) -> str:
 
 
 def unit_of(spelling: str) -> str:
-    """Return `IU`, `µg`, `mg` or `g` for each of their spellings; another unit in small letters."""
+    """Return `IU`, `µg` or `mg` for each of their spellings; another unit in small letters."""
     folded = folded_unit(spelling)
     found = (unit for unit, spellings in _SPELLINGS.items() if folded in spellings)
     return next(found, folded)

@@ -91,6 +91,7 @@ def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
     ("drug", "unit", "units"),
     [
         ("rFSH (follitropin alfa)", "mg", ["IU"]),
+        ("rFSH (follitropin alfa)", "mL", ["IU"]),
         ("rFSH (follitropin alfa)", "Units", []),
         ("Rekovelle (follitropin delta)", "IU", ["µg"]),
         ("Rekovelle (follitropin delta)", "mcg", []),
