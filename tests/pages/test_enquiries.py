@@ -179,3 +179,13 @@ def test_who_is_free_first_is_proposed(colin: Visitor, fake_api: FakeApi, at: Ca
     )
     page = colin.get("/prospects/Bea/book")
     assert [one["value"] for one in page.select("main input[type=hidden][name=physician]")] == ["Baker"]
+
+
+def test_times_are_in_the_time_zone_of_their_own_season(
+    colin: Visitor, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("23 08:00")
+    hours = WorkingHours(day_of_week=3, start="09:00", end="12:00")
+    fake_api.gives(LIST_PHYSICIANS, [Physician(id="Baker", name="Baker", working_hours=(hours,))])
+    for first_day, zone in (("2026-11-30", "Pacific Standard Time"), ("2027-04-05", "Pacific Daylight Time")):
+        assert f"clinic’s: {zone} (" in colin.get(f"/prospects/Bea/book?from={first_day}").words
