@@ -184,14 +184,29 @@ def test_withdrawing_from_a_treatment_puts_it_on_hold_until_a_new_form_is_signed
         return couple.api.get("grace", f"{EPISODES}/{couple.family.episode}")["status"]
 
     signed = couple.signed("Treatment", "Clinician:victor", embryoStorageIds=None)
-    before = couple.made("Treatment", "Clinician:victor", embryoStorageIds=None)
+    again = {"title": signed["title"], "embryoStorageIds": None}
+    before = couple.made("Treatment", "Clinician:victor", supersedesId=signed["id"], **again)
     before = sign(couple.api, "daniel", before, "Partner").json()
     assert revoke(couple.api, who, signed).json()["status"] == "Revoked"
     assert status() == "OnHold"
     couple.sign(before)
     assert status() == "OnHold"  # which the partner had signed before the withdrawal
     couple.signed("Treatment", embryoStorageIds=None)
+    assert status() == "OnHold"  # a treatment of another title
+    couple.signed("Treatment", "Clinician:victor", supersedesId=before["id"], **again)
     assert status() == "Active"
+
+
+def test_a_treatment_of_two_withdrawn_consents_goes_on_once_both_are_signed_anew(couple: Case) -> None:
+    def status() -> str:
+        return couple.api.get("grace", f"{EPISODES}/{couple.family.episode}")["status"]
+
+    titles = ["Transfer", "Assisted hatching"]
+    for made in [couple.signed("Treatment", embryoStorageIds=None, title=title) for title in titles]:
+        assert revoke(couple.api, "grace", made).status_code == 200
+    for title, expected in zip(titles, ["OnHold", "Active"], strict=True):
+        couple.signed("Treatment", embryoStorageIds=None, title=title)
+        assert status() == expected
 
 
 def test_a_treatment_that_is_over_cannot_be_withdrawn_from(api: Api, families: Families) -> None:

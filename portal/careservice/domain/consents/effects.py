@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.consents import ends, kinds
-from portal.careservice.domain.consents.forms import LIVE, ConsentForm
+from portal.careservice.domain.consents.forms import LIVE, ConsentForm, with_people
 from portal.careservice.domain.consents.parties import is_signed_since
 from portal.careservice.domain.consents.storage_consents import is_agreed_by_all
 from portal.careservice.domain.embryos import MOVES, EmbryoStorage, end_hold
@@ -63,11 +63,35 @@ def _is_stored_under_another(session: Session, embryo: EmbryoStorage) -> bool:
 
 
 def _resume_treatment(session: Session, actor: Actor, form: ConsentForm) -> None:
-    """End the hold of an episode whose consent was withdrawn before the patient's side signed this one."""
+    """End the hold of an episode whose consent was withdrawn, once each withdrawn form is signed anew.
+
+    A new one is of the same title, and the patient's side has signed it since.
+    """
     episode = session.get(Episode, form.episode_id) if form.episode_id else None
-    if episode is None or episode.stopped_at is None or not is_signed_since(form, episode.stopped_at):
+    if episode is None or episode.stopped_at is None:
         return
+    treatments = [
+        one
+        for one in session.scalars(
+            with_people(select(ConsentForm).where(ConsentForm.episode_id == episode.id))
+        ).all()
+        if one.folded_kind == kinds.TREATMENT
+    ]
+    in_force = [one for one in treatments if one.status == ConsentStatus.SIGNED]
+    for withdrawn in treatments:
+        if (
+            withdrawn.status == ConsentStatus.REVOKED
+            and withdrawn.effective_at is not None
+            and not any(_is_anew(one, withdrawn) for one in in_force)
+        ):
+            return
     episode.stopped_at = None
     if episode.status == CareStatus.ON_HOLD:
         episode.status = CareStatus.ACTIVE
     episode.touch(actor.sub)
+
+
+def _is_anew(form: ConsentForm, withdrawn: ConsentForm) -> bool:
+    return kinds.folded(form.title) == kinds.folded(withdrawn.title) and is_signed_since(
+        form, withdrawn.revoked_at
+    )
