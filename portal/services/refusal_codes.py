@@ -45,5 +45,6 @@ RULES: Mapping[str, str] = {
     "SlotInThePast": "the time is in the past",
     "PhysicianNotAvailable": "the physician can't be booked",
     "ProspectClosed": "the enquiry is closed",
+    "AlreadyBooked": "the enquiry has a visit to come, and a link would book another",
 }
 """When each of them refuses. Other codes are told as "a rule of the clinic"."""

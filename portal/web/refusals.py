@@ -63,6 +63,7 @@ def _messages() -> dict[str, str]:
         "SlotInThePast": _("That time is over."),
         "PhysicianNotAvailable": _("That physician can’t be booked."),
         "ProspectClosed": _("This enquiry is closed."),
+        "AlreadyBooked": _("A visit is booked for this enquiry already."),
         "TriggerWithoutTime": _("An active protocol needs the hour of its trigger."),
         "DosesAlreadyTaken": _(
             "Days gone by stay as they were. Give the medicine a new dose from a day, which begins a new row."

@@ -155,7 +155,10 @@ def _taken_from_merged(choices: dict[str, str], survivor: Prospect, merged: Pros
 
 
 def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> Booking:
-    """Book a free window in a physician's working hours for a prospect; raises Refused or Invalid."""
+    """Book a free window in a physician's working hours for a prospect; raises Refused or Invalid.
+
+    By links, which a server books for, a prospect has one visit to come; staff may book more.
+    """
     physician = session.scalars(
         # The lock lets one of two concurrent bookings wait, instead of failing and being retried.
         select(Physician).where(Physician.id == window.physician_id).with_for_update(of=Physician)
@@ -165,6 +168,8 @@ def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> 
     start, end = _instants(window)
     if prospect.status in _CLOSED:
         raise Refused(Rule.PROSPECT_CLOSED)
+    if actor.sub is None and _has_visit_to_come(session, prospect):
+        raise Refused(Rule.ALREADY_BOOKED)
     if not physician.is_active:
         raise Refused(Rule.PHYSICIAN_NOT_AVAILABLE)
     if window.location_id is not None and window.location_id != physician.location_id:
@@ -199,6 +204,13 @@ def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> 
         data={"bookingId": booking.id, **details_for_staff(prospect)},
     )
     return booking
+
+
+def _has_visit_to_come(session: Session, prospect: Prospect) -> bool:
+    booked = select(Booking.id).where(
+        Booking.prospect_id == prospect.id, Booking.status == "Booked", Booking.end > now()
+    )
+    return session.scalar(booked.limit(1)) is not None
 
 
 def _instants(window: Window) -> tuple[datetime, datetime]:

@@ -57,6 +57,7 @@ class Rule(StrEnum):
     SLOT_IN_THE_PAST = "SlotInThePast"
     PHYSICIAN_NOT_AVAILABLE = "PhysicianNotAvailable"
     PROSPECT_CLOSED = "ProspectClosed"
+    ALREADY_BOOKED = "AlreadyBooked"
 
 
 class Refused(Exception):

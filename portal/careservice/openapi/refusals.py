@@ -57,6 +57,7 @@ MEANINGS: dict[Rule, str] = {
     Rule.SLOT_IN_THE_PAST: "that time has passed",
     Rule.PHYSICIAN_NOT_AVAILABLE: "the physician takes no appointments",
     Rule.PROSPECT_CLOSED: "the enquiry is closed",
+    Rule.ALREADY_BOOKED: "the enquiry has a visit to come; staff may book another",
 }
 _ENDED = (Rule.FORM_REVOKED, Rule.FORM_EXPIRED, Rule.FORM_SUPERSEDED)
 
@@ -122,6 +123,7 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
     "merge_prospects": (Rule.SAME_RECORD, Rule.ALREADY_MERGED),
     "book_window": (
         Rule.PROSPECT_CLOSED,
+        Rule.ALREADY_BOOKED,
         Rule.PHYSICIAN_NOT_AVAILABLE,
         Rule.SLOT_IN_THE_PAST,
         Rule.OUTSIDE_WORKING_HOURS,

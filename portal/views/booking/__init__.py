@@ -78,7 +78,11 @@ class BrokenPage(Page, template="booking/broken.html"):
 
 
 class ClosedPage(Page, template="booking/closed.html"):
-    """The clinic has closed the enquiry."""
+    """Nothing can be booked for the enquiry; `lede` says why, `advice` what to do."""
+
+    title: str
+    lede: str
+    advice: str
 
 
 class LimitedPage(Page, template="booking/limited.html"):
@@ -162,13 +166,28 @@ def _refused(care: ServiceCare, signed: str, error: CareError) -> Response:
         case errors.Conflict():  # nothing but the time can have changed meanwhile
             return _choose(care, signed, status=409, note=refusal_message("SlotTaken"))
         case NotFound():
-            return render(ClosedPage(), status=404)
+            return render(_closed(), status=404)
         case errors.Refused(code="ProspectClosed"):
-            return render(ClosedPage(), status=403)
+            return render(_closed(), status=403)
+        case errors.Refused(code="AlreadyBooked"):
+            page = ClosedPage(
+                title=_("You already have a visit"),
+                lede=_("There is a visit for you in the clinic’s calendar. Nothing more was booked."),
+                advice=_("To change or cancel it, please call the clinic."),
+            )
+            return render(page, status=403)
         case NotOffered():
             raise NotOffered(about_record=False) from error
         case _:
             raise error
+
+
+def _closed() -> ClosedPage:
+    return ClosedPage(
+        title=_("This link can’t be used any more"),
+        lede=_("The clinic has closed the enquiry that it was made for. Nothing was booked."),
+        advice=_("If you would still like a first visit, please call the clinic."),
+    )
 
 
 def _choose(

@@ -24,7 +24,8 @@ from portal.careservice.domain.inbound.payments import Payment
 from portal.careservice.domain.notifications import NotificationSettings
 from portal.careservice.domain.prospects import Booking, Prospect
 from portal.careservice.identity.keys import SigningKey
-from portal.careservice.identity.tables import Tenant
+from portal.careservice.identity.tables import Client, Tenant
+from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, form
 from tests.careservice.api.clinic import settings_for
@@ -217,9 +218,10 @@ def test_a_concurrent_payment_and_edit_of_an_embryo_are_both_kept(
     assert paid_embryo(place) == (embryo, month + 1)
 
 
-def window(place: Place) -> dict[str, Any]:
+def windows_on_monday(place: Place) -> list[dict[str, Any]]:
+    """A free window of each physician."""
     found = place.clinic.get("colin", "/api/calendar/resources/physicians?MaxResultCount=100")["items"]
-    return next(
+    return [
         {
             "physicianId": one["id"],
             "start": f"2030-01-07T{one['workingHours'][0]['start']}:00",
@@ -228,12 +230,12 @@ def window(place: Place) -> dict[str, Any]:
             "appointmentType": "First consultation",
         }
         for one in found
-        if one["workingHours"] and one["workingHours"][0]["dayOfWeek"] == "Monday"
-    )
+        if one["isActive"] and one["workingHours"] and one["workingHours"][0]["dayOfWeek"] == "Monday"
+    ]
 
 
 def test_concurrent_bookings_of_one_slot_book_it_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    body, before = window(place), place.rows(Booking)[0]
+    body, before = windows_on_monday(place)[0], place.rows(Booking)[0]
     meet_at(monkeypatch, prospects, "_is_taken")
     calls = [
         partial(
@@ -249,6 +251,22 @@ def test_concurrent_bookings_of_one_slot_book_it_once(place: Place, monkeypatch:
     assert sorted(answer.status_code for answer in answers) == [200, 403]
     assert {rule(answer) for answer in answers} == {None, "SlotTaken"}
     assert place.rows(Booking) == [before + 1]
+
+
+def test_two_links_book_one_enquirer_a_single_visit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, with two physicians, and afterwards; staff may book another."""
+    with place.clinic.app.app_context(), database.new_session(place.engine) as session:
+        client = session.get_one(Client, "riverside-service")
+        link = access_token(session, client, "ClientelePortal", None, None)
+        session.commit()
+    path = f"/api/prospect/records/{sample_id('prospect', 'noor')}/book-window"
+    windows = windows_on_monday(place)[:2]
+    meet_at(monkeypatch, prospects, "_is_taken")
+    by_link = [partial(place.clinic.call, link, "POST", f"{path}?__tenant=riverside", one) for one in windows]
+    answers = [*at_once(*by_link), by_link[0](), by_link[1]()]
+    assert sorted(rule(answer) or "" for answer in answers) == ["", *["AlreadyBooked"] * 3]
+    staff = [place.clinic("colin", "POST", path, one).status_code for one in windows]
+    assert sorted(staff) == [200, 403]  # one of the two times is taken
 
 
 def test_concurrent_merges_of_one_enquiry_merge_it_once(

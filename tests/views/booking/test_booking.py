@@ -10,7 +10,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from icalendar import Calendar
+from sqlalchemy import update
 
+from portal.careservice import database
+from portal.careservice.domain.prospects import Booking
 from portal.careservice.ids import sample_id
 from tests.support.stack import CareService, PortalThread, free_port
 from tests.support.visitor import Page, Visitor
@@ -30,7 +33,14 @@ def portal(service: CareService) -> Iterator[PortalThread]:
 
 
 @pytest.fixture
-def link(portal: PortalThread) -> Link:
+def link(portal: PortalThread, service: CareService) -> Link:
+    """Makes links for enquirers who have no visit to come."""
+    engine = database.connect(f"sqlite:///{service.plan.data / 'care.db'}")
+    with database.new_session(engine) as session:
+        session.execute(update(Booking).values(status="Cancelled"))
+        session.commit()
+    engine.dispose()
+
     def make(prospect_id: str = TOMASZ, days: float = 7, clinic: str = "riverside") -> str:
         links = portal.app.extensions["booking"].links
         return f"/book/{links.make(clinic=clinic, prospect_id=prospect_id, lifetime=timedelta(days=days))}"
@@ -135,7 +145,7 @@ def test_a_time_taken_meanwhile_is_refused_with_fresh_times(
     path = link()
     slow = anybody.get(week(path, weeks=3)).form(path)
     chosen = windows(slow.page)[2]
-    other = link()
+    other = link(sample_id("prospect", "noor"))
     portal.visitor().get(week(other, weeks=3)).form(other).submit(window=chosen)
     page = slow.submit(window=chosen, status=409)
     assert "That time isn’t free any more" in page.words
@@ -191,6 +201,13 @@ def test_a_closed_enquiry_is_explained_and_does_not_use_up_the_link(anybody: Vis
     page = form.submit(window=windows(form.page)[0], status=403)
     assert "This link can’t be used any more" in page.heading
     assert anybody.get(path).heading == "Book your first visit"
+
+
+def test_a_second_link_says_that_a_visit_is_booked_and_books_no_other(anybody: Visitor, link: Link) -> None:
+    for path, heading in ((link(), "Your visit is booked"), (link(), "You already have a visit")):
+        form = anybody.get(week(path)).form(path)
+        page = form.submit(window=windows(form.page)[-1], status=None)
+        assert page.heading == heading
 
 
 def test_a_missing_enquiry_is_explained(anybody: Visitor, link: Link) -> None:
