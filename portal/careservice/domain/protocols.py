@@ -225,8 +225,13 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
 
 
 def of_episode(session: Session, episode: Episode) -> FertilityProtocol | None:
-    """The protocol that an episode follows: its patient's before the partner's, an active one, one on hold, the newest."""
-    followed = case(
+    """The protocol that an episode follows.
+
+    One that is active or on hold comes before any other, for it is the partner who may take the medicines; among those, its
+    patient's before the partner's, an active one, one on hold, the newest.
+    """
+    is_followed = FertilityProtocol.status.in_((ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD))
+    rank = case(
         {ProtocolStatus.ACTIVE: 0, ProtocolStatus.ON_HOLD: 1, ProtocolStatus.CANCELLED: 3},
         value=FertilityProtocol.status,
         else_=2,
@@ -235,8 +240,9 @@ def of_episode(session: Session, episode: Episode) -> FertilityProtocol | None:
         select(FertilityProtocol)
         .where(FertilityProtocol.episode_id == episode.id)
         .order_by(
+            case((is_followed, 0), else_=1),
             func.coalesce(FertilityProtocol.patient_id != episode.patient_id, False),
-            followed,
+            rank,
             FertilityProtocol.creation_time.desc(),
             FertilityProtocol.id,
         )

@@ -9,6 +9,7 @@ import pytest
 
 from tests.careservice.api.calls import GRACE_EPISODE, Api, code, members
 from tests.careservice.api.test_records import PROTOCOLS, editable, patient, plan
+from tests.careservice.families import Families
 
 TODAY = datetime.now(UTC).date()
 
@@ -109,3 +110,18 @@ def test_an_episode_has_the_plan_that_its_patient_follows(api: Api) -> None:
         made[name] = one["id"]
     assert before not in made.values()
     assert api("nora", "GET", address).json()["protocol"]["id"] == made["Active"]
+
+
+@pytest.mark.parametrize("hers", ["Draft", "Cancelled", "Completed"])
+def test_an_episode_has_the_plan_that_the_partner_follows_while_its_patient_follows_none(
+    api: Api, families: Families, hers: str
+) -> None:
+    """The partner may be the one who gives the eggs."""
+    family = families.add("grace", "daniel")
+    of = {"episodeId": family.episode, "status": "Active", "startDate": TODAY.isoformat()}
+    his = api("victor", "POST", PROTOCOLS, plan(**of, patientId=family.partner)).json()
+    made = api("victor", "POST", PROTOCOLS, plan(**of | {"status": "Draft"}, patientId=family.patient)).json()
+    for status in {"Draft": [], "Completed": ["Active", "Completed"]}.get(hers, [hers]):
+        made = api("victor", "PUT", f"{PROTOCOLS}/{made['id']}", editable(made, status=status)).json()
+    followed = api.get("daniel", f"/api/patient-portal/episodes/{family.episode}")["protocol"]
+    assert (made["status"], followed["id"]) == (hers, his["id"])
