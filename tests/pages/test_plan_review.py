@@ -201,9 +201,13 @@ def test_a_dose_of_earlier_days_stays_also_while_the_plan_is_on_hold(
     fake_api.gives(READ_PROTOCOL, begun)
     fake_api.gives(READ_EPISODE, EPISODE)
     page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
-    changed = {"medication-0-dose": "250"}
-    refused = page.form(form_of(page)).submit(button=("do", "review"), status=422, **changed)
+    form = page.form(form_of(page))
+    refused = form.submit(button=("do", "review"), status=422, **{"medication-0-dose": "250"})
     assert "on earlier days, which stay as they were" in refused.words
+    added = {name.replace("-0-", "-1-"): value for name, value in form.fields() if "medication-0-" in name}
+    added |= {"medication-1-id": "", "medication-1-drug": "Cetrorelix"}
+    refused = form.submit(button=("do", "review"), status=422, **added)
+    assert "That day is over. Begin it today or later." in refused.words
 
 
 def test_no_row_is_lost_of_a_plan_with_more_than_can_be_added() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Annotated
 
 import msgspec
@@ -165,27 +165,23 @@ def update(
         raise Refused(Rule.ILLEGAL_TRANSITION)
     _require_sound(session, actor, plan)
     if protocol.status in (ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD) and protocol.start_date is not None:
-        _require_history(protocol, plan, clinics.today(session, actor.tenant_id))
+        today = clinics.today(session, actor.tenant_id)
+        if _begun(protocol, today) != _begun(plan, today):
+            raise Refused(Rule.DOSES_ALREADY_TAKEN)
     _apply(protocol, plan)
     protocol.touch(actor.sub)
     return protocol
 
 
-def _require_history(protocol: FertilityProtocol, plan: ProtocolPlan, today: date) -> None:
-    """Refuse to change what was given on days before today, and to whom: a new dose is a new row, and an end of the old one."""
-    kept = {medication.id: medication for medication in plan.medications}
-    begun = protocol.start_date or today
-    for old in protocol.medications:
-        if begun + timedelta(days=old.start_day - 1) >= today:
-            continue
-        new = kept.get(old.id)
-        is_moved = (plan.patient_id, plan.start_date) != (protocol.patient_id, protocol.start_date)
-        if new is None or is_moved or _given(new) != _given(old):
-            raise Refused(Rule.DOSES_ALREADY_TAKEN)
-
-
-def _given(medication: Medication) -> tuple[object, ...]:
-    return medication.drug, medication.dose, medication.unit, medication.start_day
+def _begun(plan: FertilityProtocol | ProtocolPlan, today: date) -> dict[str | None, tuple[object, ...]]:
+    """What is given to whom since a day before today, by medication: a changed or added dose is a row from a later day."""
+    if plan.start_date is None:
+        return {}
+    return {
+        row.id: (plan.patient_id, plan.start_date, row.start_day, row.drug, row.dose, row.unit)
+        for row in plan.medications
+        if row.start_day - 1 < (today - plan.start_date).days
+    }
 
 
 def _apply(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:

@@ -113,9 +113,7 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     day = _day_of(protocol)
     if protocol.is_active and (faults := trigger_faults(plan)):
         return faults
-    if day is None or (
-        day <= 1 and not any(medication.start_day < day for medication in protocol.medications)
-    ):
+    if day is None:
         return {}
     begun = {
         medication.id: MedicationRow.of(medication)
@@ -125,6 +123,11 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     found: dict[str, str] = {}
     if begun and plan.begins != protocol.start_date:
         found["start_date"] = _("The plan has begun, so its day 1 stays.")
+    if plan.today is not None and all(medication.id for medication in protocol.medications):
+        for index, row in enumerate(plan.medications):
+            start = day_in(row.start_day)
+            if row.id not in begun and start is not None and start < plan.today:
+                found[f"medication-{index}-start_day"] = _("That day is over. Begin it today or later.")
     kept = {row.id: (index, row) for index, row in enumerate(plan.medications) if row.id}
     for id_, old in begun.items():
         if id_ not in kept:

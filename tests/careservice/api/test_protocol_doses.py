@@ -86,6 +86,8 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api, status:
         {"startDate": TODAY.isoformat()},
         {"patientId": patient("joseph"), "episodeId": None},
         {"patientId": None, "episodeId": None},
+        {"medications": [old, {**old, "id": None, "drug": "Cetrorelix", "startDay": 3}]},
+        {"medications": [old, {**old, "id": "mine", "startDay": 3, "endDay": None}]},
     ):
         refused = api("victor", "PUT", path, editable(made, **changes))
         assert code(refused) == "ClientelePortal:DosesAlreadyTaken", changes
