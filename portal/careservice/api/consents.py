@@ -158,10 +158,8 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
         chosen = chosen.where(ConsentForm.procedure_date >= due_from)
     if due_to is not None:
         chosen = chosen.where(ConsentForm.procedure_date <= due_to)
-    searched = (ConsentForm.title, ConsentForm.kind)
-    if caller.is_staff:
-        searched = (*searched, Patient.mrn)  # a match would reveal it
-    chosen = filtered(chosen, query, searched, names=(Patient.folded_name,))
+    searched = (Patient.mrn,) if caller.is_staff else ()  # a match would reveal it
+    chosen = filtered(chosen, query, searched, folded_to=(ConsentForm.folded_title, Patient.folded_name))
     total, found = paginate(
         database.session(),
         query,

@@ -97,7 +97,7 @@ def list_notifications(caller: Caller) -> NotificationPage:
     total, found = paginate(
         session,
         query,
-        filtered(chosen, query, (Notification.title, Notification.body)),
+        filtered(chosen, query, folded_to=(Notification.folded_text,)),
         sortable=SORTABLE,
         default=(Notification.creation_time.desc(), Notification.id),
     )

@@ -65,13 +65,13 @@ def _sorting(query: Query, sortable: Sortable) -> list[ColumnElement[Any]]:
 def filtered(
     chosen: Select[T],
     query: Query,
-    columns: Sequence[InstrumentedAttribute[Any] | ColumnElement[Any]],
+    columns: Sequence[InstrumentedAttribute[Any]] = (),
     *,
-    names: Sequence[InstrumentedAttribute[str]] = (),
+    folded_to: Sequence[InstrumentedAttribute[str]],
 ) -> Select[T]:
-    """The rows of `chosen` in which every word of Filter occurs in any of `columns` or, folded, of `names`."""
+    """The rows of `chosen` in which every word of Filter occurs in any of `columns` or, folded, of `folded_to`."""
     for word in (query.text("Filter") or "").split()[:10]:
         as_written = [column.icontains(word, autoescape=True) for column in columns]
-        as_folded = [column.contains(folded(word), autoescape=True) for column in names]
+        as_folded = [column.contains(folded(word), autoescape=True) for column in folded_to]
         chosen = chosen.where(or_(*as_written, *as_folded))
     return chosen

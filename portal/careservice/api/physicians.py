@@ -58,8 +58,7 @@ def list_physicians(caller: Caller) -> Page[PhysicianRecord]:
     location = query.identifier("LocationId")
     if location is not None:
         chosen = chosen.where(Physician.location_id == location)
-    searched = (Physician.specialty, Physician.location_name)
-    chosen = filtered(chosen, query, searched, names=(Physician.folded_name,))
+    chosen = filtered(chosen, query, folded_to=(Physician.folded_name,))
     taken = selectinload(Physician.busy.and_(and_(BusyTime.start < until, BusyTime.end > since)))
     total, found = paginate(
         database.session(),

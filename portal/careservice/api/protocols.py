@@ -70,15 +70,14 @@ def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
         chosen = chosen.where(FertilityProtocol.status == status)
     if kind is not None:
         chosen = chosen.where(FertilityProtocol.type == kind)
-    searched = (FertilityProtocol.name, FertilityProtocol.description)
+    searched = (FertilityProtocol.description,)
     if caller.is_staff:
         searched = (*searched, Patient.mrn)  # a match would reveal it
+    names = (FertilityProtocol.folded_name, Patient.folded_name)
     total, found = paginate(
         session,
         query,
-        filtered(chosen, query, searched, names=(Patient.folded_name,)).options(
-            contains_eager(FertilityProtocol.patient)
-        ),
+        filtered(chosen, query, searched, folded_to=names).options(contains_eager(FertilityProtocol.patient)),
         sortable=SORTABLE,
         default=(FertilityProtocol.creation_time.desc(), FertilityProtocol.id),
     )

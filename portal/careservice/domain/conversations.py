@@ -38,6 +38,7 @@ class Conversation(Base):
     id: Mapped[Id] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36))
     subject: Mapped[str]
+    folded_subject: Mapped[str] = folded_from("subject")
     patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
     prospect_id: Mapped[str | None] = mapped_column(String(36), index=True)
     episode_id: Mapped[str | None] = mapped_column(String(36), index=True)
@@ -171,7 +172,7 @@ def mentions(tenant_id: str, word: str) -> ColumnElement[bool]:
         Patient.tenant_id == tenant_id, Patient.folded_name.contains(folded(word), autoescape=True)
     )
     return or_(
-        Conversation.subject.icontains(word, autoescape=True),
+        Conversation.folded_subject.contains(folded(word), autoescape=True),
         Conversation.id.in_(said),
         Conversation.patient_id.in_(called),
     )

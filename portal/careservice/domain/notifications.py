@@ -18,6 +18,7 @@ from portal.careservice.domain import conversations, people, translations
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Severity
+from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.rules import Invalid, NotThere, require_stamp
 from portal.careservice.ids import new_id
 
@@ -34,6 +35,7 @@ class Notification(Base):
     type: Mapped[Returned[str]]
     title: Mapped[Returned[str]]
     body: Mapped[Returned[str]]
+    folded_text: Mapped[str] = folded_from("title", "body")
     severity: Mapped[Returned[Severity]] = mapped_column(one_of(Severity))
     is_read: Mapped[Returned[bool]] = mapped_column(default=False)
     read_at: Mapped[Returned[datetime | None]]

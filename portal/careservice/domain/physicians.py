@@ -31,7 +31,7 @@ class Physician(Base):
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     person_id: Mapped[str | None] = mapped_column(String(36))
     name: Mapped[Returned[str]]
-    folded_name: Mapped[str] = folded_from("name")
+    folded_name: Mapped[str] = folded_from("name", "specialty", "location_name")
     title: Mapped[Returned[str]]
     specialty: Mapped[Returned[str]]
     location_id: Mapped[Returned[str | None]] = mapped_column(String(36))

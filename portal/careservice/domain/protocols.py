@@ -15,6 +15,7 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
 from portal.careservice.domain.episodes import Episode
+from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
@@ -87,6 +88,7 @@ class FertilityProtocol(Audited, Base):
     id: Mapped[Id] = mapped_column(primary_key=True)
     tenant_id: Mapped[str] = mapped_column(String(36), index=True)
     name: Mapped[str]
+    folded_name: Mapped[str] = folded_from("name")
     type: Mapped[ProtocolType] = mapped_column(one_of(ProtocolType))
     status: Mapped[ProtocolStatus] = mapped_column(one_of(ProtocolStatus))
     description: Mapped[str | None]

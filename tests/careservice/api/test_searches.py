@@ -9,8 +9,12 @@ import pytest
 from sqlalchemy import event, func, select
 
 from portal.careservice import database
+from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.conversations import Conversation, Message
+from portal.careservice.domain.notifications import Notification
 from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.physicians import Physician
+from portal.careservice.domain.protocols import FertilityProtocol
 from tests.careservice.api.calls import CONSENTS
 from tests.careservice.api.clinic import Clinic
 
@@ -104,6 +108,25 @@ def test_a_name_is_found_as_any_keyboard_writes_it(clinic: Clinic, typed: str, n
     for word in (typed, typed.upper()):
         found = clinic.get("nora", f"{CONSENTS}?Filter={word}&MaxResultCount=100")["items"]
         assert found and all(name in one["patientName"] for one in found), word
+
+
+@pytest.mark.parametrize(
+    ("table", "member", "path"),
+    [
+        (ConsentForm, "title", CONSENTS),
+        (FertilityProtocol, "name", "/api/care/fertility-protocols"),
+        (Conversation, "subject", CONVERSATIONS),
+        (Notification, "title", "/api/app/notification"),
+        (Physician, "specialty", "/api/calendar/resources/physicians"),
+    ],
+)
+def test_a_title_is_found_as_any_keyboard_writes_it(
+    clinic: Clinic, table: Any, member: str, path: str
+) -> None:
+    id_ = clinic.get("nora", path)["items"][0]["id"]
+    clinic.change(lambda session: setattr(session.get_one(table, id_), member, "Congelación de óvulos"))
+    for words in ("congelacion ovulos", "CONGELACIÓN"):
+        assert [one["id"] for one in clinic.get("nora", f"{path}?Filter={words}")["items"]] == [id_], words
 
 
 def test_a_changed_name_is_found_at_once(clinic: Clinic) -> None:

@@ -36,6 +36,7 @@ from portal.careservice.domain.enumerations import (
     SigningOrder,
     ToldBy,
 )
+from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere, Refused, Rule
 from portal.careservice.ids import new_id
@@ -70,6 +71,7 @@ class ConsentForm(Audited, Base):
     episode_id: Mapped[str | None] = mapped_column(String(36), index=True)
     title: Mapped[str]
     kind: Mapped[str]
+    folded_title: Mapped[str] = folded_from("title", "kind")
     version: Mapped[str]
     language: Mapped[str | None] = mapped_column(String(35))
     status: Mapped[ConsentStatus] = mapped_column(one_of(ConsentStatus))

@@ -106,6 +106,7 @@ def upgrade() -> None:
         sa.Column("type", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("body", sa.String(), nullable=False),
+        sa.Column("folded_text", sa.String(), nullable=False),
         sa.Column(
             "severity",
             sa.Enum("Info", "Success", "Warning", "Urgent", name="severity", native_enum=False, length=32),
@@ -333,6 +334,7 @@ def upgrade() -> None:
         sa.Column("episode_id", sa.String(length=36), nullable=True),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("folded_title", sa.String(), nullable=False),
         sa.Column("version", sa.String(), nullable=False),
         sa.Column("language", sa.String(length=35), nullable=True),
         sa.Column(
@@ -440,6 +442,7 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("subject", sa.String(), nullable=False),
+        sa.Column("folded_subject", sa.String(), nullable=False),
         sa.Column("patient_id", sa.String(length=36), nullable=True),
         sa.Column("prospect_id", sa.String(length=36), nullable=True),
         sa.Column("episode_id", sa.String(length=36), nullable=True),
@@ -621,6 +624,7 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("folded_name", sa.String(), nullable=False),
         sa.Column(
             "type",
             sa.Enum(
