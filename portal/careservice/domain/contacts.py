@@ -35,8 +35,10 @@ CODE_HOURS = 24
 MOST_WRONG = 5
 """How many texts with other codes end a code."""
 
-_CODE = re.compile(r"(?<!\d)(\d{4})[ -]?(\d{4})(?!\d)")
+_CODE = re.compile(r"(?<!\d)(?<![+\d][ -])(\d{4})[\s-]?(\d{4})(?![ -]?\d)")
+"""Eight digits, but no part of a longer number, as `+65 1234 5678` or of a card."""
 _READ = 1000
+_MOST_CODES = 20
 _TOLD_OF_SHARED = frozenset({"nurse", "coordinator", "admin"})
 
 
@@ -226,10 +228,10 @@ def _give_code(session: Session, actor: Actor, patient: Patient, contact: Contac
 def confirm(session: Session, tenant_id: str, contact: Contact, key: str, text: str) -> bool:
     """Whether `text`, which came from the detail `key`, confirms it for a patient by holding the code.
 
-    After `MOST_WRONG` texts with other codes it confirms nothing any more. Only what is known to come from there may be
+    After `MOST_WRONG` texts with other codes, which the patient's own number isn't, it confirms nothing any more. Only what is known to come from there may be
     given.
     """
-    found = _CODE.findall(text[:_READ])[:MOST_WRONG]
+    found = _CODE.findall(text[:_READ])[:_MOST_CODES]
     sent = ["".join(str(unicodedata.decimal(digit)) for digit in first + last) for first, last in found]
     pending = session.scalars(
         select(ContactCode)
@@ -244,7 +246,8 @@ def confirm(session: Session, tenant_id: str, contact: Contact, key: str, text: 
     ).all()
     right = [one for one in pending if any(compare_digest(one.code, code) for code in sent)]
     for one in pending if not right else ():
-        one.wrong += bool(sent)
+        own = session.get_one(Patient, one.patient_id).phone_number or ""
+        one.wrong += any(not own.endswith(code) for code in sent)
     for one in right:
         _confirm(session, session.get_one(Patient, one.patient_id), contact, key)
         session.delete(one)

@@ -108,14 +108,17 @@ def test_five_texts_with_wrong_codes_end_a_code_and_saving_gives_another(hooks: 
     assert record(hooks, "grace")["phoneNumberVerified"] is True
 
 
-def test_numbers_in_an_ordinary_text_are_one_wrong_code(hooks: Any) -> None:
+def test_numbers_in_ordinary_texts_are_one_wrong_code_and_hide_none(hooks: Any) -> None:
     number = "+447700900581"
     save(hooks, "grace", phoneNumber=number)
     code = newest_code(hooks)
-    hooks.sms(From=number, Body="Call me on 2079 4601, 2079 4602, 2079 4603, 2079 4604 or 2079 4605")
+    several = "Call me on 2079 4601, 2079 4602, 2079 4603, 2079 4604 or 2079 4605"
+    hooks.sms(From=number, Body=several)
+    for said in ("From 07700900581: hello", "00900581", "+65 2079 4601", "Card 2079 4601 2079 4602") * 2:
+        hooks.sms(From=number, Body=said)
     save(hooks, "grace", preferredName="G")
     assert newest_code(hooks) == code, "it is still good"
-    hooks.sms(From=number, Body=code)
+    hooks.sms(From=number, Body=f"{several}. The code: {code}")
     assert record(hooks, "grace")["phoneNumberVerified"] is True
 
 
