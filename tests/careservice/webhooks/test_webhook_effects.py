@@ -256,6 +256,17 @@ def test_a_payment_for_storage_extends_it_once(hooks: Any) -> None:
     assert expiries(hooks) == after
 
 
+def test_a_partner_pays_for_the_couples_embryos(hooks: Any) -> None:
+    before = expiries(hooks)
+    told = len(hooks.notifications("grace", "PaymentReceived"))
+    assert hooks.payment(payment(metadata={"patientId": sample_id("patient", "joseph").upper()})).json()[
+        "accepted"
+    ]
+    after = expiries(hooks)
+    assert {int(after[id_][:4]) - int(until[:4]) for id_, until in before.items() if until} == {1}
+    assert len(hooks.notifications("grace", "PaymentReceived")) == told + 1
+
+
 def test_a_failed_payment_is_reported_and_may_succeed_later(hooks: Any) -> None:
     before, payment_id = expiries(hooks), f"pay_{new_id()}"
     told = len(hooks.notifications("grace", "PaymentFailed"))

@@ -15,6 +15,7 @@ from portal.careservice.database import Base, Id
 from portal.careservice.domain import notifications, people
 from portal.careservice.domain.embryos import MOVES, EmbryoStorage
 from portal.careservice.domain.enumerations import Severity
+from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of
 from portal.careservice.domain.patients import Patient, person_id
 from portal.careservice.domain.rules import Invalid
@@ -63,14 +64,25 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
 
 
 def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> list[EmbryoStorage]:
-    """The embryos that a payment names (`embryoStorageIds`, comma-separated) or all of its patient's (`patientId`)."""
+    """The embryos that a payment names (`embryoStorageIds`, comma-separated) or all of its patient's (`patientId`).
+
+    A partner who has none pays for those of the episodes that they are the partner in, if these are of one patient.
+    """
     named = [part.strip().lower() for part in str(metadata.get("embryoStorageIds", "")).split(",")]
     chosen = select(EmbryoStorage).where(EmbryoStorage.tenant_id == tenant_id)
+    chosen = chosen.order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)
     if any(named):
-        chosen = chosen.where(EmbryoStorage.id.in_(named))
-    else:
-        chosen = chosen.where(EmbryoStorage.patient_id == str(metadata.get("patientId", "")))
-    return list(session.scalars(chosen.order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)))
+        return list(session.scalars(chosen.where(EmbryoStorage.id.in_(named))))
+    payer = _payer(metadata)
+    if own := list(session.scalars(chosen.where(EmbryoStorage.patient_id == payer))):
+        return own
+    shared = select(Episode.id).where(Episode.tenant_id == tenant_id, Episode.partner_id == payer)
+    found = list(session.scalars(chosen.where(EmbryoStorage.episode_id.in_(shared))))
+    return found if len({embryo.patient_id for embryo in found}) == 1 else []
+
+
+def _payer(metadata: dict[str, Any]) -> str:
+    return str(metadata.get("patientId", "")).strip().lower()
 
 
 def _months(metadata: dict[str, Any]) -> int:
@@ -105,9 +117,9 @@ def _announce(
     metadata: dict[str, Any],
     embryos: Sequence[EmbryoStorage],
 ) -> None:
-    """Notify each patient, with an episode of their own, and staff."""
+    """Notify each patient, with an episode of their own, who paid, and staff."""
     episodes = {embryo.patient_id: embryo.episode_id for embryo in reversed(embryos)}
-    patient_ids = episodes.keys() or {str(metadata.get("patientId", ""))}
+    patient_ids = {*episodes, _payer(metadata)}
     patients = session.scalars(
         select(Patient).where(Patient.tenant_id == tenant_id, Patient.id.in_(patient_ids))
     ).all()
