@@ -167,13 +167,18 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
         return self.status == ProtocolStatus.ACTIVE
 
     @property
+    def is_template(self) -> bool:
+        """Whether it is the clinic's own, to copy from: one that names only its treatment is its patient's."""
+        return self.patient_id is None and self.episode_id is None
+
+    @property
     def is_on_hold(self) -> bool:
         """Whether the patient followed it and waits."""
         return self.status == ProtocolStatus.ON_HOLD
 
 
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
-    """A treatment plan; its day 1 is `start_date`. A template of the clinic has no patient."""
+    """A treatment plan; its day 1 is `start_date`. A template of the clinic has neither patient nor treatment."""
 
     shown_on: ClassVar = ("protocols", "episodes", "home")
 
@@ -188,7 +193,7 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     @property
     def patient_ref(self) -> PatientRef | None:
         """Whose plan it is; None for a template of the clinic."""
-        if self.patient_id is None:
+        if self.is_template:
             return None
         return PatientRef(self.patient_id, self.patient_name or "", self.episode_id)
 

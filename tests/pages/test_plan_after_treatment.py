@@ -16,7 +16,7 @@ from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentKind, ConsentStatus
 from portal.services.episodes import READ_EPISODE, Alert, ConsentBrief, Outcome
 from portal.services.notifications import Severity
-from portal.services.protocols import READ_PROTOCOL, Medication
+from portal.services.protocols import READ_PROTOCOL, Medication, ProtocolStatus
 from portal.web import seen_plans
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.fake_api import FakeApi
@@ -202,3 +202,19 @@ def test_a_printed_plan_has_the_warnings_of_its_treatment(
         < words.index("Inject nothing until we call")
         < words.index("Follitropin")
     )
+
+
+def test_a_plan_that_names_its_treatment_alone_is_its_patients(visitor: SignIn, fake_api: FakeApi) -> None:
+    """It is no more followed once it is cancelled than one that names the patient, and isn't a template of the clinic."""
+    unnamed = replace(BOTH, patient_id=None)
+    amelia, nora = visitor("amelia"), visitor("nora", "nurse")
+    for status, is_followed in ((ProtocolStatus.ACTIVE, True), (ProtocolStatus.CANCELLED, False)):
+        plan = replace(unnamed, status=status)
+        shows(fake_api, replace(ACTIVE, protocol=plan))
+        fake_api.gives(READ_PROTOCOL, plan)
+        for reader in (amelia, nora):
+            words = printed(reader)
+            assert ("Day by day" in words, "Valid until" in words) == (is_followed, is_followed)
+            assert "Patient Amelia" in words
+        page = nora.get(PAGE).words
+        assert "The clinic’s own" not in page and "today is" in page

@@ -59,7 +59,11 @@ def show_review(
         hard_stops=asked,
         grid=DayGrid.of(plan, now),
         mentions=read_dose_mentions(
-            care, protocol.patient_id, _name(protocol, whose), before=now, after=plan
+            care,
+            whose.patient.id if whose.patient else protocol.patient_id,
+            _name(protocol, whose),
+            before=now,
+            after=plan,
         ),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
     )

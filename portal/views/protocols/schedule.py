@@ -124,10 +124,10 @@ def days(protocol: Protocol, episode: Episode | None, on: date) -> list[Day]:
     for two weeks.
 
     A patient's plan that isn't followed on the date `on` has no days, and after the end of its treatment (`episode`) those of
-    what goes on; the clinic's own, without a patient, has all.
+    what goes on; the clinic's own has all.
     """
-    found = active_courses(protocol, episode, on) if protocol.patient_id else courses(protocol.medications)
-    checks = protocol.monitoring if found or not protocol.patient_id else ()
+    found = courses(protocol.medications) if protocol.is_template else active_courses(protocol, episode, on)
+    checks = protocol.monitoring if found or protocol.is_template else ()
     until = horizon(found, protocol.day_on(on))
     due = {check.day for check in checks}
     due.update(day - row.lists_before for row in found for day in row.days(until)[: _MOST_DAYS + 1])

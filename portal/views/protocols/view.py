@@ -44,6 +44,12 @@ class ProtocolView(Value, frozen=True):
         return patient.as_known_to(self.person.sub) if patient and self.person.is_patient else patient
 
     @property
+    def patient_name(self) -> str:
+        """The patient's name, or id; empty where neither the plan nor its treatment says it."""
+        patient, plan = self.patient, self.protocol
+        return (patient.full_name if patient else "") or plan.patient_name or plan.patient_id or ""
+
+    @property
     def medicines_of(self) -> str:
         """`Daniel’s medicines`, if they aren't the reader's own, or for staff not the patient's; else empty."""
         return medicines_of(plan_of(self.protocol, self.episode, self.person))
@@ -172,8 +178,7 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
 
 
 def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:
-    couple = (episode.patient, episode.partner) if episode else ()
-    return next((patient for patient in couple if patient and patient.id == protocol.patient_id), None)
+    return None if episode is None or protocol.is_template else episode.owner_of(protocol)
 
 
 def _is_unread(read: object) -> bool:
