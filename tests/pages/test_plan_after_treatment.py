@@ -92,6 +92,7 @@ def test_none_of_its_doses_stand_once_its_treatment_was_stopped(visitor: SignIn,
     words = printed(amelia)
     assert "Status Active" not in words
     assert NOT_FOLLOWED in words and "Day by day" not in words and "Valid" not in words
+    assert words.count("Riverside The treatment of this plan has ended") == words.count("Page "), "the stamp"
     amelia.get(f"{PAGE}/schedule.ics", status=404)
 
 

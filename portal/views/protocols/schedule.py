@@ -12,6 +12,7 @@ from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import Check, Protocol, get_protocol
 from portal.services.rules.doses import (
     Dose,
+    Standing,
     active_courses,
     courses,
     doses_of_day,
@@ -82,9 +83,11 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 def _stamp(view: ProtocolView) -> str | None:
-    """The notice on every page of a plan that isn't active, or whose treatment may not go on."""
+    """The notice on every page of a plan that isn't active, isn't followed any more, or whose treatment may not go on."""
     if not view.protocol.is_active:
         return choice_name(view.protocol.status)
+    if view.standing in (Standing.ENDED, Standing.ANOTHERS) and (state := view.state):
+        return state[0]
     return _("Consent withdrawn or declined") if view.withdrawn else None
 
 
