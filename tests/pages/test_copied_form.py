@@ -133,3 +133,30 @@ def test_the_partners_own_form_is_copied_for_the_partner(visitor: SignIn, fake_a
         "c-1",
     ]
     assert [signer["personId"] for signer in sent.body["requiredSigners"]] == ["daniel"]
+
+
+def test_a_copy_of_the_partners_own_form_names_the_partners_embryos(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    theirs = replace(EMBRYO, id="s-2", embryo_code="DH-1", patient_id=DANIEL.id)
+    own = replace(
+        FORM,
+        version="1",
+        kind=ConsentKind.STORAGE_RENEWAL,
+        patient_id=DANIEL.id,
+        patient_name="Daniel Hart",
+        partner_id=AMELIA.id,
+        embryo_storage_ids=("s-2",),
+        required_signers=(
+            Signer(role=SignerRole.PATIENT, person_id="daniel", name="Daniel Hart", order=1),
+            Signer(role=SignerRole.PARTNER, person_id="amelia", name="Amelia Hart", order=1),
+        ),
+    )
+    fake_api.gives(READ_CONSENT, own)
+    fake_api.gives(LIST_CONSENTS, [own])
+    fake_api.gives(READ_EPISODE, replace(COUPLE, embryos=(EMBRYO, theirs)))
+    page = visitor("nora", "nurse").get("/consents/new?copy=c-1")
+    assert [label.words for label in page.select("#embryos .choice")] == ["DH-1 · RF-10483"]
+    page.form("/consents/new/fill").submit(replaces="c-1").form("/consents/new").submit(status=None)
+    (sent,) = fake_api.sent(CREATE_CONSENT)
+    assert (sent.body["patientId"], sent.body["embryoStorageIds"]) == ("p-2", ["s-2"])

@@ -86,7 +86,7 @@ def from_template(
         ),
         rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
         candidates=people,
-        embryos=_embryos(kind, episode) if episode else (),
+        embryos=_embryos(kind, episode, about.patient_id) if episode else (),
         gone=_gone(episode),
         procedure_date=_next_procedure(episode) if episode else "",
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
@@ -123,7 +123,7 @@ def from_form(
     named = _couple(about) if about else signers
     about = about or parties_of_form(form)
     is_same = about.patient_id == form.patient_id
-    embryos = _embryos(kind, episode) if episode else ()
+    embryos = _embryos(kind, episode, about.patient_id) if episode else ()
     there = {embryo.id for embryo in embryos}
     upcoming = form.procedure_date and form.procedure_date >= today() and is_same
     return NewForm(
@@ -198,14 +198,14 @@ def _is_procedure(kind: str) -> bool:
     return any(kind == name or (len(name) > _LONGEST_ABBREVIATION and name in kind) for name in _PROCEDURES)
 
 
-def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
-    """The patient's embryos that a form of this kind can name: those still at the clinic."""
+def _embryos(kind: ConsentKind, episode: Episode, patient_id: str) -> tuple[Embryo, ...]:
+    """The embryos of a form's patient that one of this kind can name: those still at the clinic."""
     if kind not in NAMING_KINDS:
         return ()
     return tuple(
-        Embryo(embryo.id, with_record(embryo.embryo_code, episode.patient), embryo.consent_form_id)
+        Embryo(embryo.id, with_record(embryo.embryo_code, owner), embryo.consent_form_id)
         for embryo in episode.embryos
-        if not embryo.is_terminal and embryo.patient_id in (None, episode.patient.id)
+        if not embryo.is_terminal and (owner := episode.owner_of(embryo)) and owner.id == patient_id
     )
 
 
