@@ -116,6 +116,23 @@ def test_all_go_in_one_sending_and_lead_back_to_the_patient(nora: Visitor, fake_
     assert len({call.headers["idempotency-key"] for call in sent}) == 2
 
 
+def test_which_of_the_forms_is_kept_otherwise_is_told(nora: Visitor, fake_api: FakeApi) -> None:
+    def kept(_query: object) -> object:
+        sent = fake_api.sent(CREATE_CONSENT)[-1].body
+        cut = {"procedureDate": None, "version": "0"} if sent["kind"] == "Treatment" else {}
+        return {**sent, "id": sent["kind"], "status": "Pending", **cut}
+
+    fake_api.computes(CREATE_CONSENT, kept)
+    fake_api.computes(READ_CONSENT, kept)
+    done = begin(nora, TREATMENT, GENETIC).form("/consents/new/bundle/send").submit()
+    kept_otherwise, sent = (toast.words for toast in done.select(".toast p"))
+    assert (
+        "changed or left out: Consent to IVF with intracytoplasmic sperm injection (ICSI): Version."
+        in kept_otherwise
+    )
+    assert sent == "2 forms were sent to their signers."
+
+
 def test_a_form_that_was_changed_elsewhere_is_shown_before_it_is_sent(
     nora: Visitor, fake_api: FakeApi
 ) -> None:

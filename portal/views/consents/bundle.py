@@ -22,13 +22,15 @@ from portal.state.operations import State
 from portal.values import Value
 from portal.views.consents import lawful
 from portal.views.consents.begin_draft import from_template
-from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in
+from portal.views.consents.drafts import alike_of, all_faults_of, drafts, search_in, send_in, unlike_draft
 from portal.views.consents.form_sources import show_sources, subject_at, templates_in_use
 from portal.views.consents.labels import names_of
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import NewForm
 from portal.views.creation import Draft, changed_since_shown, create_once, is_as_shown
 from portal.web.act_once import Reopened, Unconfirmed, settled
+from portal.web.editing import tell_unlike
+from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.permissions import PREPARE_CONSENT
 from portal.web.refusals import refusal_message
@@ -144,7 +146,7 @@ def send(care: Care, person: Person) -> Response:
 def _send(care: Care, draft: Draft[NewForm]) -> str:
     """Send one form; return why it didn't go, or an empty string."""
     try:
-        create_once(draft, send_in(care), search_in(care))
+        done = create_once(draft, send_in(care), search_in(care))
     except Reopened:
         return _("It wasn’t sent. You can send it again.")
     except Unconfirmed:
@@ -153,6 +155,9 @@ def _send(care: Care, draft: Draft[NewForm]) -> str:
         return refusal_message(error.code)
     except CareError:
         return _("The clinic’s system didn’t take it. It wasn’t sent; you can try again.")
+    if done.result is not None and (labels := unlike_draft(care, draft.content, done.result)):
+        title = draft.content.title
+        tell_unlike([_("%(name)s: %(state)s", name=title, state=in_a_row(labels))])
     return ""
 
 
