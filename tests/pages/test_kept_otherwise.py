@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import CREATE_CONSENT, READ_CONSENT
+from portal.services.consents.forms import ConsentKind, Signer, SignerRole, SigningOrder
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.episodes import READ_EPISODE
 from portal.services.notifications import (
@@ -19,7 +20,7 @@ from portal.services.notifications import (
     QuietHours,
 )
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
-from tests.pages.test_patient_banner import EPISODE, PLAN
+from tests.pages.test_patient_banner import EPISODE, FORM, PLAN
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 from tests.views.protocols.plans import press, row
@@ -95,6 +96,31 @@ def test_a_form_that_is_sent_is_compared_with_what_was_filled_in(
     fake_api.computes(READ_CONSENT, kept)
     (toast,) = preview.form("/consents/new").submit().select(".toast p")
     assert toast.words == said
+
+
+def test_that_a_copy_replaces_nothing_after_all_is_told(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    def kept(_query: object) -> object:
+        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+        return {**sent, "id": "c-2", "status": "Pending", "supersedesId": None, "signingOrder": "Any"}
+
+    own = Signer(role=SignerRole.PATIENT, person_id="p-1", name="Amelia Hart", order=1)
+    old = replace(
+        FORM,
+        version="1",
+        kind=ConsentKind.GENETIC_TESTING,
+        signing_order=SigningOrder.SEQUENTIAL,
+        required_signers=(own,),
+    )
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(READ_CONSENT, old)
+    fake_api.computes(CREATE_CONSENT, kept)
+    page = visitor("nora", "nurse").get("/consents/new?copy=c-1")
+    preview = page.form("/consents/new/fill").submit(replaces="c-1")
+    fake_api.computes(READ_CONSENT, kept)
+    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    assert toast.words == ONLY_SOME.format("Earlier version; Signing order")
 
 
 @pytest.mark.parametrize(

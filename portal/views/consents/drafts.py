@@ -11,7 +11,7 @@ from flask import url_for
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents, create_consent, find_alike, find_created, get_consent
-from portal.services.consents.forms import Clause, ConsentForm, Signer
+from portal.services.consents.forms import Clause, ConsentForm, Signer, SigningOrder
 from portal.views.consents import draft_faults, lawful
 from portal.views.consents.form_sources import templates_in_use
 from portal.views.consents.new_form import NewForm
@@ -63,6 +63,8 @@ def _draft_fields() -> list[Field[Any]]:
         member("embryo_storage_ids", text(_("Embryos")), text=_listed),
         member("disposition", text(_("Disposition")), text=_given),
         member("procedure_date", text(_("Procedure"))),
+        member("supersedes_id", text(_("Earlier version"))),
+        member("signing_order", text(_("Signing order")), text=_unless_any),
         member("required_signers", text(_("Signers")), text=lambda signers: _listed(map(_who, signers))),
         member("body", text(_("Text")), text=lambda clauses: _listed(map(_read_as, clauses or ()))),
         member(
@@ -74,6 +76,10 @@ def _draft_fields() -> list[Field[Any]]:
             text=lambda at: str((at and int(at.timestamp())) or ""),
         ),
     ]
+
+
+def _unless_any(order: SigningOrder) -> str:
+    return "" if order == SigningOrder.ANY else str(order)
 
 
 def _who(signer: Signer) -> str:
