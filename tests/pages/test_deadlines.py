@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
 from msgspec.structs import replace
+from pypdf import PdfReader
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import ConsentStatus
+from portal.services.consents.forms import ConsentStatus, Signature, SignerRole
 from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -79,3 +81,47 @@ def test_a_form_isnt_in_force_before_its_day(
     amelia = visitor("amelia")
     for path in ("/consents", "/consents/c-1"):
         assert words in amelia.get(path).words
+
+
+@pytest.mark.parametrize(
+    ("status", "day", "words"),
+    [
+        (ConsentStatus.PENDING, 5, ""),
+        (ConsentStatus.EXPIRED, 5, ""),
+        (ConsentStatus.REVOKED, 5, "Came into force"),
+        (ConsentStatus.REVOKED, 8, ""),
+        (ConsentStatus.SUPERSEDED, 5, "Came into force"),
+        (ConsentStatus.SUPERSEDED, 18, ""),
+    ],
+)
+def test_a_form_that_isnt_in_force_is_never_said_to_be(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], status: ConsentStatus, day: int, words: str
+) -> None:
+    """Some systems give each form its day when it is sent."""
+    at("10 12:00")
+    signed = Signature(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart")
+    revoked_at = datetime(2026, 11, 7, 20, tzinfo=UTC) if status is ConsentStatus.REVOKED else None
+    effective_at = datetime(2026, 11, day, 20, tzinfo=UTC)
+    form = replace(
+        FORM, status=status, effective_at=effective_at, revoked_at=revoked_at, signatures=(signed,)
+    )
+    fake_api.gives(READ_CONSENT, form)
+    amelia = visitor("amelia")
+    for path in ("/consents/c-1", "/consents/c-1/receipt"):
+        labels = [term.words for term in amelia.get(path).select("dt")]
+        assert [label for label in labels if "force" in label] == ([words] if words else []), path
+
+
+def test_a_printed_form_says_that_it_isnt_in_force_yet(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("10 12:00")
+    signed = Signature(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart")
+    form = replace(FORM, status=ConsentStatus.SIGNED, signatures=(signed,))
+    fake_api.gives(READ_CONSENT, replace(form, effective_at=datetime(2026, 11, 18, 20, tzinfo=UTC)))
+    amelia = visitor("amelia")
+    answer = amelia.http.get(f"{amelia.origin}/consents/c-1/receipt.pdf")
+    words = " ".join(page.extract_text() for page in PdfReader(io.BytesIO(answer.content)).pages)
+    told = " ".join(words.split())
+    assert told.count("In force from Wed 18 Nov") == told.count("Page "), "the stamp"
+    assert "(UTC-08:00) In force from" in told

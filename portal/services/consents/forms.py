@@ -364,13 +364,21 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
 
         A form that is or was in force lacks some if not all of its signers have one.
         """
-        if self.is_signed or (self.is_ended and self.effective_at is not None):
+        if self.is_signed or self.in_force_at is not None:
             return not self.signatures or bool(self.missing_signers)
         if self.signatures:
             return False
         return self.status == ConsentStatus.PARTIALLY_SIGNED or (
             "ConsentForm.signatures" in self.untold and (self.is_ended or not self.status.known)
         )
+
+    @property
+    def in_force_at(self) -> datetime | None:
+        """When it comes or came into force; None before everyone has signed, and if it ended before that moment."""
+        if not (self.is_signed or self.is_revoked or self.is_superseded) or self.effective_at is None:
+            return None
+        ended_before = self.revoked_at is not None and self.revoked_at < self.effective_at
+        return None if ended_before else self.effective_at
 
     @property
     def patients_side(self) -> tuple[Signer, ...]:

@@ -61,9 +61,22 @@ def method_word(method: SigningMethod | None) -> str:
     return _("Not recorded") if method is None else words.get(method) or spaced(method)
 
 
-def in_force_word(effective_at: datetime) -> str:
-    """What stands before the moment: whether it has come."""
-    return _("In force since") if local(effective_at) <= now() else _("In force from")
+def is_in_force_later(form: ConsentForm) -> bool:
+    """Whether everyone has signed, and it comes into force at a moment that is still ahead."""
+    return form.is_signed and _is_ahead(form.in_force_at)
+
+
+def in_force_word(form: ConsentForm) -> str:
+    """What stands before the moment from which it is or was in force; empty if it isn't and wasn't."""
+    if form.in_force_at is None or (form.is_ended and _is_ahead(form.in_force_at)):
+        return ""
+    if form.is_ended:
+        return _("Came into force")
+    return _("In force from") if is_in_force_later(form) else _("In force since")
+
+
+def _is_ahead(at: datetime | None) -> bool:
+    return at is not None and local(at) > now()
 
 
 def text_gap_words(gap: TextGap) -> str:

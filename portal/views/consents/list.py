@@ -15,9 +15,9 @@ from portal.services.listed import Listed
 from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.consents.labels import names_of, text_gap_words
+from portal.views.consents.labels import is_in_force_later, names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
-from portal.web.filters import day, in_a_row, local, moment, now, today
+from portal.web.filters import day, in_a_row, local, moment, today
 from portal.web.labels import tone_of_days
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
@@ -197,8 +197,9 @@ def _history(form: ConsentForm) -> str:
         return _("Could be signed until %(day)s", day=day(_last_day(form.expires_at)))
     if form.is_signed and form.effective_at:
         on = day(form.effective_at)
-        is_future = local(form.effective_at) > now()
-        return _("In force from %(day)s", day=on) if is_future else _("In force since %(day)s", day=on)
+        if is_in_force_later(form):
+            return _("In force from %(day)s", day=on)
+        return _("In force since %(day)s", day=on)
     return _("Version %(version)s", version=form.version) if form.version else ""
 
 

@@ -15,11 +15,11 @@ from portal.services.rules.consent_text import content_hash, signed_text
 from portal.values import Value
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.ending import recorded_words
-from portal.views.consents.labels import signer_name
+from portal.views.consents.labels import in_force_word, is_in_force_later, signer_name
 from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web.choice_names import choice_name
-from portal.web.filters import long_moment, now
+from portal.web.filters import day, long_moment, now
 from portal.web.handlers import Care, Person, Side, redirect_to, signed_in
 from portal.web.pdf import Document, pdf_response
 
@@ -77,7 +77,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 
 
 def stamp(form: ConsentForm) -> str | None:
-    """The notice on every page of a form not in force: withdrawn, declined, replaced, or not signed by all."""
+    """The notice on every page of a form not in force: withdrawn, declined, replaced, not signed by all, or not in force yet."""
     if form.is_revoked and form.revoked_at:
         at = long_moment(form.revoked_at)
         if form.is_cancelled:
@@ -87,6 +87,8 @@ def stamp(form: ConsentForm) -> str | None:
         )
     if form.is_ended:
         return choice_name(form.status)
+    if is_in_force_later(form) and form.in_force_at:
+        return _("In force from %(day)s", day=day(form.in_force_at))
     return None if form.is_signed else _("Not signed by everyone yet")
 
 
@@ -96,7 +98,7 @@ def events(form: ConsentForm) -> list[Event]:
         *_step(_("Written"), form.creation_time),
         *_step(_("Sent to be signed"), form.sent_at),
         *map(_signed, form.signatures),
-        *_step(_("In force"), form.effective_at),
+        *_in_force(form),
         *_ending(form),
     ]
     return sorted(
@@ -121,6 +123,12 @@ def _proofs(form: ConsentForm, person: Person) -> list[AttachedFile]:
 
 def _step(what: str, when: datetime | None) -> list[Event]:
     return [Event(what, when)] if when else []
+
+
+def _in_force(form: ConsentForm) -> list[Event]:
+    if not in_force_word(form):
+        return []
+    return _step(_("In force from") if is_in_force_later(form) else _("In force"), form.in_force_at)
 
 
 def _signed(signature: Signature) -> Event:

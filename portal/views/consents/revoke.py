@@ -189,7 +189,7 @@ def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
         by=by,
         is_mine=form.ended_by_id == person.sub,
         has_reason=may_read_reason(form, person),
-        was_in_force=form.effective_at is not None or form.lacks_signatures or not form.missing_signers,
+        was_in_force=form.in_force_at is not None or form.lacks_signatures or not form.missing_signers,
         place=place_in_list(care, person, form),
     )
     return render(page)
