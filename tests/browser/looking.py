@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import axe_playwright_python
 from playwright.sync_api import Browser, CDPSession, Page
@@ -45,6 +46,22 @@ _SQUEEZED = r"""() => {
   }
   return found;
 }"""
+_PUT = """async (html) => {
+  const next = new DOMParser().parseFromString(html, "text/html");
+  const styles = (page) => [...page.querySelectorAll("link[rel=stylesheet]")];
+  const wanted = styles(next).map((one) => one.getAttribute("href"));
+  const here = styles(document).map((one) => one.getAttribute("href"));
+  styles(document).forEach((one) => wanted.includes(one.getAttribute("href")) || one.remove());
+  const added = styles(next).filter((one) => !here.includes(one.getAttribute("href")));
+  await Promise.all(added.map((one) => new Promise((loaded) => {
+    one.onload = one.onerror = loaded;
+    document.head.append(one);
+  })));
+  for (const { name } of [...document.documentElement.attributes]) document.documentElement.removeAttribute(name);
+  for (const { name, value } of next.documentElement.attributes) document.documentElement.setAttribute(name, value);
+  document.body.replaceWith(next.body);
+  document.querySelectorAll("main details").forEach((one) => (one.open = true));
+}"""
 _OPEN = "() => document.querySelectorAll('main details:not([data-menu])').forEach((one) => (one.open = true))"
 
 
@@ -63,6 +80,13 @@ class Looker:
         self.dress(theme, width, height)
         self.page.goto(leaf.url, wait_until="load")
         self.page.evaluate(_OPEN)
+
+    def put(self, leaf: Leaf) -> None:
+        """Show the page in place of the one before, which takes a tenth of the time of opening it; no script notices."""
+        if urlsplit(self.page.url).netloc != urlsplit(leaf.url).netloc:
+            self.show(leaf)
+        else:
+            self.page.evaluate(_PUT, leaf.html)
 
     def dress(self, theme: Theme, width: int, height: int = 900) -> None:
         self.page.set_viewport_size({"width": width, "height": height})

@@ -17,7 +17,7 @@ from werkzeug.exceptions import HTTPException
 
 from portal.careservice.ids import sample_id
 from tests.browser.album import LANGUAGES, Leaf
-from tests.browser.looking import Looker, looker
+from tests.browser.looking import looker
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.full import FULL
 from tests.support.stack import CareService, PortalThread
@@ -91,32 +91,6 @@ def walk(visitor: Visitor, portal: PortalThread, seen: set[str]) -> Iterator[tup
         yield language, page
 
 
-_PUT = """async (html) => {
-  const next = new DOMParser().parseFromString(html, "text/html");
-  const styles = (page) => [...page.querySelectorAll("link[rel=stylesheet]")];
-  const wanted = styles(next).map((one) => one.getAttribute("href"));
-  const here = styles(document).map((one) => one.getAttribute("href"));
-  styles(document).forEach((one) => wanted.includes(one.getAttribute("href")) || one.remove());
-  const added = styles(next).filter((one) => !here.includes(one.getAttribute("href")));
-  await Promise.all(added.map((one) => new Promise((loaded) => {
-    one.onload = one.onerror = loaded;
-    document.head.append(one);
-  })));
-  for (const { name } of [...document.documentElement.attributes]) document.documentElement.removeAttribute(name);
-  for (const { name, value } of next.documentElement.attributes) document.documentElement.setAttribute(name, value);
-  document.body.replaceWith(next.body);
-  document.querySelectorAll("main details").forEach((one) => (one.open = true));
-}"""
-
-
-def put(looking: Looker, leaf: Leaf) -> None:
-    """Show the page in the window of the one before, which takes a tenth of the time of opening it."""
-    if looking.page.url == "about:blank":
-        looking.show(leaf)
-    else:
-        looking.page.evaluate(_PUT, leaf.html)
-
-
 def test_no_page_of_staff_scrolls_sideways(portal: PortalThread, chrome: Browser) -> None:
     visitors = {name: portal.sign_in(name) for name in ("nora", "victor")}
     wide: list[str] = []
@@ -126,7 +100,7 @@ def test_no_page_of_staff_scrolls_sideways(portal: PortalThread, chrome: Browser
             for first, page in walk(visitor, portal, seen):
                 for language in LANGUAGES if FULL else [first]:
                     html = page.text if language == first else in_language(visitor, page, language)
-                    put(looking, Leaf(name, "staff", language, page.path, page.url, page.status, html))
+                    looking.put(Leaf(name, "staff", language, page.path, page.url, page.status, html))
                     wide += [f"{name} {language} {page.path}: {fault}" for fault in looking.sideways(*WIDTHS)]
     assert len(seen) > 35
     assert not wide, "\n".join(wide)

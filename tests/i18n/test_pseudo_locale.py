@@ -32,6 +32,7 @@ from tests.support.clock import Clock
 from tests.support.elements import Element, parsed, texts
 from tests.support.facts import Answers
 from tests.support.fake_api import NOW, ZONE, FakeApi, fake_api
+from tests.support.full import some
 from tests.support.in_process import CLINICS, InProcess
 from tests.support.visitor import Visitor
 
@@ -138,7 +139,7 @@ def test_every_text_of_the_portal_is_translatable(
     """As pages are, and after a form of theirs was sent."""
     opener = Opener(pseudo, fake_api)
     plain: set[str] = set()
-    for title, state, _ in written((FOLDER / f"{file}.txt").read_text(encoding="utf-8")):
+    for title, state, _ in some(written((FOLDER / f"{file}.txt").read_text(encoding="utf-8")), 2):
         if (state == State() or state.forms) and not CASE_OF[title].path.endswith(_DOCUMENTS):
             shown = opener.open(CASE_OF[title], state)
             if f'<html lang="{SPOKEN}"' not in shown.answer.text:  # the form chose a language, or signed out
