@@ -1,13 +1,12 @@
 """Stateless CSRF tokens (OWASP ASVS 5.0 V3.5).
 
-A token is an HMAC of the session cookie or, for visitors who aren't signed in, of a random cookie of their own. So it is
-valid as long as the session, and public pages store nothing. It is masked differently in each response, so that the length
-of the compressed page reveals nothing about it (BREACH). It also contains an HMAC of the person, with half of its bytes proving
-the others, so that text typed into a form of an expired session, or without any, is only given back to its author
-(`portal.web.unsent`).
+A token is an HMAC of the session cookie or, for visitors who aren't signed in, of a random cookie of their own, and one of the
+session's epoch, which a fresh sign-in keeps where it changes the cookie. So it is valid as long as the session, and public pages
+store nothing. It is masked differently in each response, so that the length of the compressed page reveals nothing about it
+(BREACH). It also contains an HMAC of the person, with half of its bytes proving the others, so that text typed into a form of an
+expired session, or without any, is only given back to its author (`portal.web.unsent`).
 
 Flask-WTF calls `protect` before every request. Views that other servers call, or that change nothing, are marked with `exempt`.
-A view marked with `from_older_pages` also takes a token that this person got before a fresh sign-in, which changes the cookie.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ FIELD = "csrf_token"
 VISITOR_COOKIE = "__Host-form"
 
 _EXEMPT = "csrf_exempt"
-_FROM_OLDER_PAGES = "csrf_from_older_pages"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _TAG = 16
-"""Bytes of each of a token's two HMACs, of the cookie and of the person."""
+"""Bytes of each of a token's three HMACs, of the cookie, the session and the person."""
 
 _HALF = _TAG // 2
-_LENGTH = 2 * _TAG
+_LENGTH = 3 * _TAG
 
 
 class Csrf(cast("type[Any]", CSRFProtect)):
@@ -58,17 +56,13 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         setattr(view, _EXEMPT, True)
         return view
 
-    def from_older_pages(self, view: View) -> View:
-        setattr(view, _FROM_OLDER_PAGES, True)
-        return view
-
     def protect(self, apply_exemptions: bool = False) -> None:
         """Raise CSRFError for an unsafe request from another site or without a valid token."""
         if request.method in _SAFE or (apply_exemptions and _needs_no_token()):
             return
         if not is_same_origin():
             raise CSRFError("another site's form")
-        if not (_is_of_this_browser() or _is_of_older_page()):
+        if not (_is_of_this_browser() or _is_of_this_session()):
             raise CSRFError("no token of this browser")
 
 
@@ -82,11 +76,14 @@ def field() -> Markup:
 def token() -> str:
     """Return this response's token, masked; it is valid for all forms of this browser."""
     if "csrf_token" not in here():
-        current = session()
-        owner = owner_tag(current.person.issuer, current.person.sub) if current.person else bytes(_TAG)
-        bound_to = current.cookie if current.person and current.cookie else _visitor_cookie()
-        key = _keys()[0]
-        here().csrf_token = _masked(_tag(key, "browser", bound_to) + owner)
+        current, key = session(), _keys()[0]
+        bound_to, of_session, owner = current.cookie, bytes(_TAG), bytes(_TAG)
+        if record := current.record:
+            of_session = _tag(key, "session", record.epoch)
+            owner = owner_tag(record.person.issuer, record.person.sub)
+        if not (record and bound_to):
+            bound_to = _visitor_cookie()
+        here().csrf_token = _masked(_tag(key, "browser", bound_to) + of_session + owner)
     return here().csrf_token
 
 
@@ -106,7 +103,7 @@ def is_issued_for(issuer: str, sub: str) -> bool:
     """Return whether the submitted form's token was issued for this person, in this session or an earlier one."""
     submitted = _submitted_token()
     return submitted is not None and any(
-        hmac.compare_digest(submitted[_TAG:], _owner_tag(key, issuer, sub)) for key in _keys()
+        hmac.compare_digest(submitted[-_TAG:], _owner_tag(key, issuer, sub)) for key in _keys()
     )
 
 
@@ -118,7 +115,7 @@ def owner_tag(issuer: str, sub: str) -> bytes:
 def owner_of_form() -> bytes | None:
     """Return the tag of the person that the submitted form's token was issued for; None if it wasn't issued by the portal."""
     submitted = _submitted_token()
-    owner = submitted[_TAG:] if submitted else b""
+    owner = submitted[-_TAG:] if submitted else b""
     is_issued = any(hmac.compare_digest(owner[_HALF:], _proof(key, owner[:_HALF])) for key in _keys())
     return owner if owner and is_issued else None
 
@@ -138,11 +135,16 @@ def _is_of_this_browser() -> bool:
     )
 
 
-def _is_of_older_page() -> bool:
-    """Whether the view takes the person's older pages, and this is one."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    who = session().person if hasattr(view, _FROM_OLDER_PAGES) else None
-    return who is not None and is_issued_for(who.issuer, who.sub)
+def _is_of_this_session() -> bool:
+    """Whether the page is of the session that goes on here, under an earlier cookie."""
+    submitted, record = _submitted_token(), session().record
+    return (
+        submitted is not None
+        and record is not None
+        and any(
+            hmac.compare_digest(submitted[_TAG:-_TAG], _tag(key, "session", record.epoch)) for key in _keys()
+        )
+    )
 
 
 def _submitted_token() -> bytes | None:

@@ -131,13 +131,15 @@ def test_a_form_without_its_token_is_refused_in_words(portal: PortalThread) -> N
     assert visitor.get("/").status == 200
 
 
-def test_a_page_from_before_a_fresh_sign_in_can_sign_out_and_nothing_else(portal: PortalThread) -> None:
+def test_a_page_from_before_a_fresh_sign_in_is_of_the_same_session(portal: PortalThread) -> None:
     visitor = portal.sign_in("nora")
     older = token_on(visitor.get("/help"))
     fill_sign_in_again(visitor, "nora")
-    visitor.post("/notifications/read", {"csrf_token": older}, status=400)
+    visitor.post("/notifications/read", {"csrf_token": older})
     visitor.post("/sign-out", {"csrf_token": older}, status=None)
     assert visitor.request("GET", "/help", follow=False, status=303)
+    fill_sign_in_again(visitor, "nora")
+    visitor.post("/notifications/read", {"csrf_token": older}, status=400)
 
 
 def test_nobody_is_signed_out_by_the_page_of_somebody_else(portal: PortalThread) -> None:
