@@ -180,9 +180,13 @@ class TimelineEvent(Timed, frozen=True, kw_only=True):
 
 
 _USUAL_LENGTH = timedelta(minutes=30)
+_NOT_HELD = frozenset(
+    {"noshow", "enteredinerror", "declined", "rejected", "refused", "denied", "deleted", "void"}
+)
 _UNSURE = frozenset(
     {
         *("tentative", "proposed", "pending", "waitlist", "requested"),
+        *("unconfirmed", "notconfirmed", "provisional", "needsaction", "onhold"),
         *("rescheduled", "moved", "postponed"),
     }
 )
@@ -216,7 +220,7 @@ class Appointment(Timed, frozen=True, kw_only=True):
     def is_cancelled(self) -> bool:
         """Whether it doesn't take place; statuses are also written as FHIR does: `entered-in-error`."""
         status = folded(self.status)
-        return status.startswith("cancel") or status in ("noshow", "enteredinerror", "declined", "rejected")
+        return status.startswith("cancel") or status in _NOT_HELD
 
     @property
     def is_tentative(self) -> bool:

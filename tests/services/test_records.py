@@ -266,7 +266,16 @@ def test_an_episode_knows_its_next_appointment():
 
 @pytest.mark.parametrize(
     ("status", "tentative"),
-    [("Tentative", True), ("wait-list", True), ("Rescheduled", True), ("Moved", True), ("Confirmed", False)],
+    [
+        ("Tentative", True),
+        ("wait-list", True),
+        ("Rescheduled", True),
+        ("Moved", True),
+        ("Unconfirmed", True),
+        ("Provisional", True),
+        ("needs-action", True),
+        ("Confirmed", False),
+    ],
 )
 def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)
@@ -274,7 +283,16 @@ def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bo
 
 
 @pytest.mark.parametrize(
-    "status", ["entered-in-error", "entered_in_error", "no-show", "Cancelled by clinic", "Declined"]
+    "status",
+    [
+        "entered-in-error",
+        "entered_in_error",
+        "no-show",
+        "Cancelled by clinic",
+        "Declined",
+        "Refused",
+        "deleted",
+    ],
 )
 def test_a_visit_that_doesnt_take_place_is_written_in_many_ways(status: str):
     start = datetime(2026, 11, 27, 9, tzinfo=UTC)
