@@ -25,7 +25,8 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class WaitingConversation(Value, frozen=True):
-    """A conversation and the messages in it without a reply, oldest first; `danger` are the words of danger in them."""
+    """A conversation and the messages in it without a reply, oldest first; `danger` are the words of danger in them, or
+    in the subject that they came with."""
 
     conversation: Conversation
     unanswered: tuple[Message, ...]
@@ -104,7 +105,9 @@ def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversati
     found: list[WaitingConversation] = []
     for conversation in conversations:
         if unanswered := _unanswered(conversation):
-            words = danger_words(*(plain_text(message.body) for message in unanswered))
+            is_new = conversation.is_whole and unanswered[0] == conversation.in_order[0]
+            subject = conversation.subject if is_new else ""  # else it is that of what was answered
+            words = danger_words(subject, *(plain_text(message.body) for message in unanswered))
             found.append(WaitingConversation(conversation, unanswered, words))
     return sorted(found, key=lambda waiting: (not waiting.danger, waiting.since))
 

@@ -232,6 +232,14 @@ def test_ordinary_questions_are_not_taken_for_danger(text: str) -> None:
     assert danger_words(text) == ()
 
 
+@pytest.mark.parametrize(("sides", "words"), [((IN,), ("bleeding",)), ((IN, OUT, IN), ()), ((OUT, IN), ())])
+def test_the_subject_of_a_first_message_is_looked_through_too(
+    sides: tuple[MessageSide, ...], words: tuple[str, ...]
+) -> None:
+    (waiting,) = _in_order((replace(talk(*sides, says="Please call me"), subject="Heavy bleeding"),))
+    assert waiting.danger == words
+
+
 @pytest.mark.parametrize("quoted", [8_000, 60_000])
 def test_a_long_message_hides_no_word_of_danger(quoted: int) -> None:
     long = Message(id="a", side=IN, body="> As you wrote. " * (quoted // 16), sent_at=START)
