@@ -161,6 +161,11 @@ def test_an_email_is_added_to_the_conversation_it_replies_to(hooks: Any) -> None
     message_id = oldest["messages"][0]["id"]
     answer = hooks.email(headers=f"Subject: x\nIn-Reply-To: <{message_id}@riverside.example>\n").json()
     assert hooks.conversation_of("amelia", answer["id"])["id"] == oldest["id"]
+    assert hooks.message("amelia", answer["id"])["body"].startswith("A question\n\n"), "else nobody reads it"
+    again = hooks.email(
+        headers=f"In-Reply-To: <{message_id}@riverside.example>", subject=f"RE: {oldest['subject']}"
+    ).json()
+    assert oldest["subject"] not in hooks.message("amelia", again["id"])["body"]
     foreign = hooks.email(
         headers=f"In-Reply-To: <{message_id}@riverside.example>",
         **{"from": "grace@riverside.example"},
@@ -186,7 +191,7 @@ def test_html_is_reduced_to_its_text(hooks: Any) -> None:
         "<script>alert(1)</script><div onclick='x()'>2 &amp; 3<br>4</div><svg><text>no</text></svg>"
         "<img src=x onerror=y()><script>never closed"
     )
-    answer = hooks.email(html=html, text="").json()
+    answer = hooks.email(html=html, text="", subject="").json()
     assert hooks.message("nora", answer["id"])["body"] == "Dear clinic <3\n\n2 & 3\n4"
 
 

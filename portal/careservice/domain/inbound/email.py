@@ -37,7 +37,7 @@ def take_mail(session: Session, mail: Mail) -> str | None:
         by_email(session, tenant_id, mail.sender or "unknown sender", is_verified=mail.is_verified),
         Received(
             channel=Channel.EMAIL,
-            subject=mail.subject or "E-mail",
+            subject=mail.subject,
             body=body,
             external_id=mail.message_id,
             reply_to=own_mailbox(session, tenant_id, mail.to),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,17 +43,32 @@ class Received:
 def take(session: Session, tenant_id: str, sender: Sender, received: Received) -> str:
     """Store the message where its sender and staff alone read it, and return its id."""
     conversation, written_by = _place(session, tenant_id, sender, received)
+    body = received.body
+    if (
+        received.channel == Channel.EMAIL
+        and received.subject
+        and _topic(received.subject) != _topic(conversation.subject)
+    ):
+        body = f"{received.subject}\n\n{body}".strip()
     return add_message(
         session,
         conversation,
         written_by,
         sender.address,
         received.channel,
-        received.body,
+        body,
         external_id=received.external_id,
         sender_verified=received.is_verified,
         uploads=received.uploads,
     )
+
+
+def _topic(subject: str) -> str:
+    """The subject without the "Re:" of an answer."""
+    return _ANSWER.sub("", subject).strip().casefold()
+
+
+_ANSWER = re.compile(r"^(?:\s*\w{1,4}\s*:)+")
 
 
 def _place(
@@ -99,7 +115,7 @@ def _begin(
         session,
         tenant_id,
         sender,
-        subject=received.subject,
+        subject=received.subject or "E-mail",
         channel=received.channel,
         stranger=stranger,
         reply_email=received.reply_to if is_mail else None,
