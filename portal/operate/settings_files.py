@@ -92,6 +92,9 @@ class SettingsFiles:
                 log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
                 taken[KEPT] = taken[KEPT] or "/".join(kept)
                 is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
+        if ended := [name for name in taken[KEPT].split("/") if name in left_out]:
+            log_lines.say("error", f"{', '.join(ended)}: can't go on beside what else was changed, so nothing is")
+            is_good = False
         if is_good:
             self._left_out = left_out
             self._from_folder |= secrets.keys() - self._secrets.keys()

@@ -173,6 +173,25 @@ def test_settings_that_cannot_be_copied_are_refused(
     assert clinics.is_dir()
 
 
+@pytest.mark.parametrize(
+    "change", [("zero.example", "a.example"), ("http://127.0.0.1:1", "http://127.0.0.1:2")]
+)
+def test_a_running_clinic_is_not_ended_by_the_file_of_another(
+    clinics: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+) -> None:
+    text = (clinics / "a.toml").read_text()
+    (clinics / "a.toml").write_text(
+        text.replace(':1"', ':2"').replace('tenant_claim = "clinic"', "").replace('tenant_id = "a"', "")
+    )
+    files = SettingsFiles()
+    assert files.read()
+    new = text.replace("tenants.a", "tenants.zero").replace("a.example", "zero.example")
+    (clinics / "0.toml").write_text(new.replace(*change))
+    assert not files.read()
+    assert "a.toml: can't go on beside what else was changed" in capsys.readouterr().err
+    assert set(Settings.from_env().tenants.by_key) == {"a", "b", "c", "d"}
+
+
 def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
     clinics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
