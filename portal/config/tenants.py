@@ -197,6 +197,18 @@ class Roles:
             frozenset(self.map[word] for word in words if word in self.map) if self.map else frozenset(words)
         )
 
+    def shared_with(self, other: Roles) -> bool:
+        """Whether the identity server can say a role of one that is one of the other too."""
+        return self.claim == other.claim and not self._words.isdisjoint(other._words)
+
+    @property
+    def _words(self) -> frozenset[str]:
+        """The identity server's words that grant something."""
+        granting = self.staff | self.patient
+        return (
+            frozenset(word for word, role in self.map.items() if role in granting) if self.map else granting
+        )
+
     def side(self, held: frozenset[str]) -> Side | None:
         """Return the side that these claim values grant, staff before patient, or None."""
         if held & self.staff:
@@ -269,7 +281,10 @@ class Tenant:
     client: Client = table(Client, "a tenant", name="")
     authorize_params: Mapping[str, str] = setting(_params, {"acr_values": "tenant:riverside"}, "", {})
     tenant_claim: tuple[str, ...] | None = setting(
-        claim_path, "tenantid", "a sign-in must carry this claim with this value, or with a list of it", None
+        claim_path,
+        "tenantid",
+        "a sign-in must carry this claim with this value, or with a list of it; clinics with one auth_url and the same roles need it",
+        None,
     )
     record_claim: tuple[str, ...] | None = setting(
         claim_path,

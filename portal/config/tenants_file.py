@@ -65,16 +65,17 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
 
 
 def _indistinct(tenants: Mapping[str, Tenant]) -> dict[str, str]:
-    """The faults of clinics that take whoever signs in at an identity server that another clinic has too."""
-    at_server: dict[str, list[str]] = {}
-    for key, tenant in tenants.items():
-        at_server.setdefault(tenant.auth_url, []).append(key)
+    """The faults of clinics that take whoever has a role of another clinic at the identity server of both."""
+    at_server: dict[str, list[Tenant]] = {}
+    for tenant in tenants.values():
+        at_server.setdefault(tenant.auth_url, []).append(tenant)
     return {
-        key: f"tenants.{key}.tenant_claim: is missing, and {next(other for other in keys if other != key)} has the same "
-        "auth_url: its people could sign in here"
-        for keys in at_server.values()
-        for key in keys
-        if len(keys) > 1 and not tenants[key].tenant_claim
+        tenant.key: f"tenants.{tenant.key}.tenant_claim: is missing, and {other.key} has the same auth_url: "
+        "its people could sign in here"
+        for there in at_server.values()
+        for tenant in there
+        for other in reversed(there)
+        if other is not tenant and not tenant.tenant_claim and tenant.roles.shared_with(other.roles)
     }
 
 

@@ -149,6 +149,25 @@ def test_a_clinic_that_would_take_anothers_people_is_left_out(tmp_path: Path) ->
     assert len(read(folder).tenants.by_key) == 3, "at a server of its own it needs none"
 
 
+@pytest.mark.parametrize(
+    ("roles", "is_told_apart"),
+    [
+        ('claim = ["resource_access", "clinic0", "roles"]', True),
+        ('map = { "nurses of 0" = "nurse", "patients of 0" = "patient" }', True),
+        ('map = { "nurses of 0" = "nurse", "patient" = "patient" }', False),
+        ('staff = ["nurse"]', False),
+    ],
+)
+def test_a_clinic_with_roles_of_its_own_takes_nobody_elses_people(
+    tmp_path: Path, roles: str, is_told_apart: bool
+) -> None:
+    folder = clinics(tmp_path / "clinics", 2)
+    file = folder / "0000.toml"
+    claims = 'tenant_claim = "clinic"\n            tenant_id = "clinic0"\n'
+    file.write_text(file.read_text().replace(claims, "") + f"\n[tenants.clinic0.roles]\n{roles}\n")
+    assert ("clinic0" in read(folder).tenants.by_key) is is_told_apart
+
+
 def test_a_portal_without_a_usable_clinic_does_not_start(tmp_path: Path) -> None:
     folder = clinics(tmp_path / "clinics", 2)
     for file in folder.glob("*.toml"):
