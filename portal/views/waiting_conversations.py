@@ -97,8 +97,12 @@ def read_waiting(care: Care, person: Person) -> Waiting:
 
 
 def _is_untold(conversations: tuple[Conversation, ...]) -> bool:
-    """Whether the API doesn't tell whose messages these conversations hold."""
-    return bool(conversations) and (not_given("Message.side") or not_given("Conversation.messages"))
+    """Whether the API doesn't tell whose messages these conversations hold, or in words that nobody knows."""
+    sides = {message.side for conversation in conversations for message in conversation.messages}
+    is_unknown = bool(sides) and sides.isdisjoint((MessageSide.INBOUND, MessageSide.OUTBOUND))
+    return bool(conversations) and (
+        is_unknown or not_given("Message.side") or not_given("Conversation.messages")
+    )
 
 
 def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversation]:

@@ -205,7 +205,7 @@ def test_their_own_of_the_messages_that_wait_are_those_in_which_they_are_named(
     assert "Question 2" in own.words and "Question 1" not in own.words
 
 
-@pytest.mark.parametrize("missing", ["side", "messages"])
+@pytest.mark.parametrize("missing", ["side", "words", "messages"])
 def test_messages_are_not_called_answered_by_an_api_that_does_not_tell_whose_they_are(
     visitor: SignIn, fake_api: FakeApi, missing: str
 ) -> None:
@@ -213,6 +213,8 @@ def test_messages_are_not_called_answered_by_an_api_that_does_not_tell_whose_the
     talk = {"id": "t-1", "subject": "Fever", "messages": [message]}
     if missing == "messages":
         del talk["messages"]
+    if missing == "words":
+        message["side"] = "Incoming"
     fake_api.gives(LIST_CONVERSATIONS, [talk])
     nora = visitor("nora", "nurse")
     for path in ("/", "/conversations", "/conversations?mine=1"):
