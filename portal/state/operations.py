@@ -111,10 +111,10 @@ class Operations:
         held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
         return {name: record.value for name, record in held.items() if record}
 
-    def find(self, owner: str, id_: str, purpose: str) -> Operation | None:
-        """Return the owner's operation of this id and purpose, or None."""
+    def find(self, owner: str, id_: str, purpose: str | None = None) -> Operation | None:
+        """Return the owner's operation of this id, and of this purpose if given, or None."""
         held = self._vault.get(self._name(owner, id_), Operation)
-        return held.value if held and held.value.purpose == purpose else None
+        return held.value if held and purpose in (None, held.value.purpose) else None
 
     def newest(self, owner: str, purpose: str) -> Operation | None:
         """Return the owner's most recently changed operation for this purpose, or None."""

@@ -170,8 +170,20 @@ def _note_sending(is_sending: bool) -> None:
 
 
 def may_have_sent(error: CareError | None = None) -> bool:
-    """Whether this request may have changed something; `error` is how it failed."""
-    return g.get("may_have_sent", False) or (isinstance(error, Unavailable) and not error.outcome_known)
+    """Whether this request or an earlier post of its form may have changed something; `error` is how it failed."""
+    is_unknown = isinstance(error, Unavailable) and not error.outcome_known
+    return g.get("may_have_sent", False) or is_unknown or _was_sent_before()
+
+
+def _was_sent_before() -> bool:
+    person, id_ = g.get("person"), request.form.get("operation")
+    if person is None or not id_:
+        return False
+    try:
+        operation = context().operations.find(person.sub, id_)
+    except StoreDown:
+        return True
+    return operation is not None and operation.state is not State.OPEN
 
 
 def look_again(

@@ -70,6 +70,23 @@ def test_a_recorded_refusal_is_the_signers_not_the_writers(
     assert heading in person.get("/consents/c-1").words
 
 
+def test_a_second_post_that_fails_does_not_say_that_nothing_was_changed(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.gives(READ_CONSENT, FORM)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(REVOKE_CONSENT, replace(FORM, status=ConsentStatus.REVOKED))
+    form = visitor("nora", "nurse").get("/consents/c-1/revoke").form("/consents/c-1/revoke")
+    fake_api.refuses(READ_CONSENT, 503)
+    assert "Nothing was changed." in form.submit(reason="A mistake", status=503).words
+    fake_api.gives(READ_CONSENT, FORM)
+    form.submit(reason="A mistake", status=None)
+    assert fake_api.sent(REVOKE_CONSENT)
+    fake_api.refuses(READ_CONSENT, 503)
+    again = form.submit(reason="A mistake", status=503).words
+    assert "Nothing was changed" not in again and "is kept" not in again
+
+
 def test_a_form_signed_meanwhile_is_no_longer_cancelled(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.gives(READ_CONSENT, FORM)
     fake_api.gives(READ_EPISODE, EPISODE)
