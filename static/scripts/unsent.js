@@ -26,9 +26,11 @@ document.addEventListener("click", (event) => {
   if (form === typed) typed = null;
   if (isAnswered || body.dataset.page || $("#given-back")) handIn(form, "left", /^(csrf_token|typed-for)$/);
 });
-addEventListener("pagehide", () => {
+const leave = () => {
   if (typed && (isKept || typed.isConnected) && !typed.matches("[action*='/sign/']")) handIn(typed, "");
-});
+};
+addEventListener("pagehide", leave);
+addEventListener("portal:leave", leave);
 
 // For the end of the session, which empties the page: what was typed is kept apart, and can be taken once.
 export const keep = () => {

@@ -116,6 +116,22 @@ def test_typed_text_is_restored_after_leaving_the_page(visit: SignIn) -> None:
     expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
 
 
+def test_text_typed_beside_a_list_is_restored_when_its_row_is_opened_again(visit: SignIn) -> None:
+    elif_ = visit("elif", width=1700)
+    elif_.go("/storage")
+    beside, row = elif_.page.locator("#record-beside"), elif_.page.locator("#results .row-link").first
+    notes = beside.get_by_label(re.compile("^Notes"))
+    row.click()
+    beside.get_by_text("Change status, place, payment or notes").click()
+    notes.fill("Typed, and then Escape")
+    with elif_.page.expect_response(lambda answer: answer.request.method == "POST"):
+        elif_.page.keyboard.press("Escape")
+    expect(beside).to_have_count(0)
+    row.click()
+    expect(notes).to_have_value("Typed, and then Escape")
+    expect(beside.get_by_text(NOTICE)).to_be_visible()
+
+
 def test_back_and_reload_from_a_review_show_what_was_typed_and_leaving_it_forgets_that(visit: SignIn) -> None:
     nora = visit("nora")
     name = nora.page.get_by_label("Name", exact=True)

@@ -14,6 +14,8 @@ const mark = (row) => {
   $("#results [aria-current=true]")?.removeAttribute("aria-current");
   row?.setAttribute("aria-current", "true");
 };
+// What was typed beside the list is kept as on a page that is left (unsent.js).
+const empty = () => (dispatchEvent(new Event("portal:leave")), beside.replaceChildren());
 // The record shown before goes at once, so that nobody acts on it as this row's. An answer that comes late is of a row that was
 // left, so it is dropped; one of no session or another's is a page of its own.
 function open(row) {
@@ -21,7 +23,7 @@ function open(row) {
   mark(row);
   beside.setAttribute("aria-label", row.textContent);
   beside.setAttribute("aria-busy", "true");
-  beside.replaceChildren();
+  empty();
   page.append(beside);
   request?.abort();
   request = Object.assign(new XMLHttpRequest(), { responseType: "document" });
@@ -41,7 +43,7 @@ function close() {
   clearTimeout(waiting);
   request?.abort();
   mark();
-  beside.replaceChildren();
+  empty();
   beside.remove();
 }
 if (page) {
