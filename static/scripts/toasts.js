@@ -1,5 +1,7 @@
 // Toasts leave by themselves, or when they are closed. Without it: they stay until the next page; the cross isn't shown.
 //
+// One tells whoever pressed something that no answer came. Without it: the browser's own page does.
+//
 // They don't leave under the pointer or the focus, and never one with an Undo or a warning in under 20 s.
 import { focusOn } from "./focus_on.js";
 import { $ } from "./dom.js";
@@ -18,6 +20,14 @@ if (toasts) {
     (node) => node.matches?.(".toast") && fade(node),
   ))).observe(toasts, { childList: true });
 }
+let unanswered;
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (!/click|submit/.test(ctx?.sourceEvent.type)) return;
+  unanswered?.remove();
+  unanswered = Object.assign(document.createElement("p"), { className: "toast", textContent: toasts.dataset.unanswered });
+  unanswered.dataset.tone = "attention";
+  toasts.append(unanswered);
+});
 document.addEventListener("htmx:after:swap", (event) => event.detail.ctx.sourceElement?.closest(".toast")?.remove());
 
 // The focus doesn't leave with a toast: it goes back to the content, where the act was.

@@ -4,7 +4,7 @@
 // A link in the form leaves it by choice, and what waits since it was answered is forgotten; a signature is given in one go.
 import { $, body, isPlain } from "./dom.js";
 
-let typed, isKept, isAnswered;
+let typed, sent, isKept, isAnswered;
 const note = (field) => {
   if (field?.form?.method === "post" && field.type !== "search") typed = field.form;
 };
@@ -14,7 +14,8 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (!typed) note($("#main [aria-invalid]"));
 });
 document.addEventListener("input", ({ target }) => note(target));
-document.addEventListener("submit", ({ target }) => target === typed && (typed = null), true);
+document.addEventListener("submit", ({ target }) => target === typed && ((sent = typed), (typed = null)), true);
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => ctx?.sourceElement === sent && (typed = sent));
 const handIn = (form, why, names = /./) => {
   const text = new URLSearchParams([...new FormData(form)].filter(([name]) => names.test(name)));
   text.append("only-keep", why);

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from portal.careservice.ids import sample_id
 from portal.state.session_records import SessionRecord, record_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.browser.conftest import SignIn
-from tests.browser.pages import Seen
+from tests.browser.pages import Seen, sign_in
 from tests.support.stack import SECRETS, PortalThread
 
 NOTICE = "Here is what you had typed. Nothing has been sent yet."
@@ -130,6 +130,24 @@ def test_text_typed_beside_a_list_is_restored_when_its_row_is_opened_again(visit
     row.click()
     expect(notes).to_have_value("Typed, and then Escape")
     expect(beside.get_by_text(NOTICE)).to_be_visible()
+
+
+def test_typed_text_that_got_no_answer_is_told_and_kept(chrome: Browser, stack: PortalThread) -> None:
+    context = chrome.new_context()
+    nora = sign_in(context.new_page(), stack.origin(), "nora").go(CASE)
+    notes, told = nora.page.get_by_label(re.compile("^Notes")), nora.page.locator("#toasts")
+    notes.fill("Typed in the lift")
+    context.set_offline(True)
+    for _ in range(2):
+        nora.press("Save case")
+        expect(told.get_by_text("No answer came.")).to_have_count(1)
+    context.set_offline(False)
+    nora.section("Protocols")
+    nora.go(CASE).sees(NOTICE)
+    expect(notes).to_have_value("Typed in the lift")
+    nora.press("Save case")
+    expect(told.get_by_text("The case is saved.")).to_be_visible()
+    context.close()
 
 
 def test_back_and_reload_from_a_review_show_what_was_typed_and_leaving_it_forgets_that(visit: SignIn) -> None:
