@@ -170,10 +170,10 @@ class Session(SessionMixin):
         return self._loaded
 
     @property
-    def expires_at(self) -> float:
-        """When this session ends unless it is used again, in seconds since 1970."""
+    def lasts(self) -> int:
+        """How many seconds this session lasts unless it is used again."""
         record = self.record
-        return self._sessions.ends_at(record) if record else 0.0
+        return self._sessions.lasts(record) if record else 0
 
     def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
         """Start a session for this person under a new id; another person's previous session is dropped.
@@ -456,6 +456,10 @@ class Sessions(SessionInterface):
         """When the session ends by idle timeout or maximum age, whichever comes first."""
         limits = self._limits[record.person.side]
         return min(record.used_at + limits.idle, record.created_at + limits.absolute)
+
+    def lasts(self, record: SessionRecord) -> int:
+        """How many seconds the session lasts from now on."""
+        return int(self.ends_at(record) - self.clock())
 
     def _forgotten_at(self, record: SessionRecord) -> float:
         """When the store may drop the record: an hour after the session ends."""

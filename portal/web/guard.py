@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote, urlencode
@@ -63,7 +62,7 @@ PUBLIC = frozenset(
 )
 """Endpoints that anyone may call; all others need `signed_in`."""
 
-SESSION_TAG, EXPIRES_AT = "Session-Tag", "Session-Expires-At"
+SESSION_TAG, LASTS = "Session-Tag", "Session-Lasts"
 NO_SESSION = "none"
 
 STRENGTH = "strength"
@@ -326,7 +325,7 @@ def _is_page(address: str) -> bool:
 
 
 def _tell_session(response: Response) -> Response:
-    """Add headers with the session's tag and expiry to pages, fragments and background responses.
+    """Add headers with the session's tag and remaining seconds to pages, fragments and background responses.
 
     A page that receives a response of another session, or of none, removes its content (scripts/session_end.js).
     """
@@ -335,10 +334,5 @@ def _tell_session(response: Response) -> Response:
         return response
     response.headers.setdefault(SESSION_TAG, current.tag or NO_SESSION)
     if current.tag:
-        response.headers[EXPIRES_AT] = said_end(current.expires_at)
+        response.headers[LASTS] = str(current.lasts)
     return response
-
-
-def said_end(at: float) -> str:
-    """Return when a session ends, as answers say it."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar, dataclass_transform
 
 from portal.config.tenants import Tenant
@@ -51,7 +50,7 @@ class Frame:
     nav: list[Any]
     unread_count: int | None
     bell_htmx: str
-    session_expires_at: datetime | None
+    session_lasts: int | None
     unreadable: int
     lacks_details: bool
     banner: PatientBanner | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from flask import Flask, g, request
@@ -99,7 +98,7 @@ def _context() -> dict[str, object]:
         nav=navigation(person) if person else [],
         unread_count=known.count,
         bell_htmx=htmx.bell_htmx(known.count, at_once=not bell.is_fresh(known)) if person else "",
-        session_expires_at=datetime.fromtimestamp(current.expires_at, UTC) if person else None,
+        session_lasts=current.lasts if person else None,
         unreadable=g.get("unreadable", 0),
         lacks_details=g.get("lacks_details", False),
         banner=None,

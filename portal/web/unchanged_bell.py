@@ -65,7 +65,7 @@ def answer(app: Flask, environ: WSGIEnvironment, start_response: StartResponse) 
     fields = [
         ("X-Request-Id", request_id),
         (guard.SESSION_TAG, record.tag),
-        (guard.EXPIRES_AT, guard.said_end(the.sessions.ends_at(record))),
+        (guard.LASTS, str(the.sessions.lasts(record))),
     ]
     logs.answered(environ, PATH, 204, tenant=tenant, request_id=request_id, started=started)
     start_response("204 NO CONTENT", fields)

@@ -1,14 +1,14 @@
 // A warning two minutes before the session ends, and nothing left of the page once it has: by itself, in another tab or
 // elsewhere, or because someone else has signed in since. Without it: the next request leads to signing in.
 //
-// Page and answers carry a tag of their session; when an answer has none or another's, the page is over.
+// Page and answers carry a tag of their session; when an answer has none or another's, the page is over. They say for how many
+// seconds it lasts, as this device's clock may be wrong.
 import { $, body } from "./dom.js";
 import { keep, take } from "./unsent.js";
 
 const dialog = $("#session-warning");
 export const own = body.dataset.session;
-let ends = Date.parse(body.dataset.expiresAt);
-const lasts = ends - Date.now();
+let ends = Date.now() + body.dataset.lasts * 1000;
 let over = false;
 const part = (name) => $(`[data-session=${name}]`, dialog);
 const tabs = new BroadcastChannel("session");
@@ -37,8 +37,8 @@ const clear = () => {
 const isOwn = (headers) => {
   const tag = headers.get("Session-Tag");
   if (tag && tag !== own) clear();
-  const later = !over && Date.parse(headers.get("Session-Expires-At"));
-  if (later > ends) ends = later, tell();
+  const lasts = !over && headers.get("Session-Lasts");
+  if (lasts) ends = Date.now() + lasts * 1000, tell();
   return tag === own;
 };
 const send = (path) => fetch(path, { redirect: "manual" }).then(({ headers }) => isOwn(headers), () => {});
@@ -57,7 +57,7 @@ tell();
 if (own) {
   tabs.onmessage = ({ data: [tag, later] }) => {
     if (tag !== own) check();
-    else if (later > ends) ends = later;
+    else ends = later;
   };
   document.addEventListener("visibilitychange", () => document.hidden || check());
   document.addEventListener("htmx:before:response", (event) => {
@@ -73,7 +73,7 @@ if (own) {
     event.preventDefault();
     over || stay(); // Escape is from someone who is there
   });
-  if (lasts > 0) setInterval(() => {
+  if (body.dataset.lasts > 0) setInterval(() => {
     const left = Math.ceil((ends - Date.now()) / 1000);
     if (over || left > 120) return over || dialog.close();
     if (left <= 0) return clear();

@@ -209,13 +209,18 @@ def test_going_back_from_a_tab_loads_the_page_with_its_scripts(visit: SignIn) ->
     assert page.url.endswith(EPISODE)
 
 
-@pytest.mark.parametrize("key", ["Enter", "Escape"])
-def test_the_session_warning_is_announced_takes_the_focus_and_returns_it(visit: SignIn, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("Enter", "2024-01-01"), ("Escape", "2029-01-01")], ids=["behind", "ahead"]
+)
+def test_the_session_warning_is_announced_takes_the_focus_and_returns_it_on_a_device_of_any_clock(
+    visit: SignIn, leave_in: LeaveIn, key: str, wrong: str
+) -> None:
     amelia = visit("amelia")
-    amelia.page.clock.install()
+    amelia.page.clock.install(time=wrong)
     amelia.go("/me")
     field = amelia.page.get_by_label("Preferred name")
     field.fill("Ame, in the middle of it")
+    leave_in(amelia, 110)
     amelia.page.clock.fast_forward("28:10")
     dialog = amelia.page.get_by_role("dialog", name="Are you still there?")
     expect(dialog).to_have_accessible_description(re.compile(r"you will be signed out in 1:\d\d"))
@@ -223,16 +228,17 @@ def test_the_session_warning_is_announced_takes_the_focus_and_returns_it(visit: 
     amelia.page.clock.pause_at(amelia.page.evaluate("Date.now() / 1000 + 1"))
     with amelia.page.expect_response(lambda answer: answer.url.endswith("/session/stay")) as staying:
         amelia.page.keyboard.press(key)
-    assert staying.value.headers["session-expires-at"]
+    assert staying.value.headers["session-lasts"]
     expect(dialog).to_have_count(0)
     expect(field).to_be_focused()
     expect(field).to_have_value("Ame, in the middle of it")
 
 
-def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn) -> None:
+def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn, leave_in: LeaveIn) -> None:
     amelia = visit("amelia")
     amelia.page.clock.install()
     amelia.go("/me")
+    leave_in(amelia, 63)
     amelia.page.clock.fast_forward("28:57")
     dialog = amelia.page.locator("#session-warning")
     expect(dialog).to_be_visible()

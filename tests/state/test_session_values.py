@@ -226,7 +226,7 @@ def test_a_fresh_sign_in_keeps_whom_the_same_person_has_read_about(
     assert here.name and vault.get(before, dict) is None
     held = vault.get(known_people_name(here.name), dict)
     assert (held and held.value, held and held.expires_at) == (
-        (known, here.expires_at) if keeps else (None, None)
+        (known, sessions.clock() + here.lasts) if keeps else (None, None)
     )
     here.end()
     assert held is None or vault.get(known_people_name(record_name(here.fresh_cookie or "")), dict) is None
@@ -258,8 +258,8 @@ def test_signing_in_again_keeps_the_values_of_the_same_person_only(sessions: Ses
 
 def test_a_visitors_session_has_no_tokens_and_no_end(sessions: Sessions, clock: Clock) -> None:
     visitor = Session(sessions, None, "riverside", "riverside.localhost")
-    assert (visitor.name, visitor.tokens, visitor.expires_at) == (None, None, 0.0)
-    assert again(sessions, begun(sessions, person())).expires_at == clock.now + 30 * MINUTE
+    assert (visitor.name, visitor.tokens, visitor.lasts) == (None, None, 0)
+    assert again(sessions, begun(sessions, person())).lasts == 30 * MINUTE
 
 
 def test_new_tokens_replace_only_the_ones_that_were_read(sessions: Sessions) -> None:
