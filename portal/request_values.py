@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import g
+from flask import g, request
 
 here: Callable[[], Any] = g._get_current_object  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportPrivateUsage]
 """Return this request's `g`. Raises RuntimeError outside a request, as `g` does."""
@@ -22,6 +22,11 @@ def clinic() -> Any:
 def is_seen_by_staff() -> bool:
     """Whether staff see a patient's page here as the patient does (`portal.web.as_patient`), where nothing can be done."""
     return "as_seen" in here()
+
+
+def is_fetched_ahead() -> bool:
+    """Whether a browser fetches a page that nobody may ever look at."""
+    return "prefetch" in request.headers.get("Sec-Purpose", "")
 
 
 def reader_is_staff() -> bool:

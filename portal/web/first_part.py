@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from portal.http import deadline
 from portal.i18n.gettext import _
+from portal.request_values import is_fetched_ahead
 from portal.web import as_patient, guard, headers, templates
 from portal.web.compression import Stream, best_encoding
 from portal.web.routing import current_address
@@ -88,7 +89,7 @@ def _expect() -> None:
         request.method == "GET"
         and request.headers.get("Sec-Fetch-Mode") == "navigate"
         and request.headers.get("Sec-Fetch-Dest") == "document"
-        and "Sec-Purpose" not in request.headers
+        and not is_fetched_ahead()
         and as_patient.patient_id() is None  # its policy is stricter, and would come too late
     )
     access = guard.access_of(current_app.view_functions.get(request.endpoint or "")) if is_opened else None

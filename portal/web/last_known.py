@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from portal.context import context, session
-from portal.request_values import here, is_seen_by_staff
+from portal.request_values import here, is_fetched_ahead, is_seen_by_staff
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
 from portal.store.vault import Vault
@@ -48,9 +48,9 @@ class LastKnown(Generic[T]):
     def update(self, person: Person, change: Callable[[T], T | None]) -> T | None:
         """Store and return what `change` makes of the value; return None if nothing was stored.
 
-        `change` returns None to leave the value as it is (see `Vault.update`).
+        `change` returns None to leave the value as it is (see `Vault.update`). A page that is fetched ahead hasn't been seen.
         """
-        if is_seen_by_staff() or change(self.get(person)) is None:
+        if is_seen_by_staff() or is_fetched_ahead() or change(self.get(person)) is None:
             return None
         name, expires_at = self.record_name(person), context().clock() + self.seconds
         try:

@@ -88,8 +88,10 @@ def test_what_has_come_since_the_last_visit_is_told_until_the_next(
     assert told(visitor("amelia")) == []
     at("25 13:00")
     assert told(visitor("amelia")) == []
-    at("25 21:00")
+    at("25 17:00")
     shows(fake_api, AFTER, SIGNED)
+    visitor("amelia").get("/", headers={"Sec-Purpose": "prefetch;prerender"})
+    at("25 21:00")
     news = [
         "2 scans or blood tests /episodes/e-1/monitoring",
         "Letter Document /files/f-2/preview",
