@@ -87,6 +87,49 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "ar": ("تم تأكيد إحدى بيانات الاتصال", "ما يُرسل منها يظهر الآن في رسائلك."),
     },
+    "PasskeyAdded": {
+        "en": (
+            "The security of your account has changed",
+            "A passkey was added that signs in to your account. If that wasn't you, tell the clinic at once.",
+        ),
+        "es": (
+            "La seguridad de tu cuenta ha cambiado",
+            "Se ha añadido una llave de acceso con la que se entra en tu cuenta. Si no has sido tú, avisa enseguida a la "
+            "clínica.",
+        ),
+        "ar": (
+            "تغيّر أمان حسابك",
+            "أُضيف مفتاح مرور يتيح الدخول إلى حسابك. إذا لم يكن ذلك منك، يُرجى إبلاغ العيادة فورًا.",
+        ),
+    },
+    "PasskeyRemoved": {
+        "en": (
+            "The security of your account has changed",
+            "A passkey was removed from your account. If that wasn't you, tell the clinic at once.",
+        ),
+        "es": (
+            "La seguridad de tu cuenta ha cambiado",
+            "Se ha quitado una llave de acceso de tu cuenta. Si no has sido tú, avisa enseguida a la clínica.",
+        ),
+        "ar": (
+            "تغيّر أمان حسابك",
+            "أُزيل مفتاح مرور من حسابك. إذا لم يكن ذلك منك، يُرجى إبلاغ العيادة فورًا.",
+        ),
+    },
+    "RecoveryCodesMade": {
+        "en": (
+            "The security of your account has changed",
+            "New recovery codes were made for your account. If that wasn't you, tell the clinic at once.",
+        ),
+        "es": (
+            "La seguridad de tu cuenta ha cambiado",
+            "Se han creado códigos de recuperación nuevos para tu cuenta. Si no has sido tú, avisa enseguida a la clínica.",
+        ),
+        "ar": (
+            "تغيّر أمان حسابك",
+            "أُنشئت رموز استرداد جديدة لحسابك. إذا لم يكن ذلك منك، يُرجى إبلاغ العيادة فورًا.",
+        ),
+    },
     "ContactShared": {
         "en": (
             "Please check a patient's contact details",

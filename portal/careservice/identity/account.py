@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from flask import Response, request
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import is_recent, now
+from portal.careservice.domain import notifications
 from portal.careservice.identity import passkeys, passwords, sessions, throttle
 from portal.careservice.identity.assurance import (
     PASSWORD,
@@ -73,7 +74,7 @@ def sign_in_to_account(tenant: str) -> Response:
 
 @bp.post("/account/<tenant>")
 def change_account(tenant: str) -> Response:
-    """Add or remove a passkey, or make new recovery codes, which are shown once."""
+    """Add or remove a passkey, or make new recovery codes, which are shown once; a notification tells the account's owner."""
     session = database.session_for_writing()
     clinic = _clinic(session, tenant)
     if clinic is None or not _is_from_here():
@@ -93,14 +94,32 @@ def change_account(tenant: str) -> Response:
         session.refresh(person)
         if not recovery_codes_left(session, person):
             codes = new_recovery_codes(session, person)
+        _tell(session, person, "PasskeyAdded")
     elif act == "remove":
         named = request.form.get("passkey", "")
-        session.execute(delete(Passkey).where(Passkey.person_id == person.id, Passkey.credential_id == named))
-        session.flush()
-        session.refresh(person)
+        own = session.scalar(
+            select(Passkey).where(Passkey.person_id == person.id, Passkey.credential_id == named)
+        )
+        if own is not None:
+            session.delete(own)
+            session.flush()
+            session.refresh(person)
+            _tell(session, person, "PasskeyRemoved")
     elif act == "codes" and has_second_step(person):
         codes = new_recovery_codes(session, person)
+        _tell(session, person, "RecoveryCodesMade")
     return _page(session, clinic, sign_in, codes=codes)
+
+
+def _tell(session: Session, person: Person, notice: str) -> None:
+    notifications.announce(
+        session,
+        tenant_id=person.tenant_id,
+        who=[person.id],
+        kind="AccountSecurity",
+        notice=notice,
+        entity=("Account", person.id),
+    )
 
 
 def _clinic(session: Session, name: str) -> Tenant | None:

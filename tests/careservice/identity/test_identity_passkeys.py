@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from portal.careservice import database
+from portal.careservice.domain.notifications import Notification
 from portal.careservice.identity.assurance import (
     ONE_FACTOR,
     TWO_FACTORS,
@@ -81,6 +82,28 @@ def test_a_passkey_that_was_added_signs_in(server: IdentityServer) -> None:
     assert "Remove" in keep(browser, open_account(browser), made).text
     other = server.browser()
     assert answer_in(use(other, sign_in_page(other), made))["code"]
+
+
+def test_an_accounts_owner_is_told_of_each_change(server: IdentityServer) -> None:
+    browser, made = server.browser(), passkey()
+    codes = codes_in(keep(browser, open_account(browser), made))
+    open_account(browser, code=codes[0])
+    for act in (
+        {"act": "codes"},
+        {"act": "remove", "passkey": "no such"},
+        {"act": "remove", "passkey": encoded(made.id)},
+    ):
+        assert post(browser, "/account/riverside", **act).status_code == 200
+    with database.new_session(server.engine, writes=False) as session:
+        notices = session.query(Notification).order_by(Notification.creation_time).all()
+    (grace,) = (one for one in people.PEOPLE if one.username == "grace")
+    assert {(one.person_id, one.type) for one in notices} == {(grace.id, "AccountSecurity")}
+    told = [one.body.partition(".")[0] for one in notices]
+    assert told == [
+        "A passkey was added that signs in to your account",
+        "New recovery codes were made for your account",
+        "A passkey was removed from your account",
+    ]
 
 
 def codes_in(page: Any) -> list[str]:
