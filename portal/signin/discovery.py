@@ -78,6 +78,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     authorization_response_iss_parameter_supported: bool = False
     claims_parameter_supported: bool = False
+    prompt_values_supported: tuple[str, ...] | None = None
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -167,6 +167,7 @@ class SignIn:
         cookie: str | None,
         language: str,
         fresh: bool = False,
+        is_another: bool = False,
         login_hint: str | None = None,
         whose: tuple[str, str] | None = None,
         is_signed_in: bool = False,
@@ -174,7 +175,7 @@ class SignIn:
         strength: Strength | None = None,
     ) -> Started:
         """Start a sign-in; `fresh` requires the password again, and so does the second after PasswordNeeded. It has to be
-        as strong as `strength` says.
+        as strong as `strength` says. One that `is_another`'s asks for no name that the identity server remembers.
 
         Raises SignInLoop, ProviderDown or ProviderRefused.
 
@@ -216,6 +217,8 @@ class SignIn:
             params.setdefault("claims", _claims(strength))
         if fresh or is_second:
             params["prompt"] = "login"
+        if is_another and "select_account" in (metadata.prompt_values_supported or ()):
+            params["prompt"] = "login select_account"
         if login_hint:
             params["login_hint"] = login_hint
         if prover:

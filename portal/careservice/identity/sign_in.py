@@ -49,11 +49,11 @@ bp.register_error_handler(TooLate, lambda error: _too_late(error.waiting))
 
 @bp.get("/sign-in")
 def show_sign_in() -> Response:
-    """The form, filled in with the client's `login_hint` or else the user name already signed in."""
+    """The form, filled in with the client's `login_hint` or else the user name already signed in, if it's the same person's."""
     session = database.session()
     handle = request.args.get("request", "")
     _, asked = _waiting(session, handle)
-    current = sessions.current(session)
+    current = None if "select_account" in asked.prompts else sessions.current(session)
     known = current.person if current is not None and current.person.tenant_id == asked.tenant.id else None
     username = asked.parameters.get("login_hint") or (known.username if known else "")
     return _page(session, asked, handle, username, again=known is not None)

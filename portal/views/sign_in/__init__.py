@@ -76,8 +76,9 @@ def start() -> Response:
         audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
-    strength = None if is_another else _strength_waited_for(here)
-    return _start(next_path, None if is_another else here.whose(), fresh=fresh, strength=strength)
+    if is_another:
+        return _start(next_path, None, fresh=True, is_another=True)
+    return _start(next_path, here.whose(), fresh=fresh, strength=_strength_waited_for(here))
 
 
 def _strength_waited_for(here: Session) -> Strength | None:
@@ -91,6 +92,7 @@ def _start(
     whose: tuple[str, str] | None,
     *,
     fresh: bool = False,
+    is_another: bool = False,
     is_second: bool = False,
     strength: Strength | None = None,
 ) -> Response:
@@ -102,6 +104,7 @@ def _start(
             cookie=request.cookies.get(BROWSER_COOKIE),
             language=language(),
             fresh=fresh,
+            is_another=is_another,
             whose=whose,
             is_signed_in=session().person is not None,
             is_second=is_second,

@@ -42,6 +42,13 @@ def test_a_fresh_sign_in_asks_for_the_password_and_sends_a_login_hint(sign_in: S
     assert not {"prompt", "login_hint"} & set(query_of(start(sign_in)))
 
 
+def test_another_person_is_asked_for_a_name_where_that_can_be(sign_in: SignIn, identity: Identity) -> None:
+    for supported, prompt in ((), "login"), (("login", "select_account"), "login select_account"):
+        identity.metadata_ = msgspec.structs.replace(METADATA, prompt_values_supported=supported)
+        assert query_of(start(sign_in, fresh=True, is_another=True))["prompt"] == prompt
+        assert query_of(start(sign_in, fresh=True))["prompt"] == "login"
+
+
 def test_the_time_of_the_sign_in_is_asked_for_where_claims_can_be(
     sign_in: SignIn, identity: Identity
 ) -> None:
