@@ -486,8 +486,15 @@ class Sessions(SessionInterface):
         return len(names)
 
     def end_at_clinic(self, tenant: str, *, sub: str | None = None) -> int:
-        """End all sessions at this clinic, or there only this person's; return their number."""
+        """End all sessions at this clinic, or there only this person's; return their number.
+
+        The person's sign-ins at the identity server don't count any more, even if no session is left to tell its issuer: that is
+        the clinic's address of it, with or without a slash at its end.
+        """
         ended = 0
+        if sub is not None:
+            for issuer in (address := self._tenants.by_key[tenant].auth_url, f"{address}/"):
+                self.sign_outs.note(issuer, tenant, sub)
         for name in self._vault.tagged("clinic", tenant):
             held = self._vault.get(name, SessionRecord)
             if held and sub in (None, held.value.person.sub):

@@ -88,7 +88,11 @@ def test_an_earlier_sign_in_at_the_identity_server_does_not_count(portal: Portal
     (person,) = people(portal, "riverside")
     end_sessions(portal.context.settings, ["riverside"], clock=portal.clock)
     assert not is_signed_in(portal, amelia)
-    assert portal.context.sessions.sign_outs.last(person.issuer, "riverside", person.sub) is not None
+    sign_outs = portal.context.sessions.sign_outs
+    assert sign_outs.last(person.issuer, "riverside", person.sub) is not None
+    assert sign_outs.last(person.issuer, "riverside", "idle since yesterday") is None
+    end_sessions(portal.context.settings, ["riverside"], sub="idle since yesterday", clock=portal.clock)
+    assert sign_outs.last(person.issuer, "riverside", "idle since yesterday") is not None
 
 
 def test_nothing_is_ended_that_cannot_be_recorded(
