@@ -15,6 +15,8 @@ from portal.services.protocols import ProtocolStatus
 from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus
 
+_LONGEST_ABBREVIATION = 4
+
 
 def choice_name(value: Choice | None) -> str:
     """Return a value in words; one that isn't known here as it came, spaced; nothing for None."""
@@ -22,7 +24,9 @@ def choice_name(value: Choice | None) -> str:
 
 
 def spaced(text: str) -> str:
-    """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
+    """Return a name from a list as words: `LutealSupport` becomes `Luteal support`; an abbreviation such as `SC` stays."""
+    if text.isupper() and len(text) <= _LONGEST_ABBREVIATION:
+        return text
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
     return words[:1].upper() + words[1:].lower() if words else ""
 

@@ -59,19 +59,19 @@ def role_purpose(role: str) -> str:
 
 
 def route_name(route: str) -> str:
-    """Return how a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
-    return _route_names().get(route.casefold()) or spaced(route)
+    """Return how a medicine is taken, such as `Under the skin`, also of an abbreviation; an unknown one as it came, spaced."""
+    return _route_names().get(folded(route)) or spaced(route)
 
 
 @for_each_language
 def _route_names() -> dict[str, str]:
     return {
-        "subcutaneous": _("Under the skin"),
-        "intramuscular": _("Into a muscle"),
-        "intravenous": _("Into a vein"),
-        "oral": _("By mouth"),
-        "vaginal": _("Vaginally"),
-        "rectal": _("Rectally"),
+        **dict.fromkeys(("subcutaneous", "subcutaneously", "subcut", "sc", "sq"), _("Under the skin")),
+        **dict.fromkeys(("intramuscular", "intramuscularly", "im"), _("Into a muscle")),
+        **dict.fromkeys(("intravenous", "intravenously", "iv"), _("Into a vein")),
+        **dict.fromkeys(("oral", "orally", "po"), _("By mouth")),
+        **dict.fromkeys(("vaginal", "vaginally", "pv"), _("Vaginally")),
+        **dict.fromkeys(("rectal", "rectally", "pr"), _("Rectally")),
         "nasal": _("By nose spray"),
         "transdermal": _("On the skin"),
     }
