@@ -96,11 +96,12 @@ class PatientOverview(Value, frozen=True):
 
     def others_plan(self, plan: Protocol) -> str:
         """Whose plan it is if not this patient's, such as their partner's; empty for their own, or one whose patient isn't given."""
-        if plan.patient_id in (None, self.patient_id):
-            return ""
         treatment = self.treatment_of(plan)
         owner = treatment.owner_of(plan) if treatment else None
-        return (owner.full_name if owner else plan.patient_name) or plan.patient_id
+        id_ = owner.id if owner else plan.patient_id
+        if id_ in (None, self.patient_id):
+            return ""
+        return (owner.full_name if owner else plan.patient_name) or id_
 
     def is_partner_in(self, episode: Episode) -> bool:
         """Whether it is the treatment of the other person of the couple."""

@@ -102,6 +102,18 @@ def test_staff_read_whose_doses_they_are(
     assert begun and all((whose or "Follitropin") in words for words in begun)
 
 
+def test_the_patients_doses_are_named_on_the_partners_page(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    treated = treatment(fake_api, None)
+    fake_api.gives(LIST_PROTOCOLS, [treated.protocol])
+    nora = visitor("nora", "nurse")
+    at("25 18:30")
+    page = nora.get("/patients/daniel-patient?episode=e-1")
+    (doses,) = (row.words for row in page.select(".patient-page dl > div") if "Cetrorelix" in row.words)
+    assert doses.startswith("Today · Amelia’s medicines 08:00")
+
+
 def test_staff_read_the_doses_of_each_plan_in_a_treatment_that_holds_none(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

@@ -21,6 +21,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.patients.week import Week, week_of
 from portal.views.recent import name_opened
 from portal.web import modules
+from portal.web.doses import medicines_of
 from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
@@ -83,7 +84,7 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             overview=overview,
             week=week,
             views=[views[0] for views in by_plan],
-            plans_today={views[0].episode.id: _today(views) for views in by_plan},
+            plans_today={views[0].episode.id: _today(views, overview) for views in by_plan},
             forms=forms if isinstance(forms, CareError) else group(forms, person),
             talks=talks
             if isinstance(talks, CareError)
@@ -95,12 +96,16 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     )
 
 
-def _today(views: list[EpisodeView]) -> list[tuple[str, EpisodeView]]:
+def _today(views: list[EpisodeView], overview: PatientOverview) -> list[tuple[str, EpisodeView]]:
     """The treatment with each of its plans, which are told apart by name where there are several."""
+
+    def whose(view: EpisodeView) -> str:
+        return medicines_of((view.protocol and overview.others_plan(view.protocol)) or view.plan_of)
+
     is_one = len(views) == 1
     names = ["" if is_one or view.protocol is None else view.protocol.name for view in views]
     return [
-        (in_a_row(filter(None, (_("Today"), view.medicines_of, name)), " · "), view)
+        (in_a_row(filter(None, (_("Today"), whose(view), name)), " · "), view)
         for view, name in zip(views, names, strict=True)
     ]
 
