@@ -39,7 +39,7 @@ def _messages() -> dict[str, str]:
             ("ConsentActedUpon", "FormActedUpon", "ActedUpon"),
             _("Everything that this form allows has been carried out, so it can’t be withdrawn or replaced."),
         ),
-        "WithdrawalNotYours": _("Only those who sign for the patient’s side can withdraw it."),
+        "WithdrawalNotYours": _("Only those who sign it for themselves can withdraw it."),
         "SupersedesOther": _("A form can replace only one of the same kind, with the same people signing."),
         "FieldNotYours": _("Only the clinic can change that. You can change your contact details."),
         "FormMissing": _("There is no signed form yet that allows this."),

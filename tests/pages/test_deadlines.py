@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pypdf import PdfReader
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import ConsentStatus, Signature, SignerRole
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
 from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -125,3 +125,22 @@ def test_a_printed_form_says_that_it_isnt_in_force_yet(
     told = " ".join(words.split())
     assert told.count("In force from Wed 18 Nov") == told.count("Page "), "the stamp"
     assert "(UTC-08:00) In force from" in told
+
+
+def test_a_signed_form_says_whose_it_is_to_those_who_didnt_sign_it(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    """A couple has two forms of one title: the one that the partner signed isn't the patient's own."""
+    own = replace(FORM, status=ConsentStatus.SIGNED, effective_at=datetime(2026, 11, 1, tzinfo=UTC))
+    his = replace(
+        own,
+        id="c-2",
+        required_signers=(Signer(role=SignerRole.GAMETE_PROVIDER, person_id="daniel", name="Daniel Hart"),),
+    )
+    fake_api.gives(LIST_CONSENTS, [own, his])
+    fake_api.gives(READ_CONSENT, his)
+    amelia = visitor("amelia")
+    rows = {row["href"]: row.words for row in amelia.get("/consents").select("main .link-row")}
+    assert "Signed by Daniel Hart · In force since" in rows["/consents/c-2"]
+    assert "Signed by" not in rows["/consents/c-1"]
+    assert "Only those who sign it for themselves can withdraw it." in amelia.get("/consents/c-2").words

@@ -12,6 +12,7 @@ from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.gather import gather_all, known
 from portal.services.listed import Listed
+from portal.services.rules.ending import is_for_others_alone
 from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
 from portal.values import Value
@@ -157,7 +158,9 @@ def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
 
 def _line(form: ConsentForm, person: Person) -> str:
     if not form.is_open:
-        return _history(form)
+        is_anothers = form.is_signed and (person.is_staff or is_for_others_alone(form, person))
+        who = _("Signed by %(name)s", name=names_of(form.patients_side)) if is_anothers else ""
+        return in_a_row(filter(None, [who, _history(form)]), " · ")
     if listed_role(form, person):
         later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
         words = (
