@@ -96,7 +96,10 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
         within,
         tuple(
             (
-                ("visit", visit.id, visit.start.isoformat(), visit.location or ""),
+                (
+                    *("visit", visit.id, visit.start.isoformat(), visit.location or ""),
+                    *(("tentative",) if visit.is_tentative else ()),
+                ),
                 partial(_visit, visit, visits),
             )
             for visit in view.upcoming
@@ -128,7 +131,8 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
 
 
 def _visit(visit: Appointment, href: str) -> Row:
-    return Row(visit_kind(visit.kind) or _("Appointment"), visit_time(visit), href)
+    words = (visit_time(visit), _("To be confirmed") if visit.is_tentative else "")
+    return Row(visit_kind(visit.kind) or _("Appointment"), in_a_row(filter(None, words), " · "), href)
 
 
 def _cancelled(visit: Appointment, href: str) -> Row:

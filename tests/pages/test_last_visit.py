@@ -238,3 +238,19 @@ def test_a_visit_that_was_cancelled_is_told(
     both = (visit("a-1", 27, "Cancelled"), visit("a-2", 28, "Cancelled"), visit("a-3", 29, "Cancelled"))
     shows(fake_api, replace(BEFORE, appointments=both), FORM)
     assert told(visitor("amelia")) == ["2 appointments were cancelled /episodes/e-1/appointments"]
+
+
+def test_a_visit_that_was_put_in_doubt_is_told(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    start = datetime(2026, 11, 27, 9, 30, tzinfo=ZONE)
+    told_as = "Blood test Fri 27 Nov, 09:30{} /episodes/e-1/appointments"
+    for when, status, news in (
+        ("24 09:00", "Confirmed", []),
+        ("24 13:00", "Rescheduled", [told_as.format(" · To be confirmed")]),
+        ("24 21:00", "Rescheduled", []),
+    ):
+        at(when)
+        visit = Appointment(id="a-1", kind="Blood test", start=start, status=status)
+        shows(fake_api, replace(BEFORE, appointments=(visit,)), FORM)
+        assert told(visitor("amelia")) == news, when
