@@ -24,7 +24,7 @@ from portal.web.labels import event_title, visit_kind
 from portal.web.last_visit import LastVisit, note_visit
 from portal.web.modules import has_module
 from portal.web.text_language import with_lang
-from portal.web.visit_times import visit_time
+from portal.web.visit_times import visit_doubt, visit_time
 
 Id = tuple[str, ...]
 
@@ -131,8 +131,8 @@ def _of(view: EpisodeView) -> Iterator[_Kind]:
 
 
 def _visit(visit: Appointment, href: str) -> Row:
-    words = (visit_time(visit), _("To be confirmed") if visit.is_tentative else "")
-    return Row(visit_kind(visit.kind) or _("Appointment"), in_a_row(filter(None, words), " · "), href)
+    words = in_a_row(filter(None, (visit_time(visit), visit_doubt(visit))), " · ")
+    return Row(visit_kind(visit.kind) or _("Appointment"), words, href)
 
 
 def _cancelled(visit: Appointment, href: str) -> Row:

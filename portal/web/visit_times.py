@@ -22,6 +22,7 @@ from portal.web.filters import day, in_a_row, local
 
 def init_app(app: Flask) -> None:
     app.jinja_env.filters["visit_time"] = _visit_time
+    app.jinja_env.filters["visit_doubt"] = visit_doubt
 
 
 def place_time(visit: Appointment) -> datetime:
@@ -51,6 +52,11 @@ def visit_time(visit: Appointment, style: str = "moment") -> str:
             _("%(time)s clinic time", time=clinic_words),
         ), " · ")  # fmt: skip
     return _("%(time)s clinic time", time=place_words) if style == "span" else place_words
+
+
+def visit_doubt(visit: Appointment) -> str:
+    """Return that it has to be confirmed, where it has to be; else nothing."""
+    return _("To be confirmed") if visit.is_tentative else ""
 
 
 def _visit_time(visit: Appointment, style: str = "moment") -> Markup:

@@ -53,6 +53,29 @@ def test_another_place_has_no_address(visitor: SignIn, fake_api: FakeApi) -> Non
 
 
 @pytest.mark.parametrize(
+    ("who", "path"),
+    [
+        (("amelia",), "/episodes"),
+        (("amelia",), "/episodes/e-1"),
+        (("nora", "nurse"), "/patients/amelia?episode=e-1"),
+        (("nora", "nurse"), "/day-sheet?day=2026-11-25"),
+    ],
+)
+def test_an_unconfirmed_visit_is_told_as_such_everywhere(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], who: tuple[str, ...], path: str
+) -> None:
+    at("25 08:00")
+    today = replace(SCAN, start=datetime(2026, 11, 25, 10, tzinfo=ZONE))
+    for status, is_told in (("Rescheduled", True), ("Booked", False)):
+        shows(fake_api, replace(today, status=status))
+        person = visitor(*who)
+        person.get("/episodes/e-1")
+        page = person.get(path).words
+        assert "10:00" in page
+        assert ("To be confirmed" in page) is is_told
+
+
+@pytest.mark.parametrize(
     "end", [None, datetime(2026, 11, 28, tzinfo=ZONE), datetime(2026, 11, 28, 9, tzinfo=ZONE)]
 )
 def test_a_visit_without_a_usable_end_is_told_for_half_an_hour(
