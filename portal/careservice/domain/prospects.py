@@ -23,7 +23,7 @@ from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
-_BEFORE_BOOKING = frozenset({ProspectStatus.NEW, ProspectStatus.CONTACTED, ProspectStatus.QUALIFIED})
+_WITHOUT_VISIT = frozenset({*ProspectStatus} - {ProspectStatus.WINDOW_BOOKED, ProspectStatus.CONVERTED})
 _ENQUIRIES = frozenset({"coordinator", "admin"})
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 """The fields whose value can be chosen in a merge."""
@@ -131,7 +131,7 @@ def merge(
             setattr(survivor, attribute, getattr(merged, attribute))
     if survivor.patient_id is None:
         survivor.patient_id = merged.patient_id
-    if merged.status == ProspectStatus.WINDOW_BOOKED and survivor.status in _BEFORE_BOOKING:
+    if merged.status == ProspectStatus.WINDOW_BOOKED and survivor.status in _WITHOUT_VISIT:
         survivor.status = merged.status  # its booking is the survivor's from now on
     survivor.touch(actor.sub)
     merged.status = ProspectStatus.MERGED

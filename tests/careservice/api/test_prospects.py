@@ -73,9 +73,19 @@ def test_merging_two_prospects_leaves_one(api: Api) -> None:
     assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"
 
 
-@pytest.mark.parametrize("booked", ["ines", "ines-again"])
-def test_a_merged_prospect_is_booked_if_either_was(clinic: Clinic, booked: str) -> None:
+@pytest.mark.parametrize(
+    ("booked", "other", "status"),
+    [
+        ("ines", "ines-again", ProspectStatus.NEW),
+        ("ines-again", "ines", ProspectStatus.NEW),
+        ("ines-again", "ines", ProspectStatus.LOST),
+    ],
+)
+def test_a_merged_prospect_is_booked_if_either_was(
+    clinic: Clinic, booked: str, other: str, status: ProspectStatus
+) -> None:
     def book_one(session: Session) -> None:
+        session.get_one(Prospect, sample_id("prospect", other)).status = status
         session.get_one(Prospect, sample_id("prospect", booked)).status = ProspectStatus.WINDOW_BOOKED
 
     clinic.change(book_one)
