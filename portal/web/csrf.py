@@ -7,6 +7,7 @@ store nothing. It is masked differently in each response, so that the length of 
 expired session, or without any, is only given back to its author (`portal.web.unsent`).
 
 Flask-WTF calls `protect` before every request. Views that other servers call, or that change nothing, are marked with `exempt`.
+A view marked with `from_older_pages` also takes a token that this person got in an earlier session.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ FIELD = "csrf_token"
 VISITOR_COOKIE = "__Host-form"
 
 _EXEMPT = "csrf_exempt"
+_FROM_OLDER_PAGES = "csrf_from_older_pages"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _TAG = 16
 """Bytes of each of a token's three HMACs, of the cookie, the session and the person."""
@@ -56,13 +58,17 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         setattr(view, _EXEMPT, True)
         return view
 
+    def from_older_pages(self, view: View) -> View:
+        setattr(view, _FROM_OLDER_PAGES, True)
+        return view
+
     def protect(self, apply_exemptions: bool = False) -> None:
         """Raise CSRFError for an unsafe request from another site or without a valid token."""
         if request.method in _SAFE or (apply_exemptions and _needs_no_token()):
             return
         if not is_same_origin():
             raise CSRFError("another site's form")
-        if not (_is_of_this_browser() or _is_of_this_session()):
+        if not (_is_of_this_browser() or _is_of_this_session() or _is_of_older_page()):
             raise CSRFError("no token of this browser")
 
 
@@ -145,6 +151,13 @@ def _is_of_this_session() -> bool:
             hmac.compare_digest(submitted[_TAG:-_TAG], _tag(key, "session", record.epoch)) for key in _keys()
         )
     )
+
+
+def _is_of_older_page() -> bool:
+    """Whether the view takes the person's older pages, and this is one."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    who = session().person if hasattr(view, _FROM_OLDER_PAGES) else None
+    return who is not None and is_issued_for(who.issuer, who.sub)
 
 
 def _submitted_token() -> bytes | None:

@@ -140,6 +140,8 @@ def test_a_page_from_before_a_fresh_sign_in_is_of_the_same_session(portal: Porta
     assert visitor.request("GET", "/help", follow=False, status=303)
     fill_sign_in_again(visitor, "nora")
     visitor.post("/notifications/read", {"csrf_token": older}, status=400)
+    visitor.post("/sign-out", {"csrf_token": older}, status=None)
+    assert visitor.request("GET", "/help", follow=False, status=303), "also a page of an earlier session can"
 
 
 def test_nobody_is_signed_out_by_the_page_of_somebody_else(portal: PortalThread) -> None:

@@ -26,6 +26,7 @@ class SignedOutPage(Page, template="sign_in/signed_out.html"):
 
 
 @bp.post("/sign-out")
+@csrf.from_older_pages  # who turns to go doesn't read that the page is too old
 def sign_out() -> Response:
     """Sign out here, then at the identity server; the first works even if the server is down."""
     here = session()
