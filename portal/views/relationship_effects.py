@@ -16,10 +16,10 @@ from portal.services.gather import gather_all, merged
 from portal.services.listed import Listed
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
+from portal.views.storage.view import told_apart
 from portal.web.choice_names import choice_name
 from portal.web.filters import day, today
 from portal.web.handlers import Care, Page, render
-from portal.web.labels import with_record
 from portal.web.not_given import not_given
 
 
@@ -153,9 +153,9 @@ def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
     ):
         return []
     return [
-        with_record(embryo.embryo_code, episode.owner_of(embryo))
-        for embryo in episode.embryos
-        if embryo.is_in_storage
+        view.code
+        for view in told_apart((embryo, episode) for embryo in episode.embryos)
+        if view.embryo.is_in_storage
     ]
 
 

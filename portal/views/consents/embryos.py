@@ -8,7 +8,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import NAMING_KINDS, ConsentForm
 from portal.services.episodes import Episode, get_episode
 from portal.services.gather import attempt, known
-from portal.web.labels import with_record
+from portal.views.storage.view import told_apart
 
 
 def episode_of(care: Care, form: ConsentForm) -> Episode | None:
@@ -40,9 +40,7 @@ def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Map
 def _codes_in(episode: Episode | None) -> Mapping[str, str]:
     if episode is None:
         return {}
-    return {
-        embryo.id: with_record(embryo.embryo_code, episode.owner_of(embryo)) for embryo in episode.embryos
-    }
+    return {view.embryo.id: view.code for view in told_apart((one, episode) for one in episode.embryos)}
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:

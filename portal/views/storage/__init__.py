@@ -11,7 +11,7 @@ from portal.views.storage import cryo_room, decide, laboratory_record, second_pe
 from portal.views.storage.cryo_room import show_cryo_room
 from portal.views.storage.decisions import Decision, decisions_about
 from portal.views.storage.laboratory_record import show_laboratory_record
-from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates
+from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates, told_apart
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
 
@@ -47,8 +47,7 @@ def index(care: Care, person: Person) -> Response:
     if person.is_staff:
         return show_cryo_room(care)
     found = reachable(care, person)
-    views = [EmbryoView(embryo, episode) for embryo, episode in found.embryos]
-    views.sort(key=EmbryoView.order)
+    views = sorted(told_apart(found.embryos), key=EmbryoView.order)
     audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
     stored = [view for view in views if view.is_stored]
     page = StoragePage(

@@ -9,7 +9,7 @@ from portal.services.episodes import Episode
 from portal.services.storage import EmbryoStorage
 from portal.values import Value
 from portal.views.consents.list import Due
-from portal.views.storage.view import EmbryoView
+from portal.views.storage.view import told_apart
 
 
 class NearDate(Value, frozen=True):
@@ -24,9 +24,9 @@ class NearDate(Value, frozen=True):
 def storage_dates(embryos: Iterable[tuple[EmbryoStorage, Episode]]) -> list[NearDate]:
     """Return the dates of stored embryos that their own pages call near, or passed."""
     return [
-        NearDate(embryo.embryo_code, one.term, one.day, Due(one.near, one.tone), embryo.id, episode.id)
-        for embryo, episode in embryos
-        if (view := EmbryoView(embryo, episode)).is_stored
+        NearDate(view.code, one.term, one.day, Due(one.near, one.tone), view.embryo.id, view.episode.id)
+        for view in told_apart(embryos)
+        if view.is_stored
         for one in view.dates
         if one.near and one.day
     ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
 from flask import g, url_for
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
@@ -52,8 +53,11 @@ class StorageDate(Value, frozen=True):
 
 
 class EmbryoView(Value, frozen=True):
+    """`apart` tells it from the others shown that have its code; see `told_apart`."""
+
     embryo: EmbryoStorage
     episode: Episode
+    apart: str = ""
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -74,8 +78,8 @@ class EmbryoView(Value, frozen=True):
 
     @property
     def code(self) -> str:
-        """Its code, for staff with its patient's record number."""
-        return with_record(self.embryo.embryo_code, self.owner)
+        """Its code, for staff with its patient's record number, and what tells it apart."""
+        return f"{with_record(self.embryo.embryo_code, self.owner)}{self.apart}"
 
     @property
     def owner(self) -> Patient | None:
@@ -148,6 +152,24 @@ class EmbryoView(Value, frozen=True):
         return (min(days, default=date.max), self.embryo.embryo_code)
 
 
+def told_apart(found: Iterable[tuple[EmbryoStorage, Episode]]) -> list[EmbryoView]:
+    """The embryos as shown together: those of one code also by when they were frozen and, of a couple's, by whose they are."""
+    views = [EmbryoView(embryo, episode) for embryo, episode in found]
+    alike: dict[str, dict[str, EmbryoView]] = {}
+    for view in views:
+        alike.setdefault(view.code, {})[view.embryo.id] = view
+    return [replace(view, apart=_apart(view, alike[view.code].values())) for view in views]
+
+
+def _apart(view: EmbryoView, alike: Collection[EmbryoView]) -> str:
+    if len(alike) < 2:
+        return ""
+    frozen = view.embryo.cryopreserved_at
+    on = _("frozen on %(day)s", day=long_date(local(frozen).date())) if frozen else ""
+    name = view.owner_name if len({other.owner_name for other in alike}) > 1 else ""
+    return "".join(f" · {part}" for part in (on, name) if part)
+
+
 def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
     """Return the embryo with its episode.
 
@@ -158,7 +180,8 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
         return next((embryo for embryo in episode.embryos if embryo.id == embryo_id), None)
 
     episode, embryo = find_embedded(care, person, of_id, within="Episode.embryos")
-    return EmbryoView(embryo, episode)
+    views = told_apart((other, episode) for other in episode.embryos)
+    return next(view for view in views if view.embryo.id == embryo.id)
 
 
 class SharedDate(Value, frozen=True):
@@ -172,7 +195,7 @@ def shared_dates(views: Sequence[EmbryoView]) -> list[list[SharedDate]]:
 
 
 def _grouped(views: Sequence[EmbryoView], which: int) -> list[SharedDate]:
-    dates = [(view.dates[which], view.embryo.embryo_code) for view in views]
+    dates = [(view.dates[which], view.code) for view in views]
     codes: dict[StorageDate, list[str]] = {}
     for date_, code in sorted(dates, key=lambda pair: (pair[0].day or date.max, pair[1])):
         codes.setdefault(date_, []).append(code)
@@ -182,7 +205,7 @@ def _grouped(views: Sequence[EmbryoView], which: int) -> list[SharedDate]:
 def next_date(views: Iterable[EmbryoView]) -> str:
     """Say which of these embryos' dates is next, and which embryo it concerns; empty if there is none."""
     ahead = [
-        (date_.day, which, view.embryo.embryo_code)
+        (date_.day, which, view.code)
         for view in views
         for which, date_ in enumerate(view.dates)
         if date_.day and date_.day >= today()
