@@ -144,6 +144,14 @@ def test_a_page_from_before_a_fresh_sign_in_is_of_the_same_session(portal: Porta
     assert visitor.request("GET", "/help", follow=False, status=303), "also a page of an earlier session can"
 
 
+def test_who_has_signed_in_again_is_not_told_to_be_signed_out(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    visitor.sign_out()
+    assert visitor.get("/signed-out").heading == "You are signed out"
+    visitor.sign_in("nora")
+    assert visitor.get("/signed-out").heading == "You are signed in"
+
+
 def test_nobody_is_signed_out_by_the_page_of_somebody_else(portal: PortalThread) -> None:
     visitor = portal.sign_in("nora")
     for page in (portal.sign_in("victor").get("/help"), portal.visitor().get("/signed-out")):

@@ -25,6 +25,10 @@ class SignedOutPage(Page, template="sign_in/signed_out.html"):
     """The page after signing out."""
 
 
+class SignedInPage(Page, template="sign_in/signed_in.html"):
+    """The same page for whoever has signed in since and went back to it."""
+
+
 @bp.post("/sign-out")
 @csrf.from_older_pages  # who turns to go doesn't read that the page is too old
 def sign_out() -> Response:
@@ -55,7 +59,7 @@ def sign_out() -> Response:
 
 @bp.get("/signed-out")
 def signed_out() -> Response:
-    return render(SignedOutPage())
+    return render(SignedInPage() if session().person else SignedOutPage())
 
 
 @bp.post("/sign-out/back-channel")
