@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, tzinfo
 
 from portal.services.episodes import Episode, EpisodeStage, TimelineEvent
 from portal.services.protocols import ProtocolType
@@ -35,22 +35,22 @@ _IN_EVERY_CYCLE = (
 _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
 
 
-def needs_call_now(episode: Episode, day: date) -> bool:
+def needs_call_now(episode: Episode, day: date, zone: tzinfo) -> bool:
     """Whether a patient may have signs on which to call at once: from stimulation to the early scan, and shortly after.
 
-    Where it isn't given when a treatment ended, shortly after the last that is known of it; an end that may be any day counts.
+    Where it isn't given when a treatment ended, shortly after the last that is known of it, by the clinic's `zone`; an end that may be any day counts.
     """
     if episode.is_ended:
-        end = episode.end_date or _last_known_day(episode, day)
+        end = episode.end_date or _last_known_day(episode, day, zone)
         return end is None or (day - end).days <= _DAYS_AFTER_THE_END
     return episode.stage is None or not episode.stage.known or episode.stage in _NEEDS_CALL_NOW
 
 
-def _last_known_day(episode: Episode, day: date) -> date | None:
+def _last_known_day(episode: Episode, day: date, zone: tzinfo) -> date | None:
     """The day of the last event, visit or measurement until `day`."""
     days = (
-        *(event.occurred_at.date() for event in episode.timeline if event.occurred_at),
-        *(visit.start.date() for visit in episode.appointments if not visit.is_cancelled),
+        *(event.occurred_at.astimezone(zone).date() for event in episode.timeline if event.occurred_at),
+        *(visit.start.astimezone(zone).date() for visit in episode.appointments if not visit.is_cancelled),
         *(measured.date for measured in episode.monitoring),
     )
     return max((known for known in days if known <= day), default=None)

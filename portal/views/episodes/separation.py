@@ -16,7 +16,7 @@ from portal.services.gather import attempt
 from portal.services.listed import Listed
 from portal.services.relationships import PARTNERS, Relationship
 from portal.values import Value
-from portal.web.filters import today
+from portal.web.filters import local, today
 
 NOT_READ: Listed[ConsentForm] = Listed((), is_whole=False)
 
@@ -75,7 +75,7 @@ def _is_of_treatment(relationship: Relationship, episode: Episode) -> bool:
     if episode.start_date is None or relationship.end_date is None:
         return True
     kept = [embryo for embryo in episode.embryos if not embryo.is_terminal]
-    frozen = [embryo.cryopreserved_at.date() for embryo in kept if embryo.cryopreserved_at]
+    frozen = [local(embryo.cryopreserved_at).date() for embryo in kept if embryo.cryopreserved_at]
     return min([episode.start_date, *frozen]) < relationship.end_date
 
 

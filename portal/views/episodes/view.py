@@ -343,7 +343,7 @@ class EpisodeView:
     @cached_property
     def needs_call_now(self) -> bool:
         """Whether the page says on which signs to call at once: from stimulation to the early scan, and shortly after."""
-        return self.person.is_patient and needs_call_now(self.episode, today())
+        return self.person.is_patient and needs_call_now(self.episode, today(), g.tenant.time_zone)
 
     @cached_property
     def ending(self) -> tuple[str, str] | None:

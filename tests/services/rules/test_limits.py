@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -56,14 +56,21 @@ def test_signs_may_come_two_weeks_after_the_end(ago: int | None, needs: bool) ->
     end = None if ago is None else DAY - timedelta(days=ago)
     for status in (CareStatus.FINISHED, CareStatus.CANCELLED):
         ended = episode(status=status, end_date=end, stage=EpisodeStage.STIMULATION)
-        assert stages.needs_call_now(ended, DAY) is needs
+        assert stages.needs_call_now(ended, DAY, UTC) is needs
+
+
+@pytest.mark.parametrize(("zone", "needs"), [("UTC", False), ("Europe/London", True)])
+def test_the_last_that_is_known_was_on_a_day_of_the_clinics(zone: str, needs: bool) -> None:
+    at = datetime.combine(DAY - timedelta(days=15), time(23, 30), UTC)
+    ended = episode(status=CareStatus.FINISHED, timeline=(TimelineEvent(id="t-1", occurred_at=at),))
+    assert stages.needs_call_now(ended, DAY, ZoneInfo(zone)) is needs
 
 
 def test_signs_may_come_from_stimulation_to_the_early_scan_and_while_nobody_knows() -> None:
-    without = {stage for stage in EpisodeStage if not stages.needs_call_now(episode(stage=stage), DAY)}
+    without = {stage for stage in EpisodeStage if not stages.needs_call_now(episode(stage=stage), DAY, UTC)}
     assert without == {EpisodeStage.PLANNED, EpisodeStage.BASELINE, EpisodeStage.ENDED}
-    assert stages.needs_call_now(episode(), DAY)
-    assert stages.needs_call_now(episode(stage=EpisodeStage("Elsewhere")), DAY)
+    assert stages.needs_call_now(episode(), DAY, UTC)
+    assert stages.needs_call_now(episode(stage=EpisodeStage("Elsewhere")), DAY, UTC)
 
 
 def test_days_are_counted_to_the_trigger_and_for_six_weeks_since_the_transfer() -> None:
