@@ -36,7 +36,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import labels
 from portal.web.clinic_contact import line_now
-from portal.web.filters import date_locale, day, in_a_row, isolate, telephone
+from portal.web.filters import date_locale, day, in_a_row, isolate, number, telephone
 from portal.web.not_given import not_given
 from portal.web.text_language import with_lang
 
@@ -113,12 +113,12 @@ class PlanWords:
         rule = with_lang(medication.stop_rule)
         if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
             on = self._day(last) if is_dated else ""
-            return _("Day %(day)s", day=last), in_a_row(filter(None, (on, rule)), " · ")
+            return _("Day %(day)s", day=number(last)), in_a_row(filter(None, (on, rule)), " · ")
         if not rule:
             rule = _("Until the trigger") if medication.ends_with_trigger else _("Your team says when")
         if last is None:
             return rule, ""
-        last_day = (self._day(last) if is_dated else "") or _("day %(day)s", day=last)
+        last_day = (self._day(last) if is_dated else "") or _("day %(day)s", day=number(last))
         return rule, _("last dose: %(day)s", day=last_day)
 
     def instructions_to_continue(self, episode: Episode | None, on: date) -> list[str]:

@@ -230,8 +230,9 @@ def _has_rtl(text: str) -> bool:
 
 
 def number(value: float) -> str:
-    """Return `3,910.5`, in the page's language."""
-    return _number(value + 0, language())  # -0.0 becomes 0: as keys of a cache they are one
+    """Return `3,910.5`, in the page's language; the minus stays before its number among letters from right to left."""
+    mark = "\N{LEFT-TO-RIGHT MARK}" if value < 0 and is_rtl() else ""
+    return mark + _number(value + 0, language())  # -0.0 becomes 0: as keys of a cache they are one
 
 
 def counted(count: Count | int) -> str:

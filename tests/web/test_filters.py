@@ -12,7 +12,7 @@ from flask import Flask, g
 from markupsafe import Markup
 
 from portal.web import filters
-from portal.web.filters import ago, breakable, clock_time, day, unbroken
+from portal.web.filters import ago, breakable, clock_time, day, number, unbroken
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,13 @@ def test_times_of_day_have_two_digit_hours(language: str) -> None:
         g.tenant, g.language = SimpleNamespace(time_zone=ZoneInfo("Europe/London")), language
         assert clock_time(datetime(2026, 11, 22, 7, 5, 59, tzinfo=UTC)) == "07:05"
         assert clock_time(datetime(2026, 11, 22, 19, 0, tzinfo=UTC)) == "19:00"
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "-3"), ("es", "-3"), ("ar", "\u200e-3")])
+def test_the_minus_of_a_day_before_the_first_stands_before_it(language: str, written: str) -> None:
+    with Flask("filters").test_request_context():
+        g.language = language
+        assert (number(-3), number(3)) == (written, "3")
 
 
 @pytest.mark.parametrize(

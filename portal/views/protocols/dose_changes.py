@@ -17,7 +17,7 @@ from portal.views.protocols.rows import MedicationRow
 from portal.views.protocols.typed_values import day_in
 from portal.web.doses import amount
 from portal.web.filters import day as write_day
-from portal.web.filters import in_a_row, local, now, today
+from portal.web.filters import in_a_row, local, now, number, today
 
 _EVENING = 17 * 60
 
@@ -50,7 +50,7 @@ def dose_differences(before: Plan, after: Plan) -> list[DoseDifference]:
             pair = was.get(day, ""), is_now.get(day, "")
             if pair[0] != pair[1] and pair != told:
                 on = days_after(after.begins, day - 1) if after.begins else None
-                when = write_day(on) if on else _("Day %(day)s", day=day)
+                when = write_day(on) if on else _("Day %(day)s", day=number(day))
                 found.append((day, DoseDifference(when, drug, *pair)))
             told = pair if pair[0] != pair[1] else ("", "")
     return [change for _day, change in sorted(found, key=lambda entry: (entry[0], entry[1].drug))]
@@ -174,4 +174,4 @@ def _label(protocol: Protocol, row: MedicationRow, first: int) -> str:
         if (minutes(hour) or 0) >= _EVENING:
             return _("New dose from tonight, %(time)s", time=hour)
         return _("New dose from today, %(time)s", time=hour)
-    return _("New dose from %(day)s", day=write_day(on)) if on else _("New dose from day %(day)s", day=first)
+    return _("New dose from %(day)s", day=write_day(on)) if on else _("New dose from day %(day)s", day=number(first))
