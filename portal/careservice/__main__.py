@@ -71,6 +71,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--worker-class", default="gthread", help="gunicorn's worker_class")
+    parser.add_argument(
+        "--proxy-hops", type=int, default=0, metavar="N",
+        help="how many proxies in front set X-Forwarded-For: without it, all browsers behind one share its budgets",
+    )  # fmt: skip
     parser.add_argument("--issuer", default=None, help="the service's own address, without a trailing slash")
     parser.add_argument("--sample", choices=["none", "small", "large"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
@@ -113,6 +117,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         portal_origins=origins,
         webhook_secrets=_webhook_secrets(sample=given.sample != "none"),
         twilio_tokens=_twilio_tokens(),
+        proxy_hops=given.proxy_hops,
         metrics_token=os.environ.get("CARE_METRICS_TOKEN", "").strip(),
         mail_receiver=os.environ.get("CARE_MAIL_RECEIVER", "").strip(),
         signing_algorithm=given.sign_with,

@@ -8,6 +8,7 @@ import msgspec
 from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal.careservice import clock, database, metrics, transactions
 from portal.careservice.api import blueprints
@@ -41,6 +42,8 @@ def create_app(
     app.add_url_rule("/healthz", view_func=healthz)
     app.add_url_rule("/metrics", "metrics", view_func=metrics.serve)
     app.add_url_rule("/favicon.ico", "favicon", view_func=no_icon)
+    if settings.proxy_hops:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=settings.proxy_hops, x_proto=0, x_host=0)
     return app
 
 

@@ -56,7 +56,7 @@ class Settings:
     refused. `twilio_tokens`, by tenant name, are the Auth Tokens of clinics whose text messages Twilio signs in its
     own way. `mail_receiver` is the authserv-id with which the clinics' mail server writes Authentication-Results
     (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`. `signing_algorithm` is that of all tokens: RS256, which
-    every client takes, or PS256, which FAPI 2.0 demands.
+    every client takes, or PS256, which FAPI 2.0 demands. `proxy_hops` is how many proxies in front set X-Forwarded-For.
     """
 
     database_url: str
@@ -72,6 +72,7 @@ class Settings:
     mail_receiver: str = ""
     metrics_token: str = field(default="", repr=False)
     signing_algorithm: SigningAlgorithm = "RS256"
+    proxy_hops: int = 0
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

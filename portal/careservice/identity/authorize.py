@@ -42,7 +42,7 @@ CHECKED = "checked"
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
-_MOST_PER_NETWORK = 200
+_MOST_PER_PLACE = 200
 _RETRY_AFTER_SECONDS = 60
 
 
@@ -98,7 +98,7 @@ def push() -> Response:
     except RefusedRequest as refused:
         return _json_refusal(refused)
     lifetime = current_settings().lifetimes.pushed_request
-    handle = _store(session, parameters, lifetime, is_pushed=True)
+    handle = _store(session, parameters, lifetime)
     response = jsonify(request_uri=_URN + handle, expires_in=int(lifetime.total_seconds()))
     response.status_code = 201
     return response
@@ -158,7 +158,7 @@ def _supported(given: dict[str, str]) -> dict[str, str]:
 def asked_again_elsewhere(session: Session, asked: ValidatedRequest) -> str:
     """The address, at the name that passkeys are made for, where the same request asks for a sign-in again."""
     parameters = {**_supported(dict(asked.parameters)), "prompt": "login"}
-    handle = _store(session, parameters, current_settings().lifetimes.pushed_request, is_pushed=True)
+    handle = _store(session, parameters, current_settings().lifetimes.pushed_request)
     query = {"client_id": asked.client.client_id, "request_uri": _URN + handle}
     return with_parameters(f"{passkeys.origin()}/connect/authorize", query)
 
@@ -176,7 +176,8 @@ def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest, *, at_any_strength:
 
 def _ask_to_sign_in(session: Session, asked: ValidatedRequest, known: SignIn | None) -> Response:
     """To the sign-in page, or to the one-time code of who is known by a password that still counts."""
-    if _waiting_from(session, throttle.network()) >= _MOST_PER_NETWORK:
+    place = throttle.place(session)
+    if _waiting_from(session, place) >= _MOST_PER_PLACE:
         response = page("busy.html", status=429)
         response.headers["Retry-After"] = str(_RETRY_AFTER_SECONDS)
         return response
@@ -184,23 +185,26 @@ def _ask_to_sign_in(session: Session, asked: ValidatedRequest, known: SignIn | N
     parameters = {**asked.parameters, "browser": digest(browser)}
     if known is not None:
         parameters[CHECKED] = known.person_id
-    handle = _store(session, parameters, _WAIT, is_pushed=False)
+    handle = _store(session, parameters, _WAIT, place=place)
     response = see_other(f"/sign-in{'/code' if known else ''}?request={handle}")
     set_cookie(response, BROWSER_COOKIE, browser)
     return response
 
 
-def _waiting_from(session: Session, network: str) -> int:
-    """How many requests of this network wait for a sign-in."""
+def _waiting_from(session: Session, place: str) -> int:
+    """How many requests of this browser or network (`throttle.place`) wait for a sign-in."""
     waiting = select(func.count()).where(
-        AuthorizationRequest.network == network,
+        AuthorizationRequest.place == place,
         AuthorizationRequest.used_at.is_(None),
         recent(AuthorizationRequest.created_at, _WAIT),
     )
     return session.scalar(waiting) or 0
 
 
-def _store(session: Session, parameters: dict[str, Any], lifetime: timedelta, *, is_pushed: bool) -> str:
+def _store(
+    session: Session, parameters: dict[str, Any], lifetime: timedelta, *, place: str | None = None
+) -> str:
+    """Store a request that waits for a sign-in of a browser at `place`, or a pushed one, and return its handle."""
     session.execute(delete(AuthorizationRequest).where(AuthorizationRequest.expires_at < now()))
     handle = secrets.token_urlsafe(32)
     session.add(
@@ -208,8 +212,8 @@ def _store(session: Session, parameters: dict[str, Any], lifetime: timedelta, *,
             handle_hash=digest(handle),
             client_id=str(parameters["client_id"]),
             parameters=parameters,
-            is_pushed=is_pushed,
-            network=None if is_pushed else throttle.network(),
+            is_pushed=place is None,
+            place=place,
             created_at=now(),
             expires_at=now() + lifetime,
         )

@@ -201,7 +201,7 @@ class KnownBrowser(Base):
 class AuthorizationRequest(Base):
     """The parameters of an authorization request, pushed (RFC 9126) or waiting for a sign-in.
 
-    `network` is where the browser of a waiting one is, so that nobody can add any number of them.
+    `place` is the browser or network of a waiting one (`throttle.place`), so that nobody can add any number of them.
     """
 
     __tablename__ = "authorization_requests"
@@ -210,7 +210,7 @@ class AuthorizationRequest(Base):
     client_id: Mapped[str] = mapped_column(ForeignKey(Client.client_id))
     parameters: Mapped[dict[str, Any]]
     is_pushed: Mapped[bool]
-    network: Mapped[str | None] = mapped_column(String(64), index=True)
+    place: Mapped[str | None] = mapped_column(String(64), index=True)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     used_at: Mapped[datetime | None]

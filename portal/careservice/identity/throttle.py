@@ -105,6 +105,15 @@ def network() -> str:
     return str(ipaddress.ip_network((given, 64), strict=False)) if given.version == 6 else str(given)
 
 
+def place(session: Session) -> str:
+    """This browser, by its cookie's digest, if somebody has signed in with it before, else its network."""
+    cookie = request.cookies.get(COOKIE)
+    known = select(KnownBrowser.cookie_hash).where(
+        KnownBrowser.cookie_hash == digest(cookie or ""), KnownBrowser.expires_at > now()
+    )
+    return (session.scalar(known.limit(1)) if cookie else None) or network()
+
+
 def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElement[bool]]]) -> timedelta:
     """How long until the next attempt, by the failures that a budget counts: 1, 2, 4 … seconds after the last."""
     free, counted = budget

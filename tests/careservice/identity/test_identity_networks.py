@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from portal.careservice.app import create_app
 from portal.careservice.identity import authorize
 from portal.careservice.identity.throttle import FREE_PER_ADDRESS
-from tests.careservice.identity.identity_server import CALLBACK, CHALLENGE, Browser, IdentityServer
+from portal.careservice.settings import Settings
+from tests.careservice.identity.identity_server import CALLBACK, CHALLENGE, ISSUER, Browser, IdentityServer
 
 
 def browser_at(server: IdentityServer, address: str) -> Browser:
@@ -43,7 +45,7 @@ def test_guesses_at_many_names_from_one_network_are_throttled(
 def test_sign_ins_that_wait_are_limited_by_network_and_forgotten(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authorize, "_MOST_PER_NETWORK", 5)
+    monkeypatch.setattr(authorize, "_MOST_PER_PLACE", 5)
     here = [f"2001:db8:1:2::{number:x}" for number in range(8)]
     assert [browser_at(server, one).authorize().status_code for one in here] == [303] * 5 + [429] * 3
     refused = browser_at(server, here[0]).authorize()
@@ -55,10 +57,34 @@ def test_sign_ins_that_wait_are_limited_by_network_and_forgotten(
     assert rows(server, "authorization_requests") == 1
 
 
+def test_strangers_of_a_clinics_network_keep_no_known_browser_out(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ward, its patients and whoever else is in its network have one address."""
+    monkeypatch.setattr(authorize, "_MOST_PER_PLACE", 2)
+    wards = browser_at(server, "192.0.2.7")
+    wards.sign_in("amelia")
+    strangers = [browser_at(server, "192.0.2.7").authorize().status_code for _ in range(3)]
+    assert strangers == [303, 303, 429]
+    assert [wards.authorize(prompt="login").status_code for _ in range(3)] == [303, 303, 429]
+
+
+def test_a_browser_behind_a_proxy_has_its_own_network(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authorize, "_MOST_PER_PLACE", 1)
+    settings = Settings(database_url=server.url, issuer=ISSUER, proxy_hops=1)
+    server.app = create_app(settings, engine=server.engine, time=server.clock)
+    for address, status in (("192.0.2.1", 303), ("192.0.2.1", 429), ("192.0.2.2", 303)):
+        browser = browser_at(server, "10.0.0.1")
+        browser.http.environ_base["HTTP_X_FORWARDED_FOR"] = f"203.0.113.9, {address}"
+        assert browser.authorize().status_code == status
+
+
 def test_a_finished_sign_in_makes_room_for_another(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authorize, "_MOST_PER_NETWORK", 2)
+    monkeypatch.setattr(authorize, "_MOST_PER_PLACE", 2)
     for _ in range(4):
         assert "code" in browser_at(server, "192.0.2.7").sign_in("amelia")
 

@@ -756,7 +756,7 @@ def upgrade() -> None:
         sa.Column("client_id", sa.String(length=128), nullable=False),
         sa.Column("parameters", sa.JSON(), nullable=False),
         sa.Column("is_pushed", sa.Boolean(), nullable=False),
-        sa.Column("network", sa.String(length=64), nullable=True),
+        sa.Column("place", sa.String(length=64), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("used_at", sa.DateTime(timezone=True), nullable=True),
@@ -769,7 +769,7 @@ def upgrade() -> None:
         batch_op.create_index(
             batch_op.f("ix_authorization_requests_expires_at"), ["expires_at"], unique=False
         )
-        batch_op.create_index(batch_op.f("ix_authorization_requests_network"), ["network"], unique=False)
+        batch_op.create_index(batch_op.f("ix_authorization_requests_place"), ["place"], unique=False)
 
     op.create_table(
         "bookings",
