@@ -332,7 +332,8 @@ def test_staff_are_told_that_sharing_ended_in_a_treatment_under_way(
 
 @pytest.mark.parametrize("hidden", ["\u202e", "\u200f", "\x1b", "\n", "\u2066"])
 def test_titles_and_names_have_no_hidden_characters(api: Api, couple: Case, hidden: str) -> None:
-    assert members(api("nora", "POST", CONSENTS, form(title=f"Storage{hidden}"))) == ["title"]
+    for member in ("title", "kind"):
+        assert members(api("nora", "POST", CONSENTS, form(**{member: f"Storage{hidden}"}))) == [member]
     episode = api.get("nora", f"{EPISODES}/{couple.family.episode}")
     record = {**episode["patient"], "lastName": f"Oka{hidden}for"}
     assert members(api("nora", "PUT", f"/api/care/patients/{record['id']}", record)) == ["lastName"]

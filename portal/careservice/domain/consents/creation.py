@@ -64,7 +64,7 @@ class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     case_id: str | None = None
     episode_id: str | None = None
     title: ShortText
-    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=64), ONE_LINE]
     version: Annotated[str, msgspec.Meta(min_length=1, max_length=32), ONE_LINE]
     body: Annotated[list[Clause], msgspec.Meta(min_length=1, max_length=100)]
     statements: Annotated[list[Statement], msgspec.Meta(max_length=100)]
