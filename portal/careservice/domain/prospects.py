@@ -15,7 +15,7 @@ from portal.careservice.database import Base, Id, Returned
 from portal.careservice.domain import notifications, people
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, one_of
-from portal.careservice.domain.conversations import Conversation
+from portal.careservice.domain.conversations import Conversation, Message, Participant
 from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus
 from portal.careservice.domain.physicians import BusyTime, Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule
@@ -23,7 +23,11 @@ from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
-_WITHOUT_VISIT = frozenset({*ProspectStatus} - {ProspectStatus.WINDOW_BOOKED, ProspectStatus.CONVERTED})
+_COURSE = (
+    *(ProspectStatus.LOST, ProspectStatus.NEW, ProspectStatus.CONTACTED, ProspectStatus.QUALIFIED),
+    *(ProspectStatus.WINDOW_BOOKED, ProspectStatus.CONVERTED),
+)
+"""The statuses in the order that an enquiry takes: who asks anew is lost no more."""
 _ENQUIRIES = frozenset({"coordinator", "admin"})
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 """The fields whose value can be chosen in a merge."""
@@ -131,14 +135,17 @@ def merge(
             setattr(survivor, attribute, getattr(merged, attribute))
     if survivor.patient_id is None:
         survivor.patient_id = merged.patient_id
-    if merged.status == ProspectStatus.WINDOW_BOOKED and survivor.status in _WITHOUT_VISIT:
-        survivor.status = merged.status  # its booking is the survivor's from now on
+    survivor.status = max(survivor.status, merged.status, key=_COURSE.index)
     survivor.touch(actor.sub)
     merged.status = ProspectStatus.MERGED
     merged.merged_into_id = survivor.id
     merged.touch(actor.sub)
     for record in (Conversation, Booking):
         session.execute(update(record).where(record.prospect_id == merged.id).values(prospect_id=survivor.id))
+    session.execute(
+        update(Participant).where(Participant.person_id == merged.id).values(person_id=survivor.id)
+    )
+    session.execute(update(Message).where(Message.sender_id == merged.id).values(sender_id=survivor.id))
     return survivor
 
 

@@ -73,22 +73,25 @@ def test_merging_two_prospects_leaves_one(api: Api) -> None:
     assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"
 
 
+@pytest.mark.parametrize("turn", [1, -1])
 @pytest.mark.parametrize(
-    ("booked", "other", "status"),
+    ("one", "other", "merged"),
     [
-        ("ines", "ines-again", ProspectStatus.NEW),
-        ("ines-again", "ines", ProspectStatus.NEW),
-        ("ines-again", "ines", ProspectStatus.LOST),
+        (ProspectStatus.NEW, ProspectStatus.WINDOW_BOOKED, "WindowBooked"),
+        (ProspectStatus.LOST, ProspectStatus.NEW, "New"),
+        (ProspectStatus.QUALIFIED, ProspectStatus.CONVERTED, "Converted"),
     ],
 )
-def test_a_merged_prospect_is_booked_if_either_was(
-    clinic: Clinic, booked: str, other: str, status: ProspectStatus
+def test_a_merged_prospect_is_as_far_as_either_was(
+    clinic: Clinic, turn: int, one: ProspectStatus, other: ProspectStatus, merged: str
 ) -> None:
-    def book_one(session: Session) -> None:
-        session.get_one(Prospect, sample_id("prospect", other)).status = status
-        session.get_one(Prospect, sample_id("prospect", booked)).status = ProspectStatus.WINDOW_BOOKED
+    """One who was lost and asks anew isn't lost."""
+    pair = [sample_id("prospect", name) for name in ("ines", "ines-again")]
 
-    clinic.change(book_one)
-    first, second = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
-    merged = clinic("ada", "POST", f"/api/prospect/records/{first}/merge/{second}")
-    assert merged.json["status"] == "WindowBooked"
+    def set_both(session: Session) -> None:
+        for id_, status in zip(pair[::turn], (one, other), strict=True):
+            session.get_one(Prospect, id_).status = status
+
+    clinic.change(set_both)
+    answer = clinic("ada", "POST", f"/api/prospect/records/{pair[0]}/merge/{pair[1]}")
+    assert answer.json["status"] == merged

@@ -218,6 +218,20 @@ def test_attachments_become_files_for_those_who_see_the_conversation(hooks: Any)
     assert hooks.api("omar", "GET", path, id=attached[0]["fileId"]).status_code == 404
 
 
+def test_who_was_merged_goes_on_in_the_same_conversation(hooks: Any) -> None:
+    """Not as a new enquiry, which would be merged again."""
+    numbers = "+447700900611", "+447700900612"
+    threads = [
+        hooks.conversation_of("nora", hooks.sms(From=number, Body="Hello").json()["id"]) for number in numbers
+    ]
+    survivor, merged = (thread["prospectId"] for thread in threads)
+    path = f"/api/prospect/records/{survivor}/merge/{merged}"
+    assert hooks.api("colin", "POST", path).json()["phoneNumber"] == numbers[0]
+    again = hooks.conversation_of("nora", hooks.sms(From=numbers[1], Body="Again").json()["id"])
+    assert (again["id"], again["prospectId"]) == (threads[1]["id"], survivor)
+    assert {one["senderId"] for one in again["messages"]} == {survivor}
+
+
 def payment(**changes: Any) -> dict[str, Any]:
     metadata = {"purpose": "storage", "patientId": sample_id("patient", "grace"), "months": "12"}
     return {

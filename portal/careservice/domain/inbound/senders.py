@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.domain import contacts, notifications, people
@@ -73,10 +73,14 @@ def _sender(
     possible = contacts.claimants(session, tenant_id, contact, key)
     prospect = session.scalars(
         select(Prospect)
-        .where(Prospect.tenant_id == tenant_id, Prospect.status != ProspectStatus.MERGED, prospect_is)
-        .order_by(Prospect.creation_time.desc(), Prospect.id)
+        .where(Prospect.tenant_id == tenant_id, prospect_is)
+        .order_by(
+            case((Prospect.merged_into_id.is_(None), 0), else_=1), Prospect.creation_time.desc(), Prospect.id
+        )
         .limit(1)
     ).first()
+    while prospect is not None and prospect.merged_into_id is not None:
+        prospect = session.get(Prospect, prospect.merged_into_id)
     return Sender(address=address, key=key, possible=tuple(possible), prospect=None if possible else prospect)
 
 
