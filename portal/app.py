@@ -58,6 +58,7 @@ from portal.web import (
     unsent,
 )
 from portal.web.extensions import csrf, limiter
+from portal.web.form_parser import BoundedRequest
 from portal.web.framework_internals import look_through_directly
 from portal.web.templates import PortalEnvironment
 
@@ -74,6 +75,7 @@ class Portal(Flask):
     """Flask, with templates that are compiled for each language, and addresses that are built once."""
 
     jinja_environment = PortalEnvironment
+    request_class = BoundedRequest
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

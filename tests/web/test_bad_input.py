@@ -114,6 +114,20 @@ def test_a_body_over_the_size_limit_is_refused(portal: PortalThread, audit: Audi
     visitor.get("/")
 
 
+@pytest.mark.parametrize(("fields", "status"), [(9_000, 400), (20_000, 413)])
+def test_a_form_of_too_many_fields_is_refused_before_it_is_read(
+    portal: PortalThread, fields: int, status: int
+) -> None:
+    """Half a million fields fit into what is accepted, and take a second to read."""
+    body = "a&" * fields
+    answer = raw(
+        portal,
+        f"POST /sign-out/back-channel HTTP/1.1\r\nHost: {portal.origin().partition('//')[2]}\r\nConnection: close\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n{body}",
+    )
+    assert answer.split(" ", 2)[1] == str(status)
+
+
 def raw(portal: PortalThread, request: str) -> str:
     with socket.create_connection(("127.0.0.1", portal.port), timeout=10) as connection:
         connection.sendall(request.encode())
