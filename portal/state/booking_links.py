@@ -36,10 +36,9 @@ class BookingLink(Value, frozen=True):
     def purpose(self) -> str:
         return f"book:{self.clinic}:{self.prospect_id}"
 
-    @property
-    def receipt_ends_at(self) -> datetime:
-        """When the booking can no longer be looked up through the link."""
-        return self.expires_at + _RECEIPT
+    def receipt_ends_at(self, visit_ends: datetime) -> datetime:
+        """When the booking of a visit can no longer be looked up through the link, which may expire weeks before it."""
+        return max(self.expires_at, visit_ends) + _RECEIPT
 
 
 class _Signed(msgspec.Struct, frozen=True):

@@ -40,7 +40,9 @@ def made(links: BookingLinks, prospect_id: str = "p-1") -> str:
 
 
 def begin(operations: Operations, link: BookingLink) -> None:
-    operations.begin(OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at.timestamp())
+    operations.begin(
+        OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at(link.expires_at).timestamp()
+    )
 
 
 def test_a_link_carries_its_enquiry_and_expiry(links: BookingLinks, clock: Clock) -> None:

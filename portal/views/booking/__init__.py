@@ -120,9 +120,8 @@ def book(signed: str) -> Response:
         if not asked:
             return _choose(care, signed, status=422, is_missing=True)
         return _choose(care, signed, status=409, note=refusal_message("SlotTaken"))
-    operation = context().operations.begin(
-        OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at.timestamp()
-    )
+    ends_at = link.receipt_ends_at(window.end).timestamp()
+    operation = context().operations.begin(OWNER, link.purpose, id_=link.id, expires_at=ends_at)
     try:
         book_visit(care, OWNER, operation, link.prospect_id, window, what=FIRST_VISIT, event="booking.book")
     except Reopened:

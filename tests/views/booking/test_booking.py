@@ -249,6 +249,19 @@ def test_an_expired_link_is_explained_and_books_nothing(
         portal.clock.advance(-25 * 3600)
 
 
+def test_what_was_booked_is_shown_until_after_the_visit_although_the_link_has_expired(
+    anybody: Visitor, portal: PortalThread, link: Link
+) -> None:
+    path = link(days=1)
+    form = anybody.get(week(path, weeks=2)).form(path)
+    booked = form.submit(window=windows(form.page)[0])
+    portal.clock.advance(10 * 24 * 3600)
+    try:
+        assert anybody.get(path).heading == booked.heading == "Your visit is booked"
+    finally:
+        portal.clock.advance(-10 * 24 * 3600)
+
+
 def test_a_post_without_its_token_is_refused(anybody: Visitor, link: Link) -> None:
     path = link()
     form = anybody.get(week(path)).form(path)
