@@ -40,6 +40,9 @@ class PgtStatus(Choice):
     AMENDED = "Amended"
 
 
+UNKNOWN_STATUS = PgtStatus("Unknown")
+"""In place of a status that isn't known here and may be any text."""
+
 RELEASED = frozenset({PgtStatus.RELEASED, PgtStatus.AMENDED})
 """The statuses in which patients see a result."""
 
@@ -185,7 +188,7 @@ def without_sex(result: PgtResult) -> WithheldResult:
     return WithheldResult(
         id=result.id,
         embryo_code=result.embryo_code if _CODE.fullmatch(result.embryo_code) else "",
-        status=result.status if result.status.known else PgtStatus.REPORTED,
+        status=result.status if result.status.known else UNKNOWN_STATUS,
         embryo_storage_id=_reference(result.embryo_storage_id),
         episode_id=_reference(result.episode_id),
         test_type=result.test_type if result.test_type and result.test_type.known else None,
@@ -202,11 +205,11 @@ def without_sex(result: PgtResult) -> WithheldResult:
 
 
 def known_only(brief: PgtBrief) -> PgtBrief:
-    """The same for a test in an episode's list: drops a call or status that isn't a known choice, as it may be any text."""
+    """The same for a test in an episode's list: without the text of a call or status that isn't a known choice."""
     return replace(
         brief,
         call=brief.call if brief.call and brief.call.known else None,
-        status=brief.status if brief.status and brief.status.known else None,
+        status=brief.status if brief.status is None or brief.status.known else UNKNOWN_STATUS,
     )
 
 

@@ -10,7 +10,7 @@ from portal.services.consents.forms import ConsentKind, ConsentStatus, SignerRol
 from portal.services.conversations import Channel
 from portal.services.decoding import Choice
 from portal.services.episodes import EpisodeStage, Outcome
-from portal.services.pgt_results import PgtCall, PgtStatus
+from portal.services.pgt_results import UNKNOWN_STATUS, PgtCall, PgtStatus
 from portal.services.protocols import ProtocolStatus
 from portal.services.relationships import RelationshipType
 from portal.services.storage import Disposition, EmbryoStatus
@@ -107,6 +107,7 @@ def _names() -> dict[type[Choice], dict[Choice, str]]:
             PgtStatus.REPORTED: _("Reported, in review"),
             PgtStatus.RELEASED: _("Released"),
             PgtStatus.AMENDED: _("Amended"),
+            UNKNOWN_STATUS: _("State not known"),
         },
         PgtCall: {
             PgtCall.EUPLOID: _("Euploid"),

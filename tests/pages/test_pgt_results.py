@@ -197,6 +197,25 @@ def test_every_call_has_a_meaning_and_an_unknown_one_breaks_nothing(
     assert "What it means" in show(visitor("grace"), bare).words
 
 
+@pytest.mark.parametrize("is_disclosed", [True, False])
+def test_a_state_that_the_portal_does_not_know_is_told_as_such(
+    visitor: SignIn, fake_api: FakeApi, is_disclosed: bool
+) -> None:
+    withdrawn = structs.replace(MOSAIC, status=PgtStatus("Withdrawn"), sex_disclosed=is_disclosed)
+    fake_api.gives(READ_PGT_RESULT, withdrawn)
+    words = show(visitor("elif", "embryologist"), withdrawn).words
+    assert "doesn’t know the state of this result" in words and "in review" not in words
+    show(visitor("grace"), withdrawn, status=404)
+    briefs = (PgtBrief(id="r-9", embryo_code="GO-6", status=PgtStatus("Withdrawn"), call=PgtCall.EUPLOID),)
+    embryo = sample(EmbryoStorage, id="s-6", embryo_code="GO-6", pgt_result_id="r-9")
+    own = sample(Patient, id="p-1", user_id="grace")
+    fake_api.gives(
+        READ_EPISODE, sample(Episode, id="e-1", patient=own, embryos=(embryo,), pgt_results=briefs)
+    )
+    assert "Euploid State not known" in visitor("elif", "embryologist").get("/episodes/e-1/embryos").words
+    assert "Euploid" not in visitor("grace").get("/episodes/e-1/embryos").words
+
+
 def test_an_amended_call_shows_what_each_person_saw_before(visitor: SignIn, fake_api: FakeApi) -> None:
     first = sample(PgtResult, id="r-5", call=PgtCall.EUPLOID, status=PgtStatus.RELEASED, mosaic_percent=None)
     amended = sample(

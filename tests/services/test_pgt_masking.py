@@ -166,5 +166,5 @@ def test_an_episode_lists_only_known_calls(care: Any) -> None:
     ]
     care.answers.append({"id": "e", "patient": {"id": "p"}, "status": "Active", "pgtResults": briefs})
     masked, known = get_episode(care, "e").pgt_results
-    assert (masked.status, masked.call) == (None, None)
+    assert (masked.status, masked.call, masked.is_withheld) == ("Unknown", None, True)
     assert (known.status, known.call) == ("Released", PgtCall.EUPLOID)
