@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from portal.config.time_zones import zones_offered
 from portal.dates import in_zone
+from portal.folding import folded
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
@@ -175,9 +176,9 @@ class Team:
 
 
 def _matches(physician: Physician, query: WeekQuery) -> bool:
-    words = f"{physician.name} {physician.title} {physician.specialty}".casefold()
+    words = folded(f"{physician.name} {physician.title} {physician.specialty}")
     is_there = not query.location_id or physician.location_id == query.location_id
-    return is_there and all(word in words for word in query.text.casefold().split())
+    return is_there and all(word in words for word in folded(query.text).split())
 
 
 def _short_day(day: date) -> str:

@@ -211,6 +211,14 @@ def test_hours_are_called_free_only_where_what_is_taken_is_told(
     assert "Next free" not in nora.get(str(later["href"])).words, "which week's first is meant?"
 
 
+@pytest.mark.parametrize(("typed", "is_found"), [("nunez", True), ("JOSÉ vega", False), ("jose núñ", True)])
+def test_a_physician_is_found_without_accents(
+    visitor: SignIn, fake_api: FakeApi, typed: str, is_found: bool
+) -> None:
+    fake_api.gives(LIST_PHYSICIANS, [{"id": "v-1", "name": "Dr José Núñez", "isActive": True}])
+    assert ("Núñez" in visitor("nora", "nurse").get(f"/care-team?q={typed}").words) is is_found
+
+
 @pytest.mark.parametrize("path", ["/conversations", "/notifications", "/consents", "/care-team"])
 def test_a_list_that_is_not_found_was_not_removed(visitor: SignIn, fake_api: FakeApi, path: str) -> None:
     """Only of a record can the API say that it isn't there."""
