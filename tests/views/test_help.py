@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from flask import Flask
 
 from portal.careservice.ids import sample_id
 from portal.config.tenants import LANGUAGES
@@ -62,6 +63,15 @@ def test_the_words_are_searched_without_regard_to_case_and_accents(amelia: Visit
     nothing = amelia.get("/help/words?q=zebra")
     assert not nothing.select("#words summary") and "“zebra” isn’t explained here." in nothing.words
     assert len(nothing.follow("All words").select("#words summary")) == len(glossary.by_language()["en"])
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [("أوافق على نقل العينات إلى المختبر.", []), ("قد يُنقل جنين واحد: نقل جنين واحد.", ["transfer"])],
+)
+def test_no_term_is_found_in_words_that_say_something_else(text: str, terms: list[str]) -> None:
+    with Flask("x").test_request_context():
+        assert glossary.terms_in([text], "ar") == terms
 
 
 def test_each_term_is_explained_in_every_language() -> None:
