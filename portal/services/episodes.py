@@ -317,14 +317,18 @@ class Episode(Timed, frozen=True, kw_only=True):
         )
 
     def _is_lacking(self, form: ConsentBrief) -> bool:
-        """Whether it expired and isn't there anew: storage and parenthood are one form for each person."""
+        """Whether it expired and isn't there anew: storage and parenthood are one form for each person, of parenthood with
+        titles that may differ."""
         if form.status != ConsentStatus.EXPIRED or form.kind not in TREATMENT_RESTS_ON or self.is_ended:
             return False
         live = [
             other for other in self.consent_forms if other.status in (*OPEN_STATUSES, ConsentStatus.SIGNED)
         ]
-        is_each_persons = form.kind != ConsentKind.TREATMENT and self.partner is not None
-        return sum(other.subject == form.subject for other in live) < (2 if is_each_persons else 1)
+        anew = [other for other in live if other.subject == form.subject]
+        if not anew or form.kind == ConsentKind.TREATMENT or self.partner is None:
+            return not anew
+        of_both = live if form.kind == ConsentKind.LEGAL_PARENTHOOD else anew
+        return sum(other.kind == form.kind for other in of_both) < 2
 
     @property
     def withdrawn(self) -> tuple[ConsentBrief, ...]:

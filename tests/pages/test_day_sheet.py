@@ -278,3 +278,23 @@ def test_a_form_of_the_case_is_missing_beside_the_visit_of_its_treatment(
     assert [row.rpartition(" Consent")[2] for row in rows if "Consent c-5" in row] == [" c-5"]
     assert ("12:30" in rows[0] and "Egg collection Consent c-5" in rows[0]) is (case == "k-1")
     assert len(rows) == (1 if case == "k-1" else 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "is_missing"),
+    [
+        (ConsentKind.LEGAL_PARENTHOOD, "My partner being the legal parent", False),
+        (ConsentKind.LEGAL_PARENTHOOD, "", True),
+        (ConsentKind.STORAGE, "Sperm", True),
+    ],
+)
+def test_forms_of_a_couple_with_titles_of_their_own_take_their_places(
+    kind: ConsentKind, title: str, is_missing: bool
+) -> None:
+    """The partner's form to become the legal parent expired and was signed anew; the patient signed hers, if it has a `title`."""
+    expired = ConsentBrief(id="c-1", title="Being the legal parent", kind=kind, status=ConsentStatus.EXPIRED)
+    anew = replace(expired, id="c-2", status=ConsentStatus.SIGNED)
+    forms = (expired, anew, *([replace(anew, id="c-3", title=title)] if title else []))
+    people = {"patient": Patient(id="p-1"), "partner": Patient(id="p-3")}
+    treated = Episode(id="1", status=CareStatus.ACTIVE, consent_forms=forms, **people)
+    assert bool(treated.unsigned) is is_missing
