@@ -158,7 +158,7 @@ def _names() -> dict[type[Choice], dict[Choice, str]]:
         ProtocolStatus: {
             ProtocolStatus.DRAFT: _("Draft"),
             ProtocolStatus.ACTIVE: _("Active"),
-            ProtocolStatus.ON_HOLD: _("On hold"),
+            ProtocolStatus.ON_HOLD: _("Paused"),
             ProtocolStatus.COMPLETED: _("Completed"),
             ProtocolStatus.CANCELLED: _("Cancelled"),
         },

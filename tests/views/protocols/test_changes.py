@@ -170,6 +170,6 @@ def test_a_status_change_with_a_lost_response_is_resolved_from_the_record(nora, 
 def test_a_status_can_be_moved_back_and_forth(nora):
     page = make(nora, "Back and forth")
     page = page.form(f"{page.path}/status").submit()
-    for word in ("On hold", "Active", "On hold", "Active"):
+    for word in ("Paused", "Active", "Paused", "Active"):
         page = page.form(f"{page.path}/status").submit()
         assert f"The protocol is now: {word}." in page.tree.text_content()
