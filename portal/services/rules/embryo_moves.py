@@ -187,6 +187,7 @@ def _allowing(
 def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:
     """The names of the embryo's patient and partner who haven't signed the form."""
     signed = {s.person_id for s in form.signatures if s.role not in CLINIC_ROLES}
+    signed |= {signer.person_id for signer in form.patients_side if form.signature_for(signer)}
     couple = (patient for patient in (episode.patient, episode.partner) if patient is not None)
     return tuple(
         patient.full_name

@@ -8,7 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
+from portal.services.consents.forms import (
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+)
 from portal.services.episodes import Episode
 from portal.services.patients import Patient
 from portal.services.rules.embryo_moves import Evidence, Gap, Move, moves_of
@@ -80,6 +87,15 @@ def test_each_fault_of_the_form_prevents_the_thaw(changes: dict[str, Any], gap: 
     assert gaps(found) == [gap]
     lost = move(EmbryoStatus.DISCARDED, replace(TREATMENT, **changes), status=EmbryoStatus.THAWED)
     assert gaps(lost) == ([gap] if gap is not Gap.TREATMENT_UNKNOWN else [])
+
+
+def test_a_signature_on_paper_that_names_no_account_counts_as_the_signers() -> None:
+    asked = tuple(Signer(role=one.role, person_id=one.person_id, name=one.name) for one in SIGNED)
+    on_paper = (SIGNED[0], replace(SIGNED[1], person_id=None), SIGNED[2])
+    signed = replace(TREATMENT, required_signers=asked, signatures=on_paper)
+    assert move(EmbryoStatus.THAWED, signed).is_offered
+    two_asked = replace(signed, required_signers=(*asked, replace(asked[1], person_id="somebody")))
+    assert gaps(move(EmbryoStatus.THAWED, two_asked)) == [Gap.PARTY_MISSING]
 
 
 @pytest.mark.parametrize(
