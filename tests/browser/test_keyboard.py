@@ -250,6 +250,20 @@ def test_the_list_of_shortcuts_opens_by_question_mark_and_returns_the_focus(visi
     expect(page.locator("#find")).to_be_focused()
 
 
+def test_a_page_that_came_in_two_parts_lists_its_sections_once(visit: SignIn) -> None:
+    page = visit("nora").page
+    page.add_init_script("""document.onreadystatechange = () => {
+      if (document.readyState !== "interactive") return;
+      const first = document.createElement("nav");
+      first.dataset.key = "c";
+      first.append(Object.assign(document.createElement("span"), { textContent: "Consents" }));
+      document.body.prepend(first);
+    }""")
+    page.goto(urljoin(page.url, "/consents"))
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts dd", has_text="Consents")).to_have_count(1)
+
+
 def test_a_list_is_worked_through_by_single_keys(visit: SignIn) -> None:
     page = visit("victor").go("/consents?list=mine").page
     keys, rows = Keys(page), page.locator("#main .row-link")

@@ -19,7 +19,7 @@ if (list) {
   keys.addEventListener("change", () => {
     document.cookie = `__Host-keys=${keys.checked ? "on" : "off"}; Path=/; Secure; SameSite=Lax; Max-Age=31536000`;
   });
-  each("[data-key]", (link) => {
+  each("#rail [data-key]", (link) => {
     const key = link.dataset.key;
     links[key] = link;
     say(["g", key], $("span", link));
