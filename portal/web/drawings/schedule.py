@@ -181,9 +181,12 @@ def _row(
 
     begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
     is_over = today is not None and bar.end < today
-    words = f"{bar.medication.drug} {amount(bar.medication)}".strip()
-    if len(words) > _LONGEST_WORDS:  # the table below has the full name
-        words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
+    dose = amount(bar.medication)
+    words = f"{bar.medication.drug} {dose}".strip()
+    if len(words) > _LONGEST_WORDS:  # the table below has the full name; half a dose would be another dose
+        dose = dose if len(dose) < _LONGEST_WORDS / 2 else ""
+        name = bar.medication.drug[: _LONGEST_WORDS - len(dose) - 2].rstrip()
+        words = f"{name}… {dose}".strip()
     place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
     parts = [
         label(

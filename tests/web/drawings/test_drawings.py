@@ -183,6 +183,18 @@ def test_the_plan_has_a_bar_for_each_medicine_with_its_dose_and_a_dot_for_each_c
     assert len(list(root.iter("circle"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("drug", "unit", "label"),
+    [
+        ("Choriogonadotropin alfa, prefilled", "micrograms", "Choriogonadotropi… 250 micrograms"),
+        ("rFSH", "sachets, dissolved in a glass of water", "rFSH…"),
+    ],
+)
+def test_a_dose_is_whole_or_left_out(drug: str, unit: str, label: str) -> None:
+    root = drawn(medication_grid([Medication(drug=drug, start_day=1, dose=250, unit=unit)]))
+    assert label in texts(root)
+
+
 def bars_of(root: ElementTree.Element) -> list[ElementTree.Element]:
     return [one for one in root.iter("rect") if one.get("class") == "chart-bar"]
 
