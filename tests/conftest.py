@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,12 @@ def line(service: CareService) -> Iterator[CountingProxy]:
 
 
 @pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Signs in everyone once for the module; who has, has been at home."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
 def amelia(portal: PortalThread) -> Visitor:
     """A patient under treatment, in a browser of her own."""
     return portal.sign_in("amelia")
@@ -173,6 +180,12 @@ def victor(portal: PortalThread) -> Visitor:
 def elif_(portal: PortalThread) -> Visitor:
     """An embryologist."""
     return portal.sign_in("elif")
+
+
+@pytest.fixture(scope="module")
+def colin(portal: PortalThread) -> Visitor:
+    """A coordinator."""
+    return portal.sign_in("colin")
 
 
 @pytest.fixture

@@ -45,12 +45,6 @@ def portal(
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    visitor: Visitor = portal.sign_in("amelia")
-    return visitor
-
-
 _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 

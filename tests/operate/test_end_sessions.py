@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,15 +14,8 @@ from portal.demo.stack import portal_environment
 from portal.operate import end_sessions as module
 from portal.operate.end_sessions import end_sessions
 from portal.state.session_records import Person, SessionRecord
-from tests.support.stack import ROOT, CareService, PortalThread
+from tests.support.stack import ROOT, PortalThread
 from tests.support.visitor import Visitor
-
-
-@pytest.fixture(scope="module")
-def portal(service: CareService) -> Iterator[PortalThread]:
-    running = PortalThread(service.plan)
-    yield running
-    running.stop()
 
 
 def command(portal: PortalThread, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -16,11 +16,6 @@ ACTION = f"/cases/{CASE}/edit"
 EDIT = f"{ACTION}?episode={EPISODE}"
 
 
-@pytest.fixture(scope="module")
-def colin(portal: PortalThread) -> Visitor:
-    return portal.sign_in("colin")
-
-
 def stored(service: CareService, column: str) -> object:
     with sqlite3.connect(service.plan.data / "care.db") as database:
         return database.execute(f"SELECT {column} FROM cases WHERE id = ?", (CASE,)).fetchone()[0]  # noqa: S608

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.services.errors import Unavailable
 from portal.views import directories
-from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
@@ -20,17 +18,6 @@ LETTERS = sample_id("directory", "amelia-letters")
 RESULTS = sample_id("directory", "amelia-results")
 SCANS = sample_id("directory", "amelia-scans")
 ARCHIVE = sample_id("directory", "amelia-archive")
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
-
-
-@pytest.fixture(scope="module")
-def nora(person: Callable[[str], Visitor]) -> Visitor:
-    return person("nora")
 
 
 def moving(visitor: Visitor, directory: str) -> Page:

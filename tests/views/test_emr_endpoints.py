@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import pytest
 
 from portal.careservice.ids import sample_id
 from portal.services.errors import Unavailable
 from portal.views import emr_endpoints
-from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
 LEGACY = sample_id("emr-endpoint", "riverside-legacy")
 MAIN = sample_id("emr-endpoint", "riverside-main")
 HARBOURS = sample_id("emr-endpoint", "harbour-legacy")
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import pytest
 
@@ -16,17 +15,6 @@ EPISODE = sample_id("episode", "amelia-1")
 AMELIA = f"/patients/{sample_id('patient', 'amelia')}?episode={EPISODE}"
 GRACES = sample_id("episode", "grace-2")
 FORM = sample_id("consent", "amelia-genetic")
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
-
-
-@pytest.fixture(scope="module")
-def nora(person: Callable[[str], Visitor]) -> Visitor:
-    return person("nora")
 
 
 def typed(visitor: Visitor, text: str, at: str = "/") -> Page:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import pytest
 
@@ -17,17 +16,6 @@ EPISODE = sample_id("episode", "amelia-1")
 CONSENT = sample_id("consent", "amelia-genetic")
 PROSPECT = sample_id("prospect", "tomasz")
 EMR = sample_id("emr-endpoint", "riverside-main")
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
-
-
-@pytest.fixture(scope="module")
-def nora(person: Callable[[str], Visitor]) -> Visitor:
-    return person("nora")
 
 
 def ask(visitor: Visitor, pasted: str, kind: str = "", status: int | None = 200) -> Page:

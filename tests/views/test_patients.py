@@ -19,11 +19,6 @@ EDIT = f"/patients/{GRACE}/edit?episode={EPISODE}"
 ACTION = f"/patients/{GRACE}/edit"
 
 
-@pytest.fixture(scope="module")
-def colin(portal: PortalThread) -> Visitor:
-    return portal.sign_in("colin")
-
-
 def value(page: Page, name: str) -> str:
     return dict(page.form(ACTION).fields())[name]
 

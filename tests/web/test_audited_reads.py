@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -35,12 +34,6 @@ def portal(service: CareService) -> Iterator[PortalThread]:
     running = PortalThread(service.plan, PORTAL_AUDIT=str(service.plan.data / "shown"))
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -220,12 +219,6 @@ MOST_OF_THE_STORE = {
 """How often a page may ask the store that begins or goes on with an act, or makes a file; all others twice."""
 
 CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module, and so has been at home."""
-    return cache(portal.sign_in)
 
 
 @contextmanager

@@ -111,12 +111,6 @@ def portal(
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module, and so has been at home."""
-    return cache(portal.sign_in)
-
-
 @pytest.fixture(autouse=True)
 def as_new(portal: PortalThread) -> None:
     """No case leaves the next one what the portal has learnt of a fault."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +70,6 @@ def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
     running = portal_behind(service, proxy)
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    return cache(portal.sign_in)
 
 
 def test_renamed_parts_are_reported_as_not_provided(person: Callable[[str], Visitor]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,11 +32,6 @@ HEADINGS = {
 SAID = "h1, h2, h3, h4, a, button, dt, th, summary, legend, label, option, title"
 ADDRESSES = ("href", "action", "formaction", "src", "hx-get", "hx-post")
 Off = Callable[[Module], None]
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    return cache(portal.sign_in)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from portal.services.api import Endpoint
 from portal.services.client import Care
 from tests.support.elements import Element
 from tests.support.signing import TREATMENT_OF_AMELIA
-from tests.support.stack import PortalThread
 from tests.support.visitor import Form, Visitor
 
 FORMS = [
@@ -28,11 +26,6 @@ FORMS = [
 
 BUTTONS = {"/protocols/new": [("do", "review")]}
 """The button that ends the form, where it has several."""
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    return cache(portal.sign_in)
 
 
 @pytest.fixture

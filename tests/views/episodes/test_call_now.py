@@ -33,11 +33,6 @@ TABS = (
 SIGNS = ("bleeding", "pain", "breath", "fever", "vomiting", "urine", "shoulder", "missed", "leg")
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
 def test_home_and_each_page_of_a_treatment_say_when_to_call(amelia: Visitor) -> None:
     for address in ("/", *(f"/episodes/{AMELIA_EPISODE}{tab}" for tab in TABS)):
         (card,) = amelia.get(address).select(".call-now")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
-from functools import cache
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,22 +20,6 @@ NOOR = sample_id("prospect", "noor")
 RUTH = sample_id("prospect", "ruth")
 VICTOR = sample_id("physician", "victor")
 LEILA = sample_id("physician", "leila")
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
-    return cache(portal.sign_in)
-
-
-@pytest.fixture(scope="module")
-def colin(person: Callable[[str], Visitor]) -> Visitor:
-    return person("colin")
-
-
-@pytest.fixture(scope="module")
-def nora(person: Callable[[str], Visitor]) -> Visitor:
-    return person("nora")
 
 
 def week(prospect: str, *, weeks: int = 1, physician: str = VICTOR) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
 import pytest
 
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Visitor
 from tests.web.logs_and_audit.output import Stream
 
 
@@ -30,9 +28,3 @@ def portal(service: CareService, errors: Stream) -> Iterator[PortalThread]:
     running = PortalThread(service.plan, PORTAL_LOG="json", PORTAL_AUDIT=str(folder))
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="module")
-def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Sign everyone in once for the module."""
-    return cache(portal.sign_in)
