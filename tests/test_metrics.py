@@ -201,7 +201,7 @@ def test_a_sign_in_is_counted_by_who_was_in_the_way(
 
 def test_a_refreshed_token_is_counted(portal: PortalThread) -> None:
     visitor = portal.sign_in("grace")
-    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     name = record_name(cookie)
     tokens = portal.context.sessions.tokens_of(name)
     portal.context.sessions.replace_tokens(name, tokens, msgspec.structs.replace(tokens, refresh_at=0.0))

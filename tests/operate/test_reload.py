@@ -33,7 +33,7 @@ class Running:
         self.portal = PortalProcess(self.plan, PORTAL_STORE_URL=f"sqlite:///{folder}/store.db", **environment)
         visitor = Visitor(self.portal.origin(), PASSWORD)
         visitor.sign_in("amelia")
-        cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+        cookie = visitor.session_id
         signed_in = (("Cookie", f"__Host-sid={cookie}"),)
         form = (("Content-Type", "application/x-www-form-urlencoded"),)
         self.traffic = Traffic(

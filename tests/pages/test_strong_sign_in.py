@@ -67,7 +67,7 @@ def send(form: Any, **values: Any) -> Any:
 
 def held(in_process: InProcess, visitor: Visitor) -> dict[str, Any]:
     """What the visitor's session holds."""
-    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     found = in_process.app.extensions["portal"].vault.get(record_name(cookie), SessionRecord)
     return found.value.data
 

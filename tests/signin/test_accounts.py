@@ -43,7 +43,7 @@ def leads_to_sign_in(page: Page) -> bool:
 
 def name_of(visitor: Visitor) -> str:
     """The name of the visitor's session in the store."""
-    return record_name(next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid"))
+    return record_name(visitor.session_id)
 
 
 def ask(visitor: Visitor, path: str) -> Page:

@@ -30,7 +30,7 @@ def bound(portal: PortalThread, monkeypatch: pytest.MonkeyPatch) -> Iterator[Por
 
 
 def tokens_of(portal: PortalThread, visitor: Visitor) -> Any:
-    cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     return portal.context.sessions.tokens_of(record_name(cookie))
 
 

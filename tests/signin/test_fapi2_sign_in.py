@@ -75,7 +75,7 @@ def test_people_sign_in_and_the_check_finds_no_broken_rule(portal: PortalThread)
     assert [one for one in found if one.is_fault] == []
     visitor = portal.visitor()
     assert visitor.sign_in("amelia", "/sign-in?next=/signed-out").path == "/signed-out"
-    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     tokens = portal.context.sessions.tokens_of(record_name(cookie))
     assert tokens.dpop_key
     assert jws.extract_compact(tokens.access_token.encode()).headers()["alg"] == "PS256"

@@ -47,7 +47,7 @@ class Stack:
         """Sign in, and return the session's cookie."""
         visitor = Visitor(self.portal.origin(), PASSWORD)
         visitor.sign_in("amelia")
-        return next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+        return visitor.session_id
 
     def get(self, cookie: str, path: str = "/notifications") -> tuple[int, str]:
         """Return status and Location of one request of its own connection."""
@@ -152,7 +152,7 @@ def test_signing_out_wins_over_a_refresh_in_flight(four: Stack, after: bool) -> 
     """A request waits for its new token while the person signs out; the token comes, and is of no use."""
     visitor = Visitor(four.portal.origin(), PASSWORD)
     page = visitor.sign_in("grace")
-    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     four.change_tokens(cookie, out_of_time)
     four.proxy.hold(TOKEN, after=after)
     slow: list[tuple[int, str]] = []

@@ -98,7 +98,7 @@ def after_a_while(portal: Any, form: Any, ticked: Any = (), **values: str) -> An
 
 def end_session(portal: Any, visitor: Any) -> None:
     """Let this visitor's session be unused for so long that it is over; the identity server still knows them."""
-    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
 
     def long_ago(record: Any) -> None:
         record.used_at -= 3600

@@ -231,7 +231,7 @@ class PortalThread:
         """Let this visitor's last password be so long ago, so that signing asks for it again."""
         import msgspec
 
-        cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+        cookie = visitor.session_id
 
         def change(record: Any) -> None:
             record.person = msgspec.structs.replace(

@@ -93,6 +93,11 @@ class Visitor:
         self.http = LocalSession()
         self._token: tuple[dict[str, str], str] = {}, ""
 
+    @property
+    def session_id(self) -> str:
+        """What the cookie of the session holds."""
+        return next(str(cookie.value) for cookie in self.http.cookies if cookie.name == "__Host-sid")
+
     def sign_in(self, name: str, path: str = "/") -> Page:
         """Open a page, sign in at the identity server, come back to it."""
         page = self.get(path, status=None)

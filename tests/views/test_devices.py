@@ -48,7 +48,7 @@ def test_the_devices_page_reveals_no_session_id(two: tuple[Visitor, Visitor]) ->
 
     page = two[0].get(DEVICES)
     for visitor in two:
-        cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+        cookie = visitor.session_id
         assert cookie not in page.text
         assert hashlib.sha256(cookie.encode()).hexdigest() not in page.text
 

@@ -163,9 +163,7 @@ def test_what_one_has_read_is_found_by_nobody_else_and_gone_with_the_session(
     assert hits(typed(again, "07700 900182")) == [], "of the same person's other session"
     again.get(f"/episodes/{EPISODE}")
     assert hits(typed(again, "07700 900182"))
-    name = known_people_name(
-        record_name(next(one.value or "" for one in again.http.cookies if one.name == "__Host-sid"))
-    )
+    name = known_people_name(record_name(again.session_id))
     assert portal.context.vault.store.get(name)
     again.get("/me").form("/sign-out").submit()
     assert portal.context.vault.store.get(name) is None

@@ -40,7 +40,7 @@ def test_the_session_cookie_is_host_bound_and_http_only(portal: PortalThread) ->
 def test_no_token_reaches_the_browser(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     name = portal.context.sessions.of_person
-    sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    sid = visitor.session_id
     from portal.state.session_records import record_name
 
     tokens = portal.context.sessions.tokens_of(record_name(sid))
@@ -66,7 +66,7 @@ def test_signing_out_ends_the_sessions_of_portal_and_identity_server(portal: Por
 @pytest.mark.asvs("7.4.1")
 def test_an_old_cookie_is_invalid_after_signing_out(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
-    old = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    old = visitor.session_id
     visitor.sign_out()
     thief = portal.visitor()
     page = thief.request("GET", "/", headers={"Cookie": f"__Host-sid={old}"}, status=303, follow=False)
@@ -84,7 +84,7 @@ def test_a_forged_cookie_leads_to_sign_in(portal: PortalThread, cookie: str) -> 
 @pytest.mark.asvs("7.2.1", "8.4.1")
 def test_a_session_is_invalid_at_another_clinic_or_host(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
-    sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    sid = visitor.session_id
     for origin in (portal.origin("harbour"), f"http://localhost:{portal.port}"):
         other = Visitor(origin)
         page = other.request("GET", "/", headers={"Cookie": f"__Host-sid={sid}"}, status=303, follow=False)
@@ -189,7 +189,7 @@ def test_an_idle_session_ends(
 
 def test_the_token_is_renewed_before_it_expires_by_a_single_request(portal: PortalThread) -> None:
     visitor = portal.sign_in("grace")
-    sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    sid = visitor.session_id
     from portal.state.session_records import record_name
 
     before = portal.context.sessions.tokens_of(record_name(sid))
@@ -232,7 +232,7 @@ def test_signing_out_wins_over_a_request_in_flight(portal: PortalThread) -> None
     from portal.state.sessions import Session
 
     visitor = portal.sign_in("grace")
-    sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    sid = visitor.session_id
     slow = Session(portal.context.sessions, sid, "riverside", f"riverside.localhost:{portal.port}")
     assert slow.person is not None
     visitor.sign_out()

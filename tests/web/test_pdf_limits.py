@@ -98,7 +98,7 @@ def test_one_persons_pdfs_do_not_delay_anothers(
     amelia, nora = portal.sign_in("amelia"), portal.sign_in("nora")
     vault, person = (
         portal.context.vault,
-        portal.context.sessions.load(_cookie(amelia), "riverside", _host(amelia))[0].person,
+        portal.context.sessions.load(amelia.session_id, "riverside", _host(amelia))[0].person,
     )
     turn = vault.name("printing", "riverside", person.issuer, person.sub)
     assert vault.store.lock(turn, "another request", seconds=20)
@@ -107,10 +107,6 @@ def test_one_persons_pdfs_do_not_delay_anothers(
     nora.request("GET", PLAN, status=200)
     vault.store.unlock(turn, "another request")
     amelia.request("GET", SIGNED, status=200)
-
-
-def _cookie(visitor: Any) -> str:
-    return next(str(one.value) for one in visitor.http.cookies if one.name == "__Host-sid")
 
 
 def _host(visitor: Any) -> str:

@@ -19,7 +19,6 @@ from tests.web.unsent_forms import (
     GRACES,
     SECRET,
     Case,
-    cookie_of,
     expire,
     form_of,
     held,
@@ -306,7 +305,7 @@ def test_text_is_kept_for_its_author_when_the_browser_lost_its_session(portal: P
 
 def test_after_signing_out_a_form_keeps_nothing(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
-    form, cookie = form_of(visitor.get("/me"), "/me"), cookie_of(visitor)
+    form, cookie = form_of(visitor.get("/me"), "/me"), visitor.session_id
     visitor.sign_out()
     fields = {**dict(form.fields()), "preferred_name": SECRET}
     for headers in ({}, {"Cookie": f"__Host-sid={cookie}"}):

@@ -17,17 +17,13 @@ GRACES = sample_id("episode", "grace-2")
 SECRET = "Only for the eyes of who typed it"
 
 
-def cookie_of(visitor: Visitor) -> str:
-    return next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
-
-
 def expire(portal: PortalThread, visitor: Visitor) -> None:
     """Let this visitor's session expire by not being used."""
 
     def long_ago(record: SessionRecord) -> None:
         record.used_at -= 3600
 
-    portal.context.sessions.amend(cookie_of(visitor), long_ago)
+    portal.context.sessions.amend(visitor.session_id, long_ago)
 
 
 def leave_identity_server(visitor: Visitor) -> None:

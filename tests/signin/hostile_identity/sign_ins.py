@@ -55,7 +55,7 @@ def tokens_of(visitor: Visitor) -> Any:
     from portal.state.session_records import record_name
 
     host = visitor.origin.removeprefix("http://")
-    cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
     return PORTALS[host].context.sessions.tokens_of(record_name(cookie))
 
 

@@ -199,7 +199,7 @@ def forget_nonces(portal: PortalThread) -> None:
 
 def expire(portal: PortalThread, visitor: Any) -> None:
     """Let the visitor's access token be over."""
-    cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+    cookie = visitor.session_id
 
     def over(tokens: Tokens) -> Tokens:
         return msgspec.structs.replace(tokens, refresh_at=0.0, expires_at=0.0)

@@ -81,7 +81,7 @@ def recorded(data: Path) -> set[str]:
 def secrets_of(portal: PortalThread, visitor: Visitor) -> list[str]:
     """The session's cookies, its tokens, and their signatures."""
     found = [str(cookie.value) for cookie in visitor.http.cookies]
-    sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
+    sid = visitor.session_id
     tokens = portal.context.sessions.tokens_of(record_name(sid))
     for token in (tokens.access_token, tokens.refresh_token or "") if tokens else ():
         found += [token, *token.split(".")[1:]]
