@@ -23,6 +23,13 @@ def signed_in(page: Page, visitor: Visitor) -> bool:
     return (page.status, page.path) == (200, "/signed-out") and "person-1" in str(person_of(visitor))
 
 
+def admitted(portal: PortalThread) -> Visitor:
+    """Sign in with a new browser, which has to succeed."""
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    return visitor
+
+
 def refused(portal: PortalThread, *, status: int = 400) -> None:
     """Assert one clear page with this status, one audit line, and nobody signed in."""
     before = portal.audited()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.signin.hostile_identity.sign_ins import DEEP, refused, sign_in, signed_in
+from tests.signin.hostile_identity.sign_ins import DEEP, admitted, refused, sign_in
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
 
@@ -71,8 +71,7 @@ def test_a_response_without_issuer_is_accepted_if_none_is_advertised(
 ) -> None:
     identity.discovery = {"authorization_response_iss_parameter_supported": None}
     identity.callback = {"iss": None}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
 
 
 def test_endpoints_may_have_a_query_string(portal: PortalThread, identity: HostileServer) -> None:

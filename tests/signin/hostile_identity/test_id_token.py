@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from tests.signin.hostile_identity.sign_ins import DEEP, refused, sign_in, signed_in
+from tests.signin.hostile_identity.sign_ins import DEEP, admitted, refused
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
 
@@ -18,13 +18,11 @@ def test_a_matching_access_token_hash_is_accepted(portal: PortalThread, identity
     """With the example of OpenID Connect Core, appendix A.3."""
     identity.token = {"access_token": "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"}
     identity.claims = {"at_hash": "77QmUPtjPfzWtF2AnpK9RQ"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
 
 
 def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     assert identity.count("/token") == 1
 
 
@@ -166,8 +164,7 @@ def test_several_audiences_with_the_portal_as_authorized_party_are_accepted(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     identity.claims = {"aud": ["riverside-portal", "api"], "azp": "riverside-portal"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
 
 
 @pytest.mark.parametrize("seconds", [-20, 20])
@@ -175,5 +172,4 @@ def test_a_small_clock_difference_is_tolerated(
     portal: PortalThread, identity: HostileServer, seconds: int
 ) -> None:
     identity.claims = {"iat": time.time() + seconds, "exp": time.time() + min(seconds, 0)}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)

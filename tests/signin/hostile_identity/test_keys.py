@@ -6,7 +6,7 @@ import json
 
 from joserfc.jwk import RSAKey
 
-from tests.signin.hostile_identity.sign_ins import refused, sign_in, signed_in
+from tests.signin.hostile_identity.sign_ins import admitted, refused, sign_in, signed_in
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
 
@@ -22,15 +22,13 @@ def test_unusable_keys_do_not_affect_usable_ones(portal: PortalThread, identity:
         {},
     ]
     identity.answers["/jwks"] = Answer(json.dumps({"keys": [*odd, good]}))
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
 
 
 def test_keys_are_refetched_for_an_unknown_key_at_most_every_ten_seconds(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     identity.published = [identity.key]
     identity.key = RSAKey.generate_key(2048, auto_kid=True)
     portal.clock.advance(11)
@@ -43,8 +41,7 @@ def test_keys_are_refetched_for_an_unknown_key_at_most_every_ten_seconds(
 
 
 def test_rotated_keys_are_fetched(portal: PortalThread, identity: HostileServer) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     identity.key = RSAKey.generate_key(2048, auto_kid=True)
     portal.clock.advance(11)
     other = portal.visitor()

@@ -11,6 +11,7 @@ from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     DISCOVERY,
     HOUR,
+    admitted,
     person_of,
     refused,
     sign_in,
@@ -95,8 +96,7 @@ def test_unknown_metadata_does_not_become_a_client_setting(
 def test_the_last_good_metadata_is_used_for_a_day_while_the_server_fails(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     identity.answers = {DISCOVERY: Answer("{}", 500), "/jwks": Answer("{}", 500)}
     portal.clock.advance(23 * HOUR)
     identity.claims = {
@@ -118,8 +118,7 @@ def test_the_last_good_metadata_is_used_for_a_day_while_the_server_fails(
 def test_invalid_new_metadata_is_refused_despite_a_good_copy(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     identity.discovery = {"issuer": "https://elsewhere.example"}
     portal.clock.advance(HOUR + 1)
     for _ in range(3):

@@ -10,6 +10,7 @@ import pytest
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
+    admitted,
     person_of,
     refused,
     sessions_of,
@@ -30,8 +31,7 @@ from tests.support.stack import PortalThread
 def test_a_step_up_without_a_new_authentication_is_refused(
     portal: PortalThread, identity: HostileServer, auth_time: float | None
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     identity.claims = {"auth_time": auth_time}
     before = portal.audited()
     page = sign_in(visitor, fresh=True)
@@ -51,8 +51,7 @@ def test_a_step_up_without_a_new_authentication_is_refused(
 def test_a_person_reads_why_signing_isnt_possible_and_whom_to_call(
     portal: PortalThread, identity: HostileServer, auth_time: float | None, outcome: str, said: str
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     identity.claims = {"auth_time": auth_time}
     page = sign_in(visitor, fresh=True)
     assert page.heading == "Signing isn’t possible"
@@ -65,8 +64,7 @@ def test_a_person_reads_why_signing_isnt_possible_and_whom_to_call(
 @pytest.mark.parametrize("role", ["nurse", ["nurse"], ["unknown", "nurse"], ["nurse", 5, None]])
 def test_roles_may_be_a_string_or_a_list(portal: PortalThread, identity: HostileServer, role: object) -> None:
     identity.claims = {"role": role}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     (_, record), *_ = sessions_of(portal)
     assert record.person.roles == {"nurse"}
 
@@ -76,8 +74,7 @@ def test_roles_missing_from_the_id_token_are_read_from_userinfo(
 ) -> None:
     identity.claims = {"role": None}
     identity.userinfo = {"sub": "person-1", "role": ["nurse"], "name": "Not The Token's"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    admitted(portal)
     (_, record), *_ = sessions_of(portal)
     assert record.person.roles == {"nurse"}
     assert record.person.name == "Amelia Hart"
@@ -149,8 +146,7 @@ def test_unreadable_userinfo_is_reported_as_a_server_fault(
 def test_a_step_up_by_another_person_leads_to_their_home_and_not_to_the_form(
     portal: PortalThread, identity: HostileServer, is_over: bool
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     if is_over:
         end_session(portal, visitor)
     asked = visitor.request("GET", "/sign-in?next=/signed-out&fresh=1", status=303, follow=False)

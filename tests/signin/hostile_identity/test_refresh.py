@@ -10,9 +10,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.signin.hostile_identity.sign_ins import DEEP, person_of, sign_in, signed_in, tokens_of
+from tests.signin.hostile_identity.sign_ins import DEEP, admitted, person_of, sign_in, signed_in, tokens_of
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+
+def with_an_old_token(portal: PortalThread, identity: HostileServer) -> Visitor:
+    """Somebody signed in, whose token has to be renewed."""
+    identity.token = {"expires_in": 60}
+    visitor = admitted(portal)
+    portal.clock.advance(61)
+    return visitor
 
 
 @pytest.mark.parametrize(
@@ -33,10 +42,7 @@ from tests.support.stack import PortalThread
 def test_a_temporary_refresh_failure_ends_no_session(
     portal: PortalThread, identity: HostileServer, broken: Answer
 ) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.answers["/token"] = broken
     with portal.impatient(when=broken.wait > 0):
         visitor.get("/conversations", status=503)
@@ -55,10 +61,7 @@ def test_a_temporary_refresh_failure_ends_no_session(
 def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     before, began = identity.count("/token"), time.monotonic()
     identity.answers["/token"] = Answer(wait=4)
     with portal.impatient():
@@ -71,10 +74,7 @@ def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
 def test_a_refresh_ends_at_the_pages_deadline(
     portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.answers["/token"] = Answer(wait=4)
     slow = replace(portal.context.settings.timeouts, read=30.0, page=0.4)
     monkeypatch.setattr(portal.context.refresher, "_timeouts", slow)
@@ -99,10 +99,7 @@ def test_a_refresh_ends_at_the_pages_deadline(
 def test_a_refused_refresh_leads_to_sign_in(
     portal: PortalThread, identity: HostileServer, refusal: Answer
 ) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.answers["/token"] = refusal
     page = visitor.request("GET", "/conversations", follow=False, status=303)
     assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
@@ -115,10 +112,7 @@ def test_a_refused_refresh_leads_to_sign_in(
 def test_a_client_refused_at_a_refresh_is_said_to_be_no_fault_of_the_persons(
     portal: PortalThread, identity: HostileServer, code: str
 ) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.answers["/token"] = Answer(f'{{"error": "{code}"}}', 401)
     for _ in range(2):
         page = visitor.get("/conversations", status=503)
@@ -136,8 +130,7 @@ def test_roles_that_an_identity_server_leaves_out_are_withdrawn(
     """Some leave out a claim that would be empty, in the ID token and in UserInfo."""
     identity.token, identity.claims = {"expires_in": 60}, {"role": None}
     identity.userinfo = {"sub": "person-1", "role": "nurse"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     portal.clock.advance(61)
     identity.userinfo = {"sub": "person-1"}
     visitor.request("GET", "/conversations", follow=False, status=303)
@@ -161,8 +154,7 @@ def test_an_invalid_id_token_of_a_refresh_is_never_accepted(
 ) -> None:
     """OpenID Connect Core §12.2: the session goes on with the old token, and ends with it."""
     identity.token = {"expires_in": 100}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     before = tokens_of(visitor)
     portal.clock.advance(90)
     identity.claims = claims
@@ -186,10 +178,7 @@ def test_a_refresh_for_another_person_ends_the_session(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
     """Another person's ID token, or one whose roles no longer allow this person in."""
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.claims = claims
     page = visitor.request("GET", "/conversations", follow=False, status=303)
     assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
@@ -198,8 +187,7 @@ def test_a_refresh_for_another_person_ends_the_session(
 
 def test_each_refresh_updates_the_roles(portal: PortalThread, identity: HostileServer) -> None:
     identity.token, identity.claims = {"expires_in": 60}, {"role": ["nurse", "admin"]}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     assert person_of(visitor).roles == {"nurse", "admin"}
     portal.clock.advance(61)
     identity.claims = {"role": "nurse"}
@@ -213,8 +201,7 @@ def test_a_refresh_is_kept_even_if_roles_cannot_be_read(
     """The old refresh token is used up: without the new one, the session would end at the next refresh."""
     identity.token, identity.claims = {"expires_in": 60}, {"role": None}
     identity.userinfo = {"sub": "person-1", "role": "patient"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     before = tokens_of(visitor)
     portal.clock.advance(61)
     identity.answers["/userinfo"] = Answer(wait=3)
@@ -228,8 +215,7 @@ def test_a_renewed_token_that_the_api_refuses_is_an_error_page_without_a_loop(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     """No care API runs here; the identity server answers for it, with 401."""
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     identity.answers["/api/messaging/getconversations"] = Answer("{}", 401)
     page = visitor.request("GET", "/conversations", follow=False, status=502)
     assert page.heading == "The clinic’s system doesn’t accept your sign-in"
@@ -258,10 +244,7 @@ def test_a_replaced_refresh_token_is_revoked(portal: PortalThread, identity: Hos
 
 @pytest.mark.asvs("7.4.2")
 def test_an_expired_refresh_token_leads_to_sign_in(portal: PortalThread, identity: HostileServer) -> None:
-    identity.token = {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
-    portal.clock.advance(61)
+    visitor = with_an_old_token(portal, identity)
     identity.answers["/token"] = Answer('{"error": "invalid_grant"}', 400)
     page = visitor.request("GET", "/conversations", follow=False, status=303)
     assert page.headers["Location"] == "/sign-in?next=%2Fconversations"

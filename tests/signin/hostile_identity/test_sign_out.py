@@ -12,6 +12,7 @@ from portal.store import StoreDown, StoreFull
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
+    admitted,
     page_token,
     person_of,
     sign_in,
@@ -101,8 +102,7 @@ def test_a_logout_token_is_used_once(
 def test_a_logout_token_whose_sessions_couldnt_be_ended_may_be_sent_again(
     portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     token = logout_token(identity)
 
     def down(**_named: Any) -> int:
@@ -145,8 +145,7 @@ def test_a_logout_token_whose_sessions_couldnt_be_ended_may_be_sent_again(
 def test_a_logout_token_with_a_wrong_claim_ends_nothing(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     told_to_sign_out(portal, logout_token(identity, **claims), 400)
     assert person_of(visitor) is not None
 
@@ -156,8 +155,7 @@ def test_a_logout_token_with_a_wrong_claim_ends_nothing(
 def test_a_logout_token_with_a_bad_signature_ends_nothing(
     portal: PortalThread, identity: HostileServer, how: str
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     if how == "unsigned":
         identity.sign = identity.unsigned
     if how == "public key":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from portal.config.strong_sign_in import Act, StrongSignIn
-from tests.signin.hostile_identity.sign_ins import person_of, sign_in, signed_in
+from tests.signin.hostile_identity.sign_ins import admitted, person_of, sign_in
 from tests.support.hostile import HostileServer
 from tests.support.stack import PortalThread
 
@@ -65,8 +65,7 @@ def test_a_refresh_keeps_how_somebody_signed_in(
 ) -> None:
     asks(TO_COME_IN)
     identity.claims, identity.token = {"acr": "urn:phr"}, {"expires_in": 60}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     identity.claims = {"acr": None}
     portal.clock.advance(61)
     visitor.request("GET", "/help", follow=False, status=None)
@@ -77,8 +76,7 @@ def test_a_refresh_keeps_how_somebody_signed_in(
 def test_a_session_from_before_the_clinic_asked_needs_a_stronger_sign_in_at_its_next_page(
     portal: PortalThread, identity: HostileServer, asks: Set
 ) -> None:
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     asks(TO_COME_IN)
     answer = visitor.request("GET", "/help", follow=False, status=303)
     assert answer.headers["Location"] == "/sign-in?next=%2Fhelp&fresh=1"
@@ -97,8 +95,7 @@ def test_a_step_up_that_comes_back_weak_changes_nothing(
     """The person stays signed in as before; what an address asks for is never what the server is asked for."""
     asks(TO_SIGN)
     identity.claims = {"acr": "urn:phr"}
-    visitor = portal.visitor()
-    assert signed_in(sign_in(visitor), visitor)
+    visitor = admitted(portal)
     visitor.get("/sign-in?next=/signed-out&fresh=1&acr_values=urn:other", status=None)
     assert identity.authorized[-1]["acr_values"] == "tenant:riverside"
     identity.callback = {"code": None, "error": "unmet_authentication_requirements"}
