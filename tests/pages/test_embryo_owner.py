@@ -186,7 +186,11 @@ def test_a_decision_taken_back_is_told_as_the_record_has_it(
 
 def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_api: FakeApi) -> None:
     frozen = replace(EMBRYO, cryopreserved_at=datetime(2025, 3, 3, 12, tzinfo=UTC))
-    embryos = frozen, replace(frozen, id="s-2", patient_id="p-2"), replace(frozen, id="s-3", embryo_code="AH-3")
+    embryos = (
+        frozen,
+        replace(frozen, id="s-2", patient_id="p-2"),
+        replace(frozen, id="s-3", embryo_code="AH-3"),
+    )
     fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=embryos))
     fake_api.gives(READ_CONSENT, replace(FORM, embryo_storage_ids=("s-2",)))
     fake_api.gives(LIST_CONSENTS, [FORM])
@@ -194,6 +198,8 @@ def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_
     hers, his = (f"AH-1 · frozen on 3 March 2025 · {name} Hart" for name in ("Amelia", "Daniel"))
     rows = amelia.get("/storage").select("#results .link-row")
     named = [" ".join(row.words.split()) for row in rows]
-    assert all(any(f"Embryo {code}" in name for name in named) for code in (hers, his, "AH-3 Your wish")), named
+    assert all(any(f"Embryo {code}" in name for name in named) for code in (hers, his, "AH-3 Your wish")), (
+        named
+    )
     assert " ".join(amelia.get("/storage/s-2?episode=e-1").heading.split()) == f"Embryo {his}"
     assert amelia.get("/consents/c-1").select("#about-embryos li")[0].words == his

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from portal.state.operations import Operations, State
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
+from tests.support.together import at_once
 
 OLD, NEW = "o" * 40, "n" * 40
 WEEK = timedelta(days=7)
@@ -97,17 +98,12 @@ def test_a_link_expires(links: BookingLinks, clock: Clock) -> None:
 def test_one_of_twenty_posts_by_one_link_may_book(links: BookingLinks, operations: Operations) -> None:
     link = links.read(made(links), clinic="riverside")
     assert link
-    claimed: list[bool] = []
 
-    def post(number: int) -> None:
+    def post(number: int) -> bool:
         begin(operations, link)
-        claimed.append(operations.claim(OWNER, link.id, {"window": number}))
+        return operations.claim(OWNER, link.id, {"window": number})
 
-    threads = [threading.Thread(target=post, args=(number,)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    claimed = at_once(*(partial(post, number) for number in range(20)))
     assert sorted(claimed) == [False] * 19 + [True]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from portal.state.operations import Operations, State
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
+from tests.support.together import at_once
 
 
 @pytest.fixture
@@ -21,15 +22,7 @@ def operations(tmp_path: Path) -> Operations:
 
 def test_one_of_twenty_posts_of_a_form_may_act(operations: Operations) -> None:
     operation = operations.begin("amelia", "sign:1")
-    claimed: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: claimed.append(operations.claim("amelia", operation.id)))
-        for _ in range(20)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    claimed = at_once(*[partial(operations.claim, "amelia", operation.id)] * 20)
     assert sorted(claimed) == [False] * 19 + [True]
 
 

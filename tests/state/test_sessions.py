@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
+from functools import partial
 
 import pytest
 from flask import Flask, Response
@@ -16,6 +17,7 @@ from portal.store import Store, StoreFull, WrongKey
 from portal.store.vault import Vault
 from tests.support.builders import person
 from tests.support.clock import Clock
+from tests.support.together import at_once
 
 HOST, CLINIC = "riverside.localhost", "riverside"
 MINUTE, HOUR = 60, 3600
@@ -155,11 +157,7 @@ def test_concurrent_writes_of_several_tabs_are_all_kept(sessions: Sessions) -> N
         ready.wait()
         here.save()
 
-    threads = [threading.Thread(target=write, args=(tab,)) for tab in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(write, tab) for tab in range(8)))
     assert dict(again(sessions, cookie)) == {f"tab {tab}": tab for tab in range(8)}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from portal import metrics
 from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import NAMING_KEY, Names
 from portal.store.sealer import fingerprint, mac
-from tests.support.redis_server import RedisServer
+from tests.support.clock import Clock
+from tests.support.together import at_once
 
 OLD, NEW, OTHER = "o" * 40, "n" * 40, "x" * 40
 PERSON = ("https://id.example", "riverside", "amelia")
@@ -25,34 +26,6 @@ DAY = 24 * 3600
 def test_each_message_has_the_mac_of_rfc_2104_whatever_came_before() -> None:
     for message in (b"one", b"two", b"one"):
         assert mac(b"key", message) == hmac.digest(b"key", message, "sha256")
-
-
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    yield server
-    server.stop()
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def store(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return open_store(f"sqlite:///{tmp_path}/store.db", clock)
-    server: RedisServer = request.getfixturevalue("redis_server")
-    server.empty()
-    return open_store(server.url, clock)
 
 
 def name(store: Store, clock: Clock, *keys: str) -> str:
@@ -70,18 +43,7 @@ def test_all_processes_derive_the_same_record_names(store: Store, clock: Clock) 
 
 
 def test_processes_starting_together_agree_on_the_naming_key(store: Store, clock: Clock) -> None:
-    ready, given = threading.Barrier(8), list[str]()
-
-    def start() -> None:
-        ready.wait()
-        given.append(name(store, clock, OLD))
-
-    threads = [threading.Thread(target=start) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(given) == 8
+    given = at_once(*[partial(name, store, clock, OLD)] * 8)
     assert len(set(given)) == 1
 
 

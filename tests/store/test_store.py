@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from portal.store import Store, StoreDown, open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
 from tests.support.redis_server import RedisServer
+from tests.support.together import at_once
 
 
 def test_a_record_is_created_once(store: Store, clock: Clock) -> None:
@@ -77,15 +78,13 @@ def test_writes_sweep_a_few_expired_records(sqlite: str, clock: Clock, tmp_path:
 
 def test_one_of_many_concurrent_takers_gets_the_record(store: Store, clock: Clock) -> None:
     store.insert("once", b"it", expires_at=clock.now + 10)
-    got: list[bytes] = []
-    _together(8, lambda: got.extend(record.value for record in [store.take("once")] if record))
-    assert got == [b"it"]
+    got = at_once(*[partial(store.take, "once")] * 8)
+    assert [record.value for record in got if record] == [b"it"]
 
 
 def test_one_of_many_concurrent_writers_succeeds(store: Store, clock: Clock) -> None:
     store.insert("a", b"", expires_at=clock.now + 10)
-    done: list[bool] = []
-    _together(8, lambda: done.append(store.replace("a", b"x", version=1, expires_at=clock.now + 10)))
+    done = at_once(*[partial(store.replace, "a", b"x", version=1, expires_at=clock.now + 10)] * 8)
     assert sorted(done) == [False] * 7 + [True]
 
 
@@ -235,20 +234,6 @@ def test_keys_are_rotated(store: Store, clock: Clock) -> None:
     both.insert("b", "new", expires_at=clock.now + 10)
     assert Vault(store, (old,)).get("b", str) is None
     assert Vault(store, (new,)).get("a", str) is None
-
-
-def _together(count: int, act: Callable[[], object]) -> None:
-    ready = threading.Barrier(count)
-
-    def run() -> None:
-        ready.wait()
-        act()
-
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def test_a_second_process_keeps_the_sqlite_file(sqlite: str, clock: Clock) -> None:

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from portal.store import Store, StoredRecord, WrongKey, open_store, update
+from portal.store import Store, StoredRecord, WrongKey, update
 from portal.store.sealer import Sealer
 from portal.store.vault import Vault
-from tests.support.redis_server import RedisServer
+from tests.support.clock import Clock
+from tests.support.together import at_once
 
 KEY, OTHER_KEY = "k" * 32, "o" * 32
 THREADS, TIMES = 8, 25
-
-
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    yield server
-    server.stop()
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def store(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return open_store(f"sqlite:///{tmp_path}/store.db", clock)
-    server: RedisServer = request.getfixturevalue("redis_server")
-    server.empty()
-    return open_store(server.url, clock)
 
 
 @pytest.fixture
@@ -50,27 +22,21 @@ def vault(store: Store) -> Vault:
     return Vault(store, (KEY,))
 
 
-def at_once(act: Callable[[int], object]) -> None:
+def in_threads(act: Callable[[int], object]) -> None:
     """Do it in some threads, which begin together, some times each."""
-    ready = threading.Barrier(THREADS)
 
-    def run(number: int) -> None:
-        ready.wait()
-        for time in range(TIMES):
-            act(number * TIMES + time)
+    def run(first: int) -> None:
+        for number in range(first, first + TIMES):
+            act(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(run, thread * TIMES) for thread in range(THREADS)))
 
 
 def test_concurrent_updates_are_all_kept(vault: Vault, clock: Clock) -> None:
     def add(number: int) -> None:
         vault.update("all", set[int], lambda kept: kept | {number}, initial=set(), expires_at=clock.now + 60)
 
-    at_once(add)
+    in_threads(add)
     held = vault.get("all", set[int])
     assert held is not None
     assert held.value == set(range(THREADS * TIMES))
@@ -80,7 +46,7 @@ def test_concurrent_updates_of_bytes_are_all_kept(store: Store, clock: Clock) ->
     def add(record: StoredRecord | None) -> tuple[bytes, float]:
         return str(int(record.value if record else 0) + 1).encode(), clock.now + 60
 
-    at_once(lambda _number: update(store, "count", add))
+    in_threads(lambda _number: update(store, "count", add))
     record = store.get("count")
     assert record is not None
     assert int(record.value) == THREADS * TIMES
@@ -94,7 +60,7 @@ def test_one_of_many_concurrent_takers_succeeds(vault: Vault, clock: Clock) -> N
         if vault.update("one", str, lambda now: f"taken by {number}" if now == "free" else None):
             taken.append(f"taken by {number}")
 
-    at_once(take)
+    in_threads(take)
     held = vault.get("one", str)
     assert held is not None
     assert taken == [held.value]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from portal.signin import tokens
 from portal.state.sessions import COOKIE
 from portal.web.guard import PUBLIC, access_of
 from tests.support.stack import PortalThread
+from tests.support.together import at_once
 from tests.support.visitor import Page, Visitor
 
 
@@ -204,20 +204,15 @@ def test_the_token_is_renewed_before_it_expires_by_a_single_request(portal: Port
     refresher._fetch = spy
     try:
         portal.clock.advance(9 * 60 + 20)
-        statuses: list[int] = []
 
-        def look() -> None:
+        def look() -> int:
             other = portal.visitor()
             page = other.request(
                 "GET", "/notifications", headers={"Cookie": f"__Host-sid={sid}"}, follow=False, status=None
             )
-            statuses.append(page.status)
+            return page.status
 
-        threads = [threading.Thread(target=look) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        statuses = at_once(*[look] * 20)
     finally:
         refresher._fetch = original
         portal.clock.ahead = 0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -20,11 +19,11 @@ from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.protocols import LIST_PROTOCOLS
 from portal.state.session_records import Person
-from portal.store import open_store
+from portal.store import Store
 from portal.store.vault import Vault
 from portal.web import bell
 from portal.web.extensions import CountsInStore
-from tests.support.redis_server import RedisServer
+from tests.support.together import at_once
 
 T = TypeVar("T")
 THREADS = 8
@@ -39,21 +38,9 @@ PERSON = Person(
 )
 
 
-@pytest.fixture(scope="module")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    yield server
-    server.stop()
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Vault:
-    url = f"sqlite:///{tmp_path}/store.db"
-    if request.param == "redis":
-        server: RedisServer = request.getfixturevalue("redis_server")
-        server.empty()
-        url = server.url
-    return Vault(open_store(url, time.time), ("k" * 40,))
+@pytest.fixture
+def vault(store: Store) -> Vault:
+    return Vault(store, ("k" * 40,))
 
 
 class _NothingRead(SessionInterface):
@@ -71,27 +58,20 @@ def app(vault: Vault) -> Flask:
     return app
 
 
-def at_once(app: Flask, act: Callable[[int], T]) -> list[T]:
+def in_requests(app: Flask, act: Callable[[int], T]) -> list[T]:
     """Do it in threads that begin together, as requests of one clinic."""
-    ready, done = threading.Barrier(THREADS), list[T]()
 
-    def run(number: int) -> None:
+    def run(number: int) -> T:
         with app.test_request_context():
             g.tenant = SimpleNamespace(key="riverside")
-            ready.wait()
-            done.append(act(number))
+            return act(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return done
+    return at_once(*(partial(run, number) for number in range(THREADS)))
 
 
 def test_a_limit_counts_every_request(app: Flask) -> None:
     counts = CountsInStore("portal://")
-    told = at_once(app, lambda _number: [counts.incr("sign-in/192.0.2.1", 60) for _ in range(20)])
+    told = in_requests(app, lambda _number: [counts.incr("sign-in/192.0.2.1", 60) for _ in range(20)])
     assert sorted(count for one in told for count in one) == list(range(1, 20 * THREADS + 1))
 
 
@@ -101,7 +81,7 @@ def test_one_of_many_concurrent_requests_refreshes_the_bell(app: Flask) -> None:
             g.tenant = SimpleNamespace(key="riverside")
             context_vault: Vault = app.extensions["portal"].vault
             context_vault.delete(bell.KNOWN.record_name(PERSON))
-        claims = at_once(app, lambda _number: bell.claim(PERSON))
+        claims = in_requests(app, lambda _number: bell.claim(PERSON))
         assert sorted(claims) == [False] * (THREADS - 1) + [True]
 
 
@@ -112,5 +92,5 @@ def test_concurrently_noted_missing_endpoints_are_all_kept(app: Flask, vault: Va
         def note(number: int, clinic: str = clinic) -> None:
             Capabilities(vault, time.time).note_missing(clinic, lists[number % len(lists)])
 
-        at_once(app, note)
+        in_requests(app, note)
         assert Capabilities(vault, time.time).missing(clinic) == {one.template for one in lists}

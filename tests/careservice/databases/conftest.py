@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,18 +73,6 @@ def place(request: pytest.FixtureRequest, seeded: dict[str, str], tmp_path: Path
     settings = settings_for(url, webhook_secrets=dict.fromkeys(WEBHOOKS, (SECRET,)))
     yield Place(request.param, clinic_of(settings, engine), engine)
     engine.dispose()
-
-
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """What the calls answer, each made in a thread of its own at the same moment."""
-    start = threading.Barrier(len(calls))
-
-    def made(call: Callable[[], Any]) -> Any:
-        start.wait(timeout=10)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(made, calls))
 
 
 def meet_at(patch: pytest.MonkeyPatch, module: Any, name: str, number: int = 2) -> None:

@@ -29,8 +29,9 @@ from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, form
 from tests.careservice.api.clinic import settings_for
-from tests.careservice.databases.conftest import Place, at_once, meet_at
+from tests.careservice.databases.conftest import Place, meet_at
 from tests.support.postgres import ENGINES, database_url
+from tests.support.together import at_once
 
 MOVE = "/api/document-management/directory-descriptor/move"
 CONSENTS = "/api/care/consent-forms"

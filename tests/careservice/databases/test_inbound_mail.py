@@ -11,7 +11,8 @@ from portal.careservice import database
 from portal.careservice.api import webhooks
 from portal.careservice.domain.conversations import Message
 from portal.careservice.webhooks.sender import multipart
-from tests.careservice.databases.conftest import Place, at_once
+from tests.careservice.databases.conftest import Place
+from tests.support.together import at_once
 
 
 def post(place: Place, **fields: str) -> Any:

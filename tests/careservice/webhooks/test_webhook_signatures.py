@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import http.client
-import threading
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 from portal.careservice.ids import new_id
 from portal.careservice.webhooks.signature import new_secret
 from tests.careservice.webhooks.conftest import SECRETS_OF
+from tests.support.together import at_once
 
 OLD_SECRET, NEW_SECRET = SECRETS_OF["/smsinbound"]
 
@@ -128,17 +129,8 @@ def test_a_repeated_call_has_one_effect_and_the_same_response(hooks: Any) -> Non
 
 
 def test_concurrent_identical_calls_have_one_effect(hooks: Any) -> None:
-    webhook_id, answers = f"msg_{new_id()}", []
-    threads = [
-        threading.Thread(
-            target=lambda: answers.append(hooks.sms(webhook_id=webhook_id, Body="At once", MessageSid="SM"))
-        )
-        for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    webhook_id = f"msg_{new_id()}"
+    answers = at_once(*[partial(hooks.sms, webhook_id=webhook_id, Body="At once", MessageSid="SM")] * 6)
     assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
     said = [message["body"] for thread in hooks.conversations("amelia") for message in thread["messages"]]
     assert said.count("At once") == 1

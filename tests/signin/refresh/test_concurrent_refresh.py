@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,20 +17,13 @@ from portal.services.errors import Unavailable
 from portal.signin.dpop import Nonces, Prover
 from portal.state.session_records import Tokens
 from tests.signin.refresh.refreshed_session import OLD, OVER, RefreshedSession
+from tests.support.together import at_once
 
 
 def test_of_many_concurrent_refreshes_one_asks_and_all_get_its_tokens(session: RefreshedSession) -> None:
     session.identity.meanwhile = lambda: time.sleep(0.1)
-    found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(session.renew(refused=True).access_token))
-        for _ in range(5)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == ["a1"] * 5
+    found = at_once(*[partial(session.renew, refused=True)] * 5)
+    assert [tokens.access_token for tokens in found] == ["a1"] * 5
     assert len(session.identity.asked) == 1
 
 
