@@ -74,7 +74,10 @@ def sign_in_to_account(tenant: str) -> Response:
 
 @bp.post("/account/<tenant>")
 def change_account(tenant: str) -> Response:
-    """Add or remove a passkey, or make new recovery codes, which are shown once; a notification tells the account's owner."""
+    """Add or remove a passkey, or make new recovery codes, which are shown once; a notification tells the account's owner.
+
+    Who had signed in elsewhere with a passkey is signed out when one is removed: it may be a lost device's, or a thief's.
+    """
     session = database.session_for_writing()
     clinic = _clinic(session, tenant)
     if clinic is None or not _is_from_here():
@@ -105,6 +108,7 @@ def change_account(tenant: str) -> Response:
             session.flush()
             session.refresh(person)
             _tell(session, person, "PasskeyRemoved")
+            sessions.end_by_passkey(session, person, but=sign_in)
     elif act == "codes" and has_second_step(person):
         codes = new_recovery_codes(session, person)
         _tell(session, person, "RecoveryCodesMade")

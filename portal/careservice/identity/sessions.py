@@ -73,6 +73,14 @@ def end(session: Session, sign_in: SignIn) -> None:
     back_channel.send(notices)
 
 
+def end_by_passkey(session: Session, person: Person, *, but: SignIn) -> None:
+    """End a person's sign-ins by passkeys, other than `but` (commits)."""
+    others = select(SignIn).where(SignIn.person_id == person.id, SignIn.sid != but.sid)
+    for sign_in in session.scalars(others).all():
+        if not {"hwk", "swk"}.isdisjoint(sign_in.amr):
+            end(session, sign_in)
+
+
 def revoke_all(session: Session, person: Person) -> None:
     """End a person's sign-ins and revoke all their tokens, also those that a code could still be exchanged for."""
     session.execute(

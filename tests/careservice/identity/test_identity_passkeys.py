@@ -21,7 +21,7 @@ from portal.careservice.identity.assurance import (
 from portal.careservice.identity.tables import Passkey as Stored
 from portal.careservice.identity.tables import Person
 from portal.careservice.sample import people
-from tests.careservice.identity.identity_server import PASSWORD, Browser, IdentityServer, answer_in
+from tests.careservice.identity.identity_server import PASSWORD, Browser, IdentityServer, answer_in, is_good
 from tests.careservice.identity.test_identity_second_step import MFA, code, send, to_code, told
 from tests.support.authenticator import Passkey, encoded
 from tests.support.elements import Element, parsed
@@ -82,6 +82,18 @@ def test_a_passkey_that_was_added_signs_in(server: IdentityServer) -> None:
     assert "Remove" in keep(browser, open_account(browser), made).text
     other = server.browser()
     assert answer_in(use(other, sign_in_page(other), made))["code"]
+
+
+def test_who_signed_in_with_a_passkey_is_signed_out_when_it_is_removed(server: IdentityServer) -> None:
+    used, thief, owner, at_work = kept(server), server.browser(), server.browser(), server.browser()
+    stolen = server.exchange(answer_in(use(thief, sign_in_page(thief), used))["code"]).get_json()
+    tokens = server.tokens("grace", at_work)
+    use(owner, sign_in_page(owner), used)
+    post(owner, "/account/riverside", act="remove", passkey=encoded(used.id))
+    assert [is_good(server, each["access_token"]) for each in (stolen, tokens)] == [False, True]
+    assert server.refresh(stolen["refresh_token"]).status_code == 400
+    assert answer_in(thief.authorize(prompt="none"))["error"] == "login_required"
+    assert "Passkeys and recovery codes" in owner.http.get(ACCOUNT).text
 
 
 def test_an_accounts_owner_is_told_of_each_change(server: IdentityServer) -> None:
