@@ -13,6 +13,7 @@ from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.operate.store_and_audit import store_and_audit
 from portal.state.sessions import Sessions
+from portal.store import StoreDown
 
 EVENT = "sessions.end"
 
@@ -29,8 +30,13 @@ def end_sessions(
         sessions = Sessions(opened.vault, settings.tenants, settings.sessions, clock)
         for clinic in clinics:
             opened.audit.assure()
-            number = sessions.end_at_clinic(clinic, sub=sub)
             person = {"person": opened.audit.pseudonym(sub)} if sub else None
+            try:
+                number = sessions.end_at_clinic(clinic, sub=sub)
+            except StoreDown:
+                reason = "some ended by the operator, until the store went down"
+                opened.record(EVENT, clinic, reason, person)
+                raise
             opened.record(EVENT, clinic, f"{number} ended by the operator", person)
             ended += number
     return ended

@@ -14,6 +14,8 @@ from portal.demo.stack import portal_environment
 from portal.operate import end_sessions as module
 from portal.operate.end_sessions import end_sessions
 from portal.state.session_records import Person, SessionRecord
+from portal.state.sessions import Sessions
+from portal.store import StoreDown
 from tests.support.stack import ROOT, PortalThread
 from tests.support.visitor import Visitor
 
@@ -100,6 +102,27 @@ def test_nothing_is_ended_that_cannot_be_recorded(
         end_sessions(portal.context.settings, ["riverside"], clock=portal.clock)
     assert is_signed_in(portal, amelia)
     amelia.sign_out()
+
+
+def test_what_was_ended_before_the_store_went_down_is_recorded(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitors = [portal.sign_in("amelia"), portal.sign_in("nora")]
+    ended: list[str] = []
+
+    def fails_then(sessions: Sessions, name: str) -> None:
+        if ended:
+            raise StoreDown("gone")
+        ended.append(name)
+        sessions.end_unasked(name)
+
+    monkeypatch.setattr(Sessions, "end_from_elsewhere", fails_then)
+    with pytest.raises(StoreDown):
+        end_sessions(portal.context.settings, ["riverside"], clock=portal.clock)
+    assert told(portal)[-1][:2] == ("riverside", "some ended by the operator, until the store went down")
+    assert [is_signed_in(portal, visitor) for visitor in visitors].count(True) == 1
+    monkeypatch.undo()
+    end_sessions(portal.context.settings, ["riverside"], clock=portal.clock)
 
 
 @pytest.mark.parametrize(
