@@ -10,7 +10,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.services.episodes import Episode
 from portal.services.patients import Patient
-from portal.services.pgt_results import PgtBrief, PgtCall, PgtResult, PgtType
+from portal.services.pgt_results import PgtBrief, PgtCall, PgtResult, PgtStatus, PgtType
 from portal.services.storage import EmbryoStorage
 from portal.values import Value
 from portal.views.pgt_meanings import meaning_of
@@ -91,10 +91,13 @@ class ResultView(Value, frozen=True):
     @property
     def call(self) -> str:
         """The laboratory's call, with its percentage of changed cells if it has one."""
-        if self.result.call is None:
-            is_untold = self.result.is_released and not_given("PgtResult.call")
-            return _("Not given by the clinic’s system") if is_untold else _("No result yet")
-        return _call_words(self.result.call, self.result.mosaic_percent)
+        result = self.result
+        if result.call is not None:
+            return _call_words(result.call, result.mosaic_percent)
+        if result.status in (PgtStatus.ORDERED, PgtStatus.IN_LAB):
+            return _("No result yet")
+        # a call that isn't known here isn't passed on
+        return _("Not given by the clinic’s system") if not_given("PgtResult.call") else _("Not shown here")
 
     @property
     def change(self) -> str:
