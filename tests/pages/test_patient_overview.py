@@ -152,6 +152,14 @@ def test_one_click_from_any_record_leads_to_the_last_seven_days_as_one_list(nora
     assert not any("Long ago" in one for one in happened), "older than seven days"
 
 
+def test_a_visit_that_was_moved_is_not_told_as_certain(nora: Visitor, fake_api: FakeApi) -> None:
+    (visit,) = TREATMENT.appointments
+    moved = replace(visit, status="Rescheduled")
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, appointments=(moved,)))
+    (told,) = [one for one in week(nora.get("/patients/p-1?episode=e-1")) if "Blood test" in one]
+    assert "Not confirmed yet" in told
+
+
 def doses_of(nora: Visitor, fake_api: FakeApi, *rows: Medication, **plan: object) -> list[str]:
     """What the last seven days tell of a plan's doses, the latest first, without what all of them say."""
     fake_api.gives(LIST_PROTOCOLS, [replace(CHANGED, medications=rows, **plan)])

@@ -41,7 +41,7 @@ _TOLD_BY_RECORDS = ("ConsentForm", "Conversation")
 class Happening(Value, frozen=True):
     """One thing that happened: on a day and, unless only that is known, `at` a moment.
 
-    `is_checked` is false for a result that nobody has verified; `notification_id` is of the notification that tells of it.
+    `is_checked` is false for a result that nobody has verified, and a visit in doubt; `notification_id` is of the notification that tells of it.
     """
 
     on: date
@@ -157,7 +157,8 @@ def _of_episode(episode: Episode) -> Iterator[Happening]:
         is_over = visit.start <= now() and not visit.is_cancelled
         if is_over and (local(visit.start).date(), words) not in told:
             where = url_for("episodes.appointments", episode_id=episode.id)
-            yield _at(visit.start, "calendar", words, visit.location or "", where)
+            is_sure = not visit.is_tentative
+            yield _at(visit.start, "calendar", words, visit.location or "", where, is_checked=is_sure)
     for file in episode.documents.files:
         if file.creation_time:
             where = url_for("episodes.documents", episode_id=episode.id)
