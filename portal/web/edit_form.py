@@ -61,6 +61,12 @@ class EditForm(Form):
     def errors(self) -> list[str]:
         return [*super().errors, *self.faults.values()]
 
+    def accept_as_before(self, before: EditForm) -> None:
+        """Drop the errors that a field has which still holds what it held `before`, and had then."""
+        for field in self:
+            if self.values.get(field.name) == before.values.get(field.name):
+                field.errors = [error for error in field.errors if error not in before[field.name].errors]
+
     def label(self, name: str) -> str:
         """A field's label, or which row it is."""
         rows = self.rows_of(name)
@@ -254,17 +260,23 @@ def opened_form(fields: Fields[R], record: R, restored: Mapping[str, str] | None
 def change_of(
     posted: Sent, fields: Fields[R], record: R, check: Callable[[R, EditForm], None]
 ) -> Change[R] | Saved[R] | Edit:
-    """Return what a form makes of the record as it is now, or what to show instead; `check` adds errors over several fields."""
+    """Return what a form makes of the record as it is now, or what to show instead; `check` adds errors over several fields.
+
+    What the record holds already, and nobody touched, keeps nobody from changing something else.
+    """
     wanted = settle(posted, fields, record)
     if isinstance(wanted, Comparison):
         return wanted
     theirs = {name for name, text in wanted.items() if text != posted.typed.get(name, text)}
-    form = EditForm(fields, wanted, theirs)
-    form.validate()
-    check(record, form)
+    now = values_of(fields, record)
+    form, before = EditForm(fields, wanted, theirs), EditForm(fields, now)
+    for checked in (form, before):
+        checked.validate()
+        check(record, checked)
+    form.accept_as_before(before)
     if form.errors:
         return _filled(record, form, status=422)
-    now, to_send = values_of(fields, record), changed(fields, record, wanted)
+    to_send = changed(fields, record, wanted)
     if to_send == record:
         return Saved(record, is_changed=posted.opened not in ({}, now))
     return Change(form, record, to_send, version_mark(now, record.concurrency_stamp))

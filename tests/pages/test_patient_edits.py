@@ -12,7 +12,7 @@ from portal.services.api import AnyEndpoint
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.conversations import LIST_CONVERSATIONS
+from portal.services.conversations import LIST_CONVERSATIONS, Channel
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.patients import UPDATE_PATIENT, Patient
@@ -82,6 +82,19 @@ def test_staff_who_change_a_confirmed_address_are_told_that_the_new_one_is_not(
     ]
     fake_api.gives(UPDATE_PATIENT, replace(patient, preferred_name="Gracie", email_verified=False))
     assert not form.submit(preferred_name="Gracie", email_verified="no").select(".toast[data-tone=attention]")
+
+
+def test_what_the_record_holds_against_the_rules_keeps_nobody_from_changing_something_else(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds(mrn="", email="nowhere", preferred_channel=Channel.SMS)
+    form = visitor("nora", "nurse").get(EDIT).form(SAVE)
+    for typed, at in (({"email": "elsewhere"}, "#email"), ({"first_name": ""}, "#first_name")):
+        refused = form.submit(**typed, status=422)
+        assert [str(link["href"]) for link in refused.select(".error-summary a")] == [at]
+    form.submit(preferred_name="Gracie")
+    (sent,) = fake_api.sent(UPDATE_PATIENT)
+    assert (sent.body["preferredName"], sent.body["email"]) == ("Gracie", "nowhere")
 
 
 def test_an_account_that_somebody_else_linked_meanwhile_is_told_and_stays(

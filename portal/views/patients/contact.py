@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -34,7 +33,7 @@ _EMERGENCY = tuple(f"emergency_contact_{name}" for name in EmergencyContact.__st
 
 
 def contact_fields(patient: Patient) -> list[Field[Patient]]:
-    """The fields of the contact details; the record's current values count as valid, and a changed one isn't confirmed."""
+    """The fields of the contact details; a changed one isn't confirmed."""
     fields = [
         member("preferred_name", text(_("Preferred name"), autocomplete=_for_own("nickname"))),
         member(
@@ -44,12 +43,12 @@ def contact_fields(patient: Patient) -> list[Field[Patient]]:
                 kind="email",
                 longest=254,
                 autocomplete=_for_own("email"),
-                check=_unless(patient.email, an_email),
+                check=an_email,
             ),
         ),
         member(
             "phone_number",
-            _a_phone(_("Telephone number"), patient.phone_number, autocomplete=_for_own("tel")),
+            _a_phone(_("Telephone number"), autocomplete=_for_own("tel")),
             text=telephone,
             value=lambda typed: dialled(typed) or None,
             tidy=telephone,
@@ -99,7 +98,6 @@ def _address_fields(patient: Patient) -> list[Field[Patient]]:
 
 def _emergency_contact_fields(patient: Patient) -> list[Field[Patient]]:
     of, empty = "emergency_contact", NO_EMERGENCY_CONTACT
-    number = patient.emergency_contact.phone_number if patient.emergency_contact else None
     relation = text(_("What they are to you") if _is_own() else _("Relation"))
     return [
         part(of, empty, "name", text(_("Name of the emergency contact"))),
@@ -107,7 +105,7 @@ def _emergency_contact_fields(patient: Patient) -> list[Field[Patient]]:
             of,
             empty,
             "phone_number",
-            _a_phone(_("Their telephone number"), number),
+            _a_phone(_("Their telephone number")),
             text=telephone,
             value=dialled,
             tidy=telephone,
@@ -116,9 +114,8 @@ def _emergency_contact_fields(patient: Patient) -> list[Field[Patient]]:
     ]
 
 
-def _a_phone(label: str, current: str | None, *, autocomplete: str | None = None) -> Any:
-    check = _unless(telephone(current), a_phone_number)
-    return text(label, kind="tel", longest=40, autocomplete=autocomplete, check=check)
+def _a_phone(label: str, *, autocomplete: str | None = None) -> Any:
+    return text(label, kind="tel", longest=40, autocomplete=autocomplete, check=a_phone_number)
 
 
 def check_contact(form: Form) -> None:
@@ -143,11 +140,6 @@ def check_contact(form: Form) -> None:
         form.add_error("email", _("Enter an e-mail address, or choose another way of contact."))
     if channel in (Channel.SMS, Channel.PHONE) and not form.value("phone_number"):
         form.add_error("phone_number", _("Enter a telephone number, or choose another way of contact."))
-
-
-def _unless(current: str | None, check: Callable[[str], str | None]) -> Callable[[str], str | None]:
-    """A validator that accepts the record's current value."""
-    return lambda value: None if value == current else check(value)
 
 
 def _for_own(purpose: str) -> str | None:
