@@ -236,6 +236,7 @@ def test_an_amended_call_shows_what_each_person_saw_before(visitor: SignIn, fake
     for newcomer in (visitor("victor-5", "physician"), elsewhere):
         words = show(newcomer, amended).words
         assert "The laboratory has changed this result" in words and "looked before" not in words
+        assert "corrected result. It replaces" in words, "its day may be the first report's"
 
 
 def test_a_refusal_of_the_api_is_the_page_for_what_cannot_be_found(
