@@ -71,15 +71,19 @@ COUPLE = replace(
 )
 
 
-def test_the_treatment_form_that_an_embryo_lacks_names_it(visitor: SignIn, fake_api: FakeApi) -> None:
-    fake_api.gives(READ_EPISODE, COUPLE)
+@pytest.mark.parametrize(("owner", "other"), [("p-1", "p-2"), ("p-2", "p-1")])
+def test_the_treatment_form_that_an_embryo_lacks_names_it(
+    visitor: SignIn, fake_api: FakeApi, owner: str, other: str
+) -> None:
+    fake_api.gives(READ_EPISODE, replace(COUPLE, embryos=(replace(EMBRYO, patient_id=owner),)))
     fake_api.gives(LIST_CONSENTS, [])
     staff = visitor("elif", "physician")
     page = staff.get("/storage/s-1?episode=e-1")
     page = staff.get(page.select("a[href*='template=treatment']")[0]["href"])
     page = page.form("/consents/new/fill").submit(**{"signer-2": "elif"})
     page.form("/consents/new").submit(status=None)
-    assert fake_api.sent(CREATE_CONSENT)[0].body["embryoStorageIds"] == ["s-1"]
+    body = fake_api.sent(CREATE_CONSENT)[0].body
+    assert (body["patientId"], body["partnerId"], body["embryoStorageIds"]) == (owner, other, ["s-1"])
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from portal.views.consents.labels import listed, text_gap_words
 from portal.views.consents.missing import account_words
 from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.show import show_refusal
-from portal.views.consents.signers import Parties, parties_of_copy, parties_of_episode, parties_of_patient
+from portal.views.consents.signers import Parties, parties_of_episode, parties_of_patient
 from portal.views.creation import Creation, Draft
 from portal.web import unsent
 from portal.web.act_once import Unconfirmed
@@ -88,9 +88,7 @@ def choose(care: Care, person: Person) -> Response:
     episode = episode_at(care, typed) if typed else None if patient_id else episode_of(care, copied)
     if isinstance(episode, str):
         return ask_episode(typed, error=episode)
-    about = None
-    if episode:
-        about = parties_of_copy(copied, episode) if copied else parties_of_episode(episode)
+    about = parties_of_episode(episode, _patient_in(episode, copied)) if episode else None
     if patient_id:
         partner_id = record_id(request.args.get("partner"))
         about = parties_of_patient(patient_id, all_consents(care, patient_id=patient_id), partner_id)
@@ -109,6 +107,14 @@ def choose(care: Care, person: Person) -> Response:
         if replaced := _replaced(care, new_form, episode):
             new_form = new_form.beside(replaced)
     return show_filled(drafts.begin(person, new_form))
+
+
+def _patient_in(episode: Episode, copied: ConsentForm | None) -> str | None:
+    """Which of an episode's people the new form is for: as the copied one of that episode, or whose the asked embryo is."""
+    if copied:
+        return copied.patient_id if copied.episode_id == episode.id else None
+    embryo = next((embryo for embryo in episode.embryos if embryo.id == request.args.get("embryo")), None)
+    return embryo.patient_id if embryo else None
 
 
 def _replaced(care: Care, new_form: NewForm, episode: Episode | None) -> ConsentForm | None:

@@ -120,10 +120,13 @@ def named_partners(forms: Iterable[ConsentForm]) -> tuple[NamedPartner, ...]:
     return tuple(found.values())
 
 
-def parties_of_episode(episode: Episode) -> Parties:
-    """The people of an episode: both, also after a couple has parted, since the embryos of both need both."""
+def parties_of_episode(episode: Episode, patient_id: str | None = None) -> Parties:
+    """The people of an episode: both, also after a couple has parted, since the embryos of both need both.
+
+    The patient stands first, or the partner if `patient_id` is theirs, as in a form about their embryo.
+    """
     partner, case = episode.partner, episode.case
-    return Parties(
+    about = Parties(
         patient_id=episode.patient.id,
         patient_name=episode.patient.full_name,
         partner_id=partner.id if partner else None,
@@ -139,13 +142,9 @@ def parties_of_episode(episode: Episode) -> Parties:
         ),
     )
 
-
-def parties_of_copy(form: ConsentForm, episode: Episode) -> Parties:
-    """The people of a copy for an episode: as `parties_of_episode`, but the partner first in a copy of their own form there."""
-    about = parties_of_episode(episode)
-    if form.episode_id != episode.id or form.patient_id is None or form.patient_id != about.partner_id:
+    if patient_id is None or patient_id != about.partner_id:
         return about
-    first = {"patient_id": form.patient_id, "patient_name": about.partner_name, "patient": about.partner}
+    first = {"patient_id": patient_id, "patient_name": about.partner_name, "patient": about.partner}
     second = {"partner_id": about.patient_id, "partner_name": about.patient_name, "partner": about.patient}
     return msgspec.structs.replace(about, **first, **second)
 
