@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -73,11 +71,7 @@ def held(in_process: InProcess, visitor: Visitor) -> dict[str, Any]:
 
 
 def audited(in_process: InProcess, event: str) -> dict[str, Any]:
-    folder = Path(in_process.app.extensions["portal"].settings.audit)
-    lines = [
-        json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()
-    ]
-    return [line for line in lines if line["audit"] == event][-1]
+    return [line for line in in_process.audited() if line["audit"] == event][-1]
 
 
 def test_a_kind_of_form_that_needs_it_is_signed_after_a_strong_sign_in_alone(

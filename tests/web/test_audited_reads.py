@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,37 +18,14 @@ from portal.services.endpoints import ALL
 from portal.web import audit
 from portal.web.lately import Lately
 from tests.support.signing import TREATMENT_OF_AMELIA
-from tests.support.stack import CareService, PortalThread
+from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
+from tests.web.conftest import Lines
 from tests.web.test_call_budget import BUDGET
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 AMELIA = sample_id("patient", "amelia")
 SCAN = sample_id("conversation", "amelia-scan")
-Lines = Callable[[], list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def portal(service: CareService) -> Iterator[PortalThread]:
-    running = PortalThread(service.plan, PORTAL_AUDIT=str(service.plan.data / "shown"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def lines(portal: PortalThread) -> Lines:
-    """The lines that were added since it was last asked."""
-    seen = 0
-
-    def added() -> list[dict[str, Any]]:
-        nonlocal seen
-        folder = Path(portal.context.settings.audit)
-        texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")))
-        found = [json.loads(line) for text in texts for line in text.splitlines()]
-        new, seen = found[seen:], len(found)
-        return new
-
-    return added
 
 
 def brief(found: list[dict[str, Any]]) -> list[tuple[str, int]]:

@@ -1,10 +1,6 @@
 """Forged, truncated, replayed, oversized and duplicated values: sign-in or a 4xx page, one audit line, never a 500."""
 
-from __future__ import annotations
-
-import json
 import socket
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
@@ -12,24 +8,19 @@ import pytest
 from tests.support.stack import PortalThread
 
 
-@pytest.fixture
-def audit(portal: PortalThread) -> Iterator[Audit]:
-    yield Audit(portal)
-
-
 class Audit:
     """What is recorded from here on."""
 
     def __init__(self, portal: PortalThread) -> None:
-        self._folder = portal.plan.data / "audit"
-        self._before = len(self._lines())
+        self._portal, self._before = portal, len(portal.audited())
 
     def events(self) -> list[tuple[str, str]]:
-        return [(line["audit"], line["outcome"]) for line in self._lines()[self._before :]]
+        return [(line["audit"], line["outcome"]) for line in self._portal.audited()[self._before :]]
 
-    def _lines(self) -> list[dict[str, str]]:
-        files = sorted(self._folder.glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+@pytest.fixture
+def audit(portal: PortalThread) -> Audit:
+    return Audit(portal)
 
 
 @pytest.mark.parametrize(

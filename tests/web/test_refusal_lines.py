@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import TREATMENT_OF_AMELIA
-from tests.support.stack import CareService, PortalThread
+from tests.support.stack import PortalThread
+from tests.web.conftest import Lines
 
-Lines = Callable[[], list[dict[str, Any]]]
 AMELIA, FORM = sample_id("patient", "amelia"), sample_id("consent", "amelia-genetic")
 PROTOCOL, INES = sample_id("protocol", "amelia"), sample_id("prospect", "ines")
-
-
-@pytest.fixture(scope="module")
-def portal(service: CareService) -> Iterator[PortalThread]:
-    running = PortalThread(service.plan, PORTAL_AUDIT=str(service.plan.data / "refusals"))
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def lines(portal: PortalThread) -> Lines:
-    """The lines that were added since it was last asked."""
-    seen = 0
-
-    def added() -> list[dict[str, Any]]:
-        nonlocal seen
-        texts = [
-            path.read_text(encoding="utf-8") for path in Path(portal.context.settings.audit).glob("*.jsonl")
-        ]
-        found = [json.loads(line) for text in texts for line in text.splitlines()]
-        new, seen = found[seen:], len(found)
-        return new
-
-    added()
-    return added
 
 
 def named(found: list[dict[str, Any]]) -> list[tuple[str, str | None, str | None]]:

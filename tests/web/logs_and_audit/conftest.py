@@ -23,8 +23,7 @@ def errors() -> Iterator[Stream]:
 
 @pytest.fixture(scope="module")
 def portal(service: CareService, errors: Stream) -> Iterator[PortalThread]:
-    """The portal with a log in JSON that goes to `errors`, and an audit folder of its own."""
-    folder = service.plan.data / "canary-audit"
-    running = PortalThread(service.plan, PORTAL_LOG="json", PORTAL_AUDIT=str(folder))
+    """The portal with a log in JSON that goes to `errors`."""
+    running = PortalThread(service.plan, PORTAL_LOG="json")
     yield running
     running.stop()

@@ -23,9 +23,5 @@ def audit_text(portal: PortalThread) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")))
 
 
-def audit_lines(portal: PortalThread) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in audit_text(portal).splitlines()]
-
-
 def log_lines(errors: Stream) -> list[dict[str, Any]]:
     return [json.loads(line) for line in errors.getvalue().splitlines() if line.startswith("{")]

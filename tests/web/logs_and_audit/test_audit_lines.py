@@ -10,21 +10,14 @@ from portal.careservice.ids import sample_id
 from tests.support.signing import consent
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
-from tests.web.logs_and_audit.output import AMELIAS, audit_lines
+from tests.web.conftest import Lines
+from tests.web.logs_and_audit.output import AMELIAS
 
 
 @pytest.fixture
-def noted(portal: PortalThread) -> Callable[[], list[tuple[str, str]]]:
+def noted(lines: Lines) -> Callable[[], list[tuple[str, str]]]:
     """Return a function that returns event and outcome of each line added since its last call."""
-    seen = len(audit_lines(portal))
-
-    def added() -> list[tuple[str, str]]:
-        nonlocal seen
-        lines = audit_lines(portal)[seen:]
-        seen += len(lines)
-        return [(line["audit"], line["outcome"]) for line in lines]
-
-    return added
+    return lambda: [(line["audit"], line["outcome"]) for line in lines()]
 
 
 Noted = Callable[[], list[tuple[str, str]]]

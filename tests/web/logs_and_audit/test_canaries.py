@@ -21,7 +21,7 @@ from portal.views import consents
 from tests.support.signing import consent
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan
 from tests.support.visitor import Visitor
-from tests.web.logs_and_audit.output import Stream, audit_lines, audit_text, log_lines
+from tests.web.logs_and_audit.output import Stream, audit_text, log_lines
 from tests.web.logs_and_audit.typist import TYPED_INTO, UUID, WHO, Typist, by_hand
 
 MEMBERS = {
@@ -161,7 +161,7 @@ def test_the_log_carries_routes_and_no_address(
 def test_an_audit_line_has_only_the_documented_members(
     everything: dict[str, str], portal: PortalThread
 ) -> None:
-    lines = audit_lines(portal)
+    lines = portal.audited()
     assert len(lines) > 100
     for line in lines:
         assert set(line) <= MEMBERS, line
