@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from portal.services.api import AnyEndpoint
@@ -109,6 +110,16 @@ def test_an_account_that_somebody_else_linked_meanwhile_is_told_and_stays(
     assert "This record belongs to an account already; that is set once." in refused.words
     refused.form(SAVE).submit(preferred_name="Gracie")
     assert [call.body["userId"] for call in fake_api.sent(UPDATE_PATIENT)] == ["theirs"]
+
+
+def test_an_address_that_is_confirmed_by_linking_its_account_is_no_change_to_be_checked(
+    visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
+) -> None:
+    holds(user_id=None)
+    form = visitor("ada", "admin").get(EDIT).form(SAVE)
+    fake_api.computes(UPDATE_PATIENT, lambda _query: to_builtins(holds(user_id="grace", email_verified=True)))
+    (toast,) = form.submit(user_id="grace").select(".toast")
+    assert "The patient’s record is saved." in toast.words
 
 
 def test_a_patients_new_address_is_not_sent_as_confirmed(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from flask import Blueprint, Response, request, url_for
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, page_number
@@ -73,6 +74,12 @@ def save(care: Care, person: Person, patient_id: str) -> Response:
     result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
+    if (
+        patient.user_id is None and result.record.user_id
+    ):  # the account's address is confirmed, and so is the record's
+        result = replace(
+            result, unlike=tuple(label for label in result.unlike if label != _("E-mail address confirmed"))
+        )
     tell_saved(result, _("The patient’s record is saved."))
     if any(
         request.form.get(field) == "yes" and getattr(result.record, field) is False

@@ -174,4 +174,8 @@ def _label(protocol: Protocol, row: MedicationRow, first: int) -> str:
         if (minutes(hour) or 0) >= _EVENING:
             return _("New dose from tonight, %(time)s", time=hour)
         return _("New dose from today, %(time)s", time=hour)
-    return _("New dose from %(day)s", day=write_day(on)) if on else _("New dose from day %(day)s", day=number(first))
+    return (
+        _("New dose from %(day)s", day=write_day(on))
+        if on
+        else _("New dose from day %(day)s", day=number(first))
+    )
