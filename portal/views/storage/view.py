@@ -100,6 +100,15 @@ class EmbryoView(Value, frozen=True):
         return self.owner.mrn if self.owner else ""
 
     @property
+    def test_id(self) -> str | None:
+        """The genetic test that its record names, for patients once it is released."""
+        id_ = self.embryo.pgt_result_id
+        is_readable = g.person.is_staff or any(
+            test.id == id_ and not test.is_withheld for test in self.episode.pgt_results
+        )
+        return id_ if is_readable else None
+
+    @property
     def href(self) -> str:
         return url_for("storage.show", embryo_id=self.embryo.id, episode=self.episode.id)
 
