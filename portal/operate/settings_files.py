@@ -93,7 +93,9 @@ class SettingsFiles:
                 taken[KEPT] = taken[KEPT] or "/".join(kept)
                 is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
         if ended := [name for name in taken[KEPT].split("/") if name in left_out]:
-            log_lines.say("error", f"{', '.join(ended)}: can't go on beside what else was changed, so nothing is")
+            log_lines.say(
+                "error", f"{', '.join(ended)}: can't go on beside what else was changed, so nothing is"
+            )
             is_good = False
         if is_good:
             self._left_out = left_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from math import inf
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -178,17 +179,19 @@ def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = Tru
     return _update(care, NotificationsRead(ids=tuple(notification_ids), is_read=is_read))
 
 
-def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
-    """Mark all of this person's notifications; the counts are None if the API doesn't say."""
-    return _update(care, NotificationsRead(all=True, is_read=is_read))
+def set_all_read(care: Care, kind: str = "", until: datetime | None = None) -> NotificationCounts:
+    """Mark this person's notifications read, all or those of a kind; the counts are None if the API doesn't say.
 
-
-def set_kind_read(care: Care, kind: str) -> NotificationCounts:
-    """Mark all of this person's notifications of a kind read; the counts are None if the API doesn't say."""
+    Those made after `until` stay unread: this person hasn't seen them.
+    """
     unread = read_every_page(
-        lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False, type=kind)
+        lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False, type=kind or None)
     )
-    ids = [one.id for one in unread if one.type == kind]
+    moment = until.timestamp() if until else inf
+    later = {n.id for n in unread if n.creation_time and n.creation_time.timestamp() > moment}
+    if not (kind or later):
+        return _update(care, NotificationsRead(all=True, is_read=True))
+    ids = [n.id for n in unread if n.id not in later and (not kind or n.type == kind)]
     return set_read(care, ids) if ids else NotificationCounts()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from urllib.parse import urlencode
 
@@ -28,7 +28,7 @@ from portal.views.notification_words import (
 )
 from portal.web import bell
 from portal.web.filters import day as long_day
-from portal.web.filters import local, today
+from portal.web.filters import local, now, today
 from portal.web.handlers import Care, Page, Person, render
 
 PAGE = 12
@@ -39,7 +39,8 @@ class ListPage(Page, template="notifications/index.html"):
     """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
     `days` are the notifications by day, with the date's label; `whose` says whom one is about, `subject_of` what: its form's
-    title, its conversation's subject, or its own text if that says more than to open the portal.
+    title, its conversation's subject, or its own text if that says more than to open the portal. `until` is the moment up to
+    which this page tells of notifications.
     """
 
     days: list[tuple[str, list[Notification]]]
@@ -55,6 +56,7 @@ class ListPage(Page, template="notifications/index.html"):
     with_filters: Callable[[str], str]
     kind_words: Callable[[str], str]
     unread: int
+    until: datetime
 
 
 def chosen_kind() -> str:
@@ -67,6 +69,7 @@ def show_list(care: Care, person: Person, counts: NotificationCounts | None = No
     only_unread = request.args.get("unread") == "1"
     kind = chosen_kind()
     number = page_number(request.args.get("page"))
+    asked_at = now()
     listed, forms, talks = gather(
         lambda: list_notifications(
             care,
@@ -104,6 +107,7 @@ def show_list(care: Care, person: Person, counts: NotificationCounts | None = No
         with_filters=with_filters,
         kind_words=kind_words,
         unread=count,
+        until=max([asked_at, *(item.creation_time for item in page.items if item.creation_time)]),
     )
     return render(shown, fragment="results", bell=count)
 

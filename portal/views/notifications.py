@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, current_app, make_response, request, url_for
 
 from portal.i18n.gettext import _
+from portal.parse import instant
 from portal.services.errors import CareError, Invalid, NotFound, Unavailable
 from portal.services.gather import attempt
 from portal.services.notifications import (
@@ -13,7 +14,6 @@ from portal.services.notifications import (
     count_unread,
     list_notifications,
     set_all_read,
-    set_kind_read,
     set_read,
 )
 from portal.services.paging import read_every_page
@@ -87,7 +87,7 @@ def unread(care: Care, person: Person, notification_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def read_all(care: Care, person: Person) -> Response:
     kind = chosen_kind()
-    counts = set_kind_read(care, kind) if kind else set_all_read(care)
+    counts = set_all_read(care, kind, instant(request.form.get("until")))
     audit.note("notification.read-all", "done")
     if not (kind or counts.unread_count):
         toast(_("All notifications are marked as read."))

@@ -83,3 +83,22 @@ def test_a_message_that_the_page_does_not_show_stays_unread(visitor: SignIn, fak
     holds(2)
     form.submit()
     assert [call.body["ids"] for call in fake_api.sent(UPDATE_NOTIFICATIONS)] == [["n-0"]]
+
+
+@pytest.mark.parametrize("kind", ["", "MessageReceived"])
+def test_one_that_came_after_the_page_stays_unread(visitor: SignIn, fake_api: FakeApi, kind: str) -> None:
+    def told(name: str, day: int) -> Notification:
+        return Notification(
+            id=name,
+            title="News",
+            type="MessageReceived",
+            is_read=False,
+            creation_time=datetime(2026, 11, day, 9, tzinfo=UTC),
+        )
+
+    nora = visitor("nora", "nurse")
+    fake_api.gives(LIST_NOTIFICATIONS, [told("seen", 20)])
+    button = nora.get(f"/notifications?type={kind}").form("/notifications/read")
+    fake_api.gives(LIST_NOTIFICATIONS, [told("later", 29), told("seen", 20)])
+    button.submit()
+    assert [call.body for call in fake_api.sent(UPDATE_NOTIFICATIONS)] == [{"ids": ["seen"], "isRead": True}]
