@@ -208,6 +208,12 @@ def test_a_dose_of_earlier_days_stays_also_while_the_plan_is_on_hold(
     added |= {"medication-1-id": "", "medication-1-drug": "Cetrorelix"}
     refused = form.submit(button=("do", "review"), status=422, **added)
     assert "That day is over. Begin it today or later." in refused.words
+    fake_api.gives(READ_PROTOCOL, replace(begun, medications=(replace(row, end_day=2),)))
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    refused = page.form(form_of(page)).submit(
+        button=("do", "review"), status=422, **{"medication-0-end_day": "9"}
+    )
+    assert "This adds doses on earlier days" in refused.words
 
 
 def test_no_row_is_lost_of_a_plan_with_more_than_can_be_added() -> None:

@@ -168,7 +168,7 @@ def update(
     _require_sound(session, actor, plan)
     if protocol.status in (ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD) and protocol.start_date is not None:
         today = clinics.today(session, actor.tenant_id)
-        if _begun(protocol, today) != _begun(plan, today):
+        if _begun(protocol, today) != _begun(plan, today) or _given(plan, today) - _given(protocol, today):
             raise Refused(Rule.DOSES_ALREADY_TAKEN)
     _apply(protocol, plan)
     protocol.touch(actor.sub)
@@ -183,6 +183,19 @@ def _begun(plan: FertilityProtocol | ProtocolPlan, today: date) -> dict[str | No
         row.id: (plan.patient_id, plan.start_date, row.start_day, row.drug, row.dose, row.unit)
         for row in plan.medications
         if row.start_day - 1 < (today - plan.start_date).days
+    }
+
+
+def _given(plan: FertilityProtocol | ProtocolPlan, today: date) -> set[tuple[str | None, int]]:
+    """The days before today on which each medication is given: a row may have ended sooner, but not later."""
+    if plan.start_date is None:
+        return set()
+    day = (today - plan.start_date).days + 1
+    return {
+        (row.id, on)
+        for row in plan.medications
+        for on in range(row.start_day, day, row.every_days)
+        if all(end is None or on <= end for end in (row.end_day, row.last_dose_day))
     }
 
 

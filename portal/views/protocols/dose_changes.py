@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from portal.dates import days_after
 from portal.i18n.gettext import _
-from portal.services.protocols import Protocol
+from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import Course, common_horizon, courses, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
@@ -129,6 +129,8 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
             if row.id not in begun and start is not None and start < plan.today:
                 found[f"medication-{index}-start_day"] = _("That day is over. Begin it today or later.")
     kept = {row.id: (index, row) for index, row in enumerate(plan.medications) if row.id}
+    given = _days_before(day, protocol.medications)
+    longer = _days_before(day, [row.medication() for row in plan.medications])
     for id_, old in begun.items():
         if id_ not in kept:
             found["name"] = _(
@@ -143,6 +145,21 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
                     "It was given as %(amount)s on earlier days, which stay as they were. Press “New dose from …”.",
                     amount=old.amount,
                 )
+        if new.start_day == old.start_day and longer[id_] - given[id_]:
+            column = (
+                "every_days" if new.end_day == old.end_day and new.every_days != old.every_days else "end_day"
+            )
+            found[f"medication-{index}-{column}"] = _(
+                "This adds doses on earlier days, which stay as they were. Add the medicine again, from today or later."
+            )
+    return found
+
+
+def _days_before(day: int, medications: Sequence[Medication]) -> dict[str | None, set[int]]:
+    """The days before `day` with a dose, by row."""
+    found: dict[str | None, set[int]] = {}
+    for course in courses(medications):
+        found.setdefault(course.medication.id, set()).update(course.days(day - 1))
     return found
 
 

@@ -91,8 +91,12 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api, status:
     ):
         refused = api("victor", "PUT", path, editable(made, **changes))
         assert code(refused) == "ClientelePortal:DosesAlreadyTaken", changes
-    split = [{**old, "endDay": 3}, {**old, "id": None, "startDay": 4, "dose": old["dose"] + 25}]
-    assert api("victor", "PUT", path, editable(made, medications=split)).status_code == 200
+    split = [{**old, "endDay": 2}, {**old, "id": None, "startDay": 4, "dose": old["dose"] + 25}]
+    made = api("victor", "PUT", path, editable(made, medications=split)).json()
+    over, going = made["medications"]
+    for longer in (3, 9, None):
+        refused = api("victor", "PUT", path, editable(made, medications=[{**over, "endDay": longer}, going]))
+        assert code(refused) == "ClientelePortal:DosesAlreadyTaken", longer
 
 
 def test_an_episode_has_the_plan_that_its_patient_follows(api: Api) -> None:
