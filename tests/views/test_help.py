@@ -66,12 +66,23 @@ def test_the_words_are_searched_without_regard_to_case_and_accents(amelia: Visit
 
 
 @pytest.mark.parametrize(
-    ("text", "terms"),
-    [("أوافق على نقل العينات إلى المختبر.", []), ("قد يُنقل جنين واحد: نقل جنين واحد.", ["transfer"])],
+    ("language", "text", "terms"),
+    [
+        ("ar", "أوافق على نقل العينات إلى المختبر.", []),
+        ("ar", "قد يُنقل جنين واحد: نقل جنين واحد.", ["transfer"]),
+        ("en", "My data may be transferred to another clinic, and I pay by wire transfer.", []),
+        ("en", "The medicine can trigger an allergy.", []),
+        ("en", "I can withdraw until an embryo is transferred.", ["transfer"]),
+        ("en", "We may change the trigger.", ["trigger"]),
+        ("es", "Pago por transferencia bancaria tras la punción lumbar.", []),
+        ("es", "La transferencia de embriones y la punción ovárica.", ["transfer", "collection"]),
+    ],
 )
-def test_no_term_is_found_in_words_that_say_something_else(text: str, terms: list[str]) -> None:
+def test_no_term_is_found_in_words_that_say_something_else(
+    language: str, text: str, terms: list[str]
+) -> None:
     with Flask("x").test_request_context():
-        assert glossary.terms_in([text], "ar") == terms
+        assert glossary.terms_in([text], language) == terms
 
 
 def test_each_term_is_explained_in_every_language() -> None:
