@@ -12,7 +12,9 @@ from pypdf import PdfReader
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
-from tests.pages.test_patient_banner import FORM
+from portal.services.episodes import READ_EPISODE, ConsentBrief
+from portal.services.relationships import Relationship, RelationshipType
+from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
@@ -144,3 +146,29 @@ def test_a_signed_form_says_whose_it_is_to_those_who_didnt_sign_it(
     assert "Signed by Daniel Hart · In force since" in rows["/consents/c-2"]
     assert "Signed by" not in rows["/consents/c-1"]
     assert "Only those who sign it for themselves can withdraw it." in amelia.get("/consents/c-2").words
+
+
+@pytest.mark.parametrize("status", [ConsentStatus.SIGNED, ConsentStatus.PENDING])
+def test_staff_read_in_lists_whose_each_of_two_forms_is(
+    visitor: SignIn, fake_api: FakeApi, status: ConsentStatus
+) -> None:
+    own = replace(FORM, status=status, effective_at=None)
+    signer = Signer(role=SignerRole.GAMETE_PROVIDER, person_id="daniel", name="Daniel Hart")
+    his = replace(own, id="c-2", required_signers=(signer,))
+    briefs = tuple(ConsentBrief(id=form.id, title=form.title, status=status) for form in (own, his))
+    shared = Relationship(
+        id="r-1",
+        patient_id="p-1",
+        related_patient_id="p-2",
+        type=RelationshipType.PARTNER,
+        end_date=date(2026, 11, 1),
+    )
+    fake_api.gives(LIST_CONSENTS, [own, his])
+    fake_api.gives(READ_EPISODE, replace(EPISODE, consent_forms=briefs, relationships=(shared,)))
+    nora = visitor("nora", "nurse")
+    where = ["/consents?list=all #form-c-2", "/episodes/e-1/consents .link-row[href='/consents/c-2']"]
+    if status == ConsentStatus.SIGNED:
+        where.append("/episodes/e-1 main li a[href='/consents/c-2']")
+    for address, _, row in (place.partition(" ") for place in where):
+        (found,) = nora.get(address).select(row)
+        assert "Daniel Hart" in found.words, address

@@ -103,6 +103,12 @@ def names_of(signers: tuple[Signer, ...]) -> str:
     return listed([signer_name(signer) for signer in signers])
 
 
+def signed_by(form: ConsentForm) -> str:
+    """Whose a signed form is, as far as its signers are known: a couple has two of one title."""
+    is_told = form.is_signed and form.patients_side
+    return _("Signed by %(name)s", name=names_of(form.patients_side)) if is_told else ""
+
+
 def listed(names: list[str]) -> str:
     """Names joined into a list, with "and" before the last."""
     if len(names) < 2:

@@ -16,7 +16,7 @@ from portal.services.rules.ending import is_for_others_alone
 from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.consents.labels import is_in_force_later, names_of, text_gap_words
+from portal.views.consents.labels import is_in_force_later, names_of, signed_by, text_gap_words
 from portal.views.consents.missing import account_words, missing_words
 from portal.web.filters import day, in_a_row, local, moment, today
 from portal.web.labels import tone_of_days
@@ -149,17 +149,18 @@ def _sign_by(expires_at: datetime) -> str:
 
 
 def _item(form: ConsentForm, person: Person) -> Item:
-    return Item(form, _line(form, person), due(form))
+    return Item(form, line(form, person), due(form))
 
 
 def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
     return in_a_row([words, *account_words(without_account(form, person))], " · ")
 
 
-def _line(form: ConsentForm, person: Person) -> str:
+def line(form: ConsentForm, person: Person) -> str:
+    """What a list says of the form: whom it waits for or whose it is, and its latest event."""
     if not form.is_open:
-        is_anothers = form.is_signed and (person.is_staff or is_for_others_alone(form, person))
-        who = _("Signed by %(name)s", name=names_of(form.patients_side)) if is_anothers else ""
+        is_anothers = person.is_staff or is_for_others_alone(form, person)
+        who = signed_by(form) if is_anothers else ""
         return in_a_row(filter(None, [who, _history(form)]), " · ")
     if listed_role(form, person):
         later = tuple(s for s in form.missing_signers if s.person_id != person.sub)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Any, ClassVar
 
 from flask import Response, url_for
@@ -16,12 +15,13 @@ from portal.services.errors import CareError
 from portal.services.rules.signing import listed_role
 from portal.values import Value
 from portal.views.consents.labels import state_word, status_tone
-from portal.views.consents.list import Groups
+from portal.views.consents.list import Groups, line
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import FollowUp
 from portal.views.recent import name_opened
 from portal.web.choice_names import choice_name
+from portal.web.filters import day, in_a_row
 from portal.web.handlers import Page, Person, audit, render, wants
 from portal.web.modules import is_off
 
@@ -42,14 +42,14 @@ class Tab(Value, frozen=True):
 
 
 class ConsentRow(Value, frozen=True):
-    """A consent form of the episode; `is_mine_to_sign` if it waits for the reader."""
+    """A consent form of the episode; `is_mine_to_sign` if it waits for the reader, `about` is whose it is and when it is needed."""
 
     id: str
     title: str
     status: str
     tone: str
     is_mine_to_sign: bool
-    procedure_date: date | None
+    about: str
 
 
 class TabPage(Page, about="episode"):
@@ -146,10 +146,15 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
                 state_word(form) if form else choice_name(status) if status else "",
                 status_tone(status) if status else "neutral",
                 bool(form and listed_role(form, person)),
-                form.procedure_date if form else None,
+                _about(form, person) if form else "",
             )
         )
     return sorted(rows, key=lambda row: not row.is_mine_to_sign)
+
+
+def _about(form: ConsentForm, person: Person) -> str:
+    procedure = _("Procedure on %(day)s", day=day(form.procedure_date)) if form.procedure_date else ""
+    return in_a_row(filter(None, [line(form, person), procedure]), " · ")
 
 
 @for_each_language
