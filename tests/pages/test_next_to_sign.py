@@ -45,5 +45,7 @@ def test_no_other_form_waits_only_where_all_were_read(
 
     fake_api.gives(READ_CONSENT, SIGNED)
     fake_api.computes(LIST_CONSENTS, page_of)
-    (told,) = visitor("amelia").get("/consents/c-1/receipt").select("#next")
+    receipt = visitor("amelia").get("/consents/c-1/receipt")
+    assert receipt.heading == "You’ve signed"
+    (told,) = receipt.select("#next")
     assert words in told.words

@@ -153,7 +153,7 @@ def _item(form: ConsentForm, person: Person) -> Item:
 
 
 def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
-    return in_a_row([words, *account_words(without_account(form, person))], " · ")
+    return in_a_row(filter(None, [words, *account_words(without_account(form, person))]), " · ")
 
 
 def line(form: ConsentForm, person: Person) -> str:
@@ -163,11 +163,10 @@ def line(form: ConsentForm, person: Person) -> str:
         who = signed_by(form) if is_anothers else ""
         return in_a_row(filter(None, [who, _history(form)]), " · ")
     if listed_role(form, person):
-        later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
-        words = (
-            _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
-        )
-        return _with_accounts(words, form, person)
+        others = tuple(signer for signer in form.missing_signers if signer.person_id != person.sub)
+        later = tuple(signer for signer in others if signer not in without_account(form, person))
+        words = _("After you: %(names)s", names=names_of(later)) if later else ""
+        return _with_accounts(words, form, person) if others else _("Only your signature is missing")
     if is_awaited(form, person) and (obstacle := _obstacle(form)):
         return obstacle
     if is_awaited(form, person):
