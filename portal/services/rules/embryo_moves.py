@@ -12,7 +12,9 @@ from enum import StrEnum
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
 from portal.services.episodes import Episode
+from portal.services.rules.signing import same_name
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.state.session_records import Person
 from portal.values import Value
 
 WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
@@ -105,9 +107,9 @@ class Move(Value, frozen=True):
         return not self.missing
 
 
-def moves_of(embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str) -> tuple[Move, ...]:
-    """Every move that the embryo's status allows if made by `sub`, with what is missing for each."""
-    return tuple(_judge(embryo, episode, evidence, sub, status) for status in embryo.next_statuses)
+def moves_of(embryo: EmbryoStorage, episode: Episode, evidence: Evidence, person: Person) -> tuple[Move, ...]:
+    """Every move that the embryo's status allows if made by `person`, with what is missing for each."""
+    return tuple(_judge(embryo, episode, evidence, person, status) for status in embryo.next_statuses)
 
 
 def needed_kinds(status: EmbryoStatus) -> tuple[ConsentKind, ...]:
@@ -120,13 +122,19 @@ def names_embryo(form: ConsentForm, embryo_id: str) -> bool:
     return embryo_id in (form.embryo_storage_ids or ())
 
 
-def second_signatures(form: ConsentForm, sub: str) -> tuple[Signature, ...]:
-    """The signatures of witnesses and clinicians other than `sub`."""
-    return tuple(s for s in form.signatures if s.role in _SECOND_PERSON and s.person_id != sub)
+def second_signatures(form: ConsentForm, person: Person) -> tuple[Signature, ...]:
+    """The signatures of witnesses and clinicians other than `person`, whom one on paper may tell by name alone."""
+    own = form.signature_of(person.sub)
+    return tuple(
+        s
+        for s in form.signatures
+        if s.role in _SECOND_PERSON
+        and (s.person_id != person.sub if s.person_id else s != own and not same_name(s.name, person.name))
+    )
 
 
 def _judge(
-    embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str, status: EmbryoStatus
+    embryo: EmbryoStorage, episode: Episode, evidence: Evidence, person: Person, status: EmbryoStatus
 ) -> Move:
     is_loss = embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED
     needed = _LOSS if is_loss else _NEEDED.get(status)
@@ -144,7 +152,7 @@ def _judge(
         allowing = _under_way(allowing, evidence)
     if isinstance(allowing, Missing):
         return Move(status, missing=(*missing, allowing))
-    seen = next((form for form in allowing if second_signatures(form, sub)), None)
+    seen = next((form for form in allowing if second_signatures(form, person)), None)
     if seen is None:
         missing = (*missing, Missing(Gap.SECOND_PERSON, allowing[0]))
     return Move(status, form=seen or allowing[0], missing=missing)

@@ -53,10 +53,10 @@ class Moves(Value, frozen=True):
 
     episode: Episode
     evidence: Evidence
-    sub: str
+    person: Person
 
     def of(self, embryo: EmbryoStorage) -> tuple[Move, ...]:
-        return moves_of(embryo, self.episode, self.evidence, self.sub)
+        return moves_of(embryo, self.episode, self.evidence, self.person)
 
     def to(self, embryo: EmbryoStorage, status: EmbryoStatus) -> Move | None:
         """The move to `status`; None if the current status doesn't allow it."""
@@ -95,7 +95,7 @@ def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
         if (episode := known(found)) is not None:
             episodes[episode.id] = episode
     evidence = Evidence(None, episodes) if forms is None else Evidence(forms.items, episodes, forms.is_whole)
-    return Moves(view.episode, evidence, person.sub)
+    return Moves(view.episode, evidence, person)
 
 
 def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:

@@ -88,7 +88,7 @@ def straw_check_page(
         is_final=EmbryoStorage.is_final(wanted),
         is_use=wanted in (EmbryoStatus.THAWED, EmbryoStatus.TRANSFERRED),
         form=form,
-        second=second_signatures(form, moves.sub) if form else (),
+        second=second_signatures(form, moves.person) if form else (),
         action=action,
         carried=carried,
         typed=typed,

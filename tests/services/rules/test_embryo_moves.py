@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from portal.config.tenants import Side
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import (
     ConsentForm,
@@ -20,11 +21,15 @@ from portal.services.episodes import Episode
 from portal.services.patients import Patient
 from portal.services.rules.embryo_moves import Evidence, Gap, Move, moves_of
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.state.session_records import Person
+from tests.support.builders import person
 
 GRACE = Patient(id="grace", user_id="grace-account", first_name="Grace", last_name="Okafor")
 JOSEPH = Patient(id="joseph", first_name="Joseph", last_name="Okafor")
 EPISODE = Episode(id="e", status=CareStatus.ACTIVE, patient=GRACE, partner=JOSEPH)
 EMBRYO = EmbryoStorage(id="GO-1", embryo_code="GO-1", status=EmbryoStatus.STORED, patient_id="grace")
+ELIF = person("elif", Side.STAFF)
+NORA = person("nora", Side.STAFF, name="Nora")
 SIGNED = (
     Signature(role=SignerRole.PATIENT, person_id="grace-account", name="Grace Okafor"),
     Signature(role=SignerRole.PARTNER, person_id="joseph", name="Joseph Okafor"),
@@ -48,10 +53,10 @@ DISCARD = form(ConsentKind.DISPOSITION, disposition=Disposition.DISCARD)
 
 
 def move(
-    to: EmbryoStatus, *forms: ConsentForm, sub: str = "elif", episode: Episode = EPISODE, **embryo: Any
+    to: EmbryoStatus, *forms: ConsentForm, by: Person = ELIF, episode: Episode = EPISODE, **embryo: Any
 ) -> Move:
     evidence = Evidence(forms, {"e": episode})
-    moves = moves_of(replace(EMBRYO, **embryo), episode, evidence, sub)
+    moves = moves_of(replace(EMBRYO, **embryo), episode, evidence, by)
     return next(one for one in moves if one.status == to)
 
 
@@ -123,9 +128,16 @@ def test_a_disposition_that_ends_storage_prevents_a_thaw() -> None:
 
 
 def test_the_caller_cannot_be_the_second_person() -> None:
-    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, sub="nora")) == [Gap.SECOND_PERSON]
+    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, by=NORA)) == [Gap.SECOND_PERSON]
     by_two = replace(TREATMENT, signatures=(*SIGNED, replace(SIGNED[2], person_id="victor")))
-    assert move(EmbryoStatus.THAWED, by_two, sub="nora").is_offered
+    assert move(EmbryoStatus.THAWED, by_two, by=NORA).is_offered
+    on_paper = replace(TREATMENT, signatures=(*SIGNED[:2], replace(SIGNED[2], person_id=None)))
+    assert gaps(move(EmbryoStatus.THAWED, on_paper, by=NORA)) == [Gap.SECOND_PERSON]
+    of_signer = replace(
+        on_paper, required_signers=(Signer(role=SignerRole.WITNESS, person_id="elif", name="Nora"),)
+    )
+    assert gaps(move(EmbryoStatus.THAWED, of_signer)) == [Gap.SECOND_PERSON]
+    assert move(EmbryoStatus.THAWED, on_paper).is_offered
 
 
 @pytest.mark.parametrize("status", [CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.WAITLIST])
@@ -143,7 +155,7 @@ def test_missing_signers_are_named() -> None:
 def test_the_clinic_cannot_end_a_patients_hold(reason: str) -> None:
     held: dict[str, Any] = {"status": EmbryoStatus.ON_HOLD, "hold_reason": reason}
     assert gaps(move(EmbryoStatus.STORED, TREATMENT, **held)) == [Gap.HELD_BY_PATIENT]
-    thawed = {**held, "status": EmbryoStatus.THAWED}
+    thawed: dict[str, Any] = {**held, "status": EmbryoStatus.THAWED}
     assert gaps(move(EmbryoStatus.TRANSFERRED, TREATMENT, **thawed)) == [Gap.HELD_BY_PATIENT]
     assert move(EmbryoStatus.STORED, **thawed).is_offered, "refreezing must be offered while on hold"
 
@@ -153,7 +165,7 @@ def test_the_clinic_can_end_its_own_hold() -> None:
 
 
 def test_unreadable_forms_allow_no_move_that_needs_one() -> None:
-    moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}), "elif")
+    moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}), ELIF)
     offered = {one.status for one in moves if one.is_offered}
     assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
     assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
@@ -161,10 +173,10 @@ def test_unreadable_forms_allow_no_move_that_needs_one() -> None:
 
 def test_no_form_is_said_only_where_all_forms_were_read() -> None:
     part = Evidence((replace(TREATMENT, status=ConsentStatus.REVOKED),), {"e": EPISODE}, is_whole=False)
-    for one in moves_of(EMBRYO, EPISODE, part, "elif"):
+    for one in moves_of(EMBRYO, EPISODE, part, ELIF):
         if not one.is_offered:
             assert Gap.FORMS_PARTLY_READ in gaps(one) and Gap.NO_FORM not in gaps(one), one.status
-    found = moves_of(EMBRYO, EPISODE, replace(part, forms=(TREATMENT,)), "elif")
+    found = moves_of(EMBRYO, EPISODE, replace(part, forms=(TREATMENT,)), ELIF)
     assert next(one for one in found if one.status == EmbryoStatus.THAWED).is_offered
 
 
@@ -183,7 +195,7 @@ def test_a_treatment_is_over_only_where_each_that_a_form_is_for_was_read(
     episodes = {
         f"e{at}": replace(EPISODE, status=status) for at, status in enumerate(statuses) if status is not None
     }
-    found = moves_of(EMBRYO, EPISODE, Evidence(forms, episodes), "elif")
+    found = moves_of(EMBRYO, EPISODE, Evidence(forms, episodes), ELIF)
     assert gaps(next(one for one in found if one.status == EmbryoStatus.THAWED)) == [gap]
 
 
@@ -194,7 +206,7 @@ def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
     evidence = Evidence((first, whole), {"e": EPISODE})
 
     def thaw(evidence: Evidence) -> Move:
-        found = moves_of(EMBRYO, EPISODE, evidence, "elif")
+        found = moves_of(EMBRYO, EPISODE, evidence, ELIF)
         return next(one for one in found if one.status == EmbryoStatus.THAWED)
 
     named = thaw(evidence).form
@@ -207,7 +219,7 @@ def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
 def test_without_an_allowing_form_the_first_one_is_named() -> None:
     over = replace(EPISODE, status=CareStatus.FINISHED)
     treatments = tuple(replace(TREATMENT, id=id_) for id_ in ("first", "second"))
-    found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}), "elif")
+    found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}), ELIF)
     (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
     assert (missing.gap, missing.form and missing.form.id) == (Gap.TREATMENT_OVER, "first")
     grace, joseph, nora = SIGNED
@@ -215,7 +227,7 @@ def test_without_an_allowing_form_the_first_one_is_named() -> None:
         replace(TREATMENT, id="first", signatures=(grace, nora)),
         replace(TREATMENT, id="second", signatures=(joseph, nora)),
     )
-    found = moves_of(EMBRYO, EPISODE, Evidence(half, {"e": EPISODE}), "elif")
+    found = moves_of(EMBRYO, EPISODE, Evidence(half, {"e": EPISODE}), ELIF)
     (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
     assert (missing.gap, missing.form and missing.form.id) == (Gap.PARTY_MISSING, "first")
     assert missing.names == ("Joseph Okafor",)
