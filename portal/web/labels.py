@@ -17,7 +17,7 @@ from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief
-from portal.services.protocols import ProtocolType
+from portal.services.protocols import ProtocolType, route_of
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.choice_names import choice_name, spaced
 from portal.web.not_given import not_given
@@ -60,18 +60,18 @@ def role_purpose(role: str) -> str:
 
 def route_name(route: str) -> str:
     """Return how a medicine is taken, such as `Under the skin`, also of an abbreviation; an unknown one as it came, spaced."""
-    return _route_names().get(folded(route)) or spaced(route)
+    return _route_names().get(route_of(route)) or spaced(route)
 
 
 @for_each_language
 def _route_names() -> dict[str, str]:
     return {
-        **dict.fromkeys(("subcutaneous", "subcutaneously", "subcut", "sc", "sq"), _("Under the skin")),
-        **dict.fromkeys(("intramuscular", "intramuscularly", "im"), _("Into a muscle")),
-        **dict.fromkeys(("intravenous", "intravenously", "iv"), _("Into a vein")),
-        **dict.fromkeys(("oral", "orally", "po"), _("By mouth")),
-        **dict.fromkeys(("vaginal", "vaginally", "pv"), _("Vaginally")),
-        **dict.fromkeys(("rectal", "rectally", "pr"), _("Rectally")),
+        "subcutaneous": _("Under the skin"),
+        "intramuscular": _("Into a muscle"),
+        "intravenous": _("Into a vein"),
+        "oral": _("By mouth"),
+        "vaginal": _("Vaginally"),
+        "rectal": _("Rectally"),
         "nasal": _("By nose spray"),
         "transdermal": _("On the skin"),
     }

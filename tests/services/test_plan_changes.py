@@ -140,6 +140,7 @@ def test_what_a_plan_says_no_more_or_in_other_spacing_is_no_other_way() -> None:
         {"instructions": None},
         {"route": ""},
         {"route": "vaginal"},
+        {"route": "p.v."},
         {"instructions": " Lie  down"},
     ):
         assert changed(seen, plan(altered(PROGESTERONE, **members)), DAY_8) is None, members

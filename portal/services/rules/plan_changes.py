@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
-from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.protocols import Medication, Protocol, ProtocolStatus, route_of
 from portal.services.rules.doses import Dose, common_horizon, courses, doses_of_day
 from portal.values import Value
 
@@ -56,8 +56,8 @@ class Portion(Value, frozen=True):
 
     def given(self, *members: str) -> set[str]:
         """What these members of its rows say, where they say anything."""
-        told = (getattr(dose.medication, member) for dose in self.doses for member in members)
-        return {words.casefold() for words in told if words}
+        told = ((member, getattr(dose.medication, member)) for dose in self.doses for member in members)
+        return {route_of(words) if member == "route" else words.casefold() for member, words in told if words}
 
     @property
     def route(self) -> str:
