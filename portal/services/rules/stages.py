@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, tzinfo
 
+from portal.dates import in_zone
 from portal.services.episodes import Episode, EpisodeStage, TimelineEvent
 from portal.services.protocols import ProtocolType
 
@@ -49,8 +50,8 @@ def needs_call_now(episode: Episode, day: date, zone: tzinfo) -> bool:
 def _last_known_day(episode: Episode, day: date, zone: tzinfo) -> date | None:
     """The day of the last event, visit or measurement until `day`."""
     days = (
-        *(event.occurred_at.astimezone(zone).date() for event in episode.timeline if event.occurred_at),
-        *(visit.start.astimezone(zone).date() for visit in episode.appointments if not visit.is_cancelled),
+        *(in_zone(event.occurred_at, zone).date() for event in episode.timeline if event.occurred_at),
+        *(in_zone(visit.start, zone).date() for visit in episode.appointments if not visit.is_cancelled),
         *(measured.date for measured in episode.monitoring),
     )
     return max((known for known in days if known <= day), default=None)

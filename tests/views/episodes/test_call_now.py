@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
 
 import pytest
 from msgspec import structs
@@ -76,6 +77,7 @@ def test_it_is_said_from_stimulation_to_the_early_scan(
     stage: EpisodeStage | None, is_said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(view, "today", lambda: date(2026, 11, 23))
+    monkeypatch.setattr(view, "g", SimpleNamespace(tenant=SimpleNamespace(time_zone=UTC)))
     episode = Episode(id="e", stage=stage, status=CareStatus.ACTIVE, patient=Patient(id="p"))
     assert view.EpisodeView(episode, person()).needs_call_now is is_said
     assert not view.EpisodeView(episode, person("nora", Side.STAFF)).needs_call_now
@@ -83,6 +85,7 @@ def test_it_is_said_from_stimulation_to_the_early_scan(
 
 def test_it_is_said_for_two_weeks_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "today", lambda: date(2026, 11, 23))
+    monkeypatch.setattr(view, "g", SimpleNamespace(tenant=SimpleNamespace(time_zone=UTC)))
     ended = Episode(
         id="e", stage=EpisodeStage.EARLY_SCAN, status=CareStatus.FINISHED, patient=Patient(id="p")
     )
