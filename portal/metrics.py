@@ -244,14 +244,7 @@ _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((refreshed.metric, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
     *((session.metric, (event,)) for event in ("begun", "ended")),
     *((reference.metric, (outcome,)) for outcome in ("hit", "miss", "stale")),
-    *(
-        (event.metric, ("sign-in", outcome))
-        for outcome in (
-            *_SIGN_INS,
-            *_FAILED_SIGN_INS,
-            "unknown",
-        )
-    ),
+    *((event.metric, ("sign-in", outcome)) for outcome in (*_SIGN_INS, *_FAILED_SIGN_INS, "unknown")),
     (event.metric, ("session", "unknown")),
     *((event.metric, ("consent.sign", outcome)) for outcome in ("done", "unknown", "not-sent")),
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),

@@ -18,8 +18,7 @@ NOW = 1_000_000.0
 
 
 @pytest.mark.parametrize(
-    ("at", "expected"),
-    [(NOW, 0), (NOW - 5, 5), (NOW + LEEWAY, -LEEWAY), (NOW + LEEWAY + 0.1, math.inf)],
+    ("at", "expected"), [(NOW, 0), (NOW - 5, 5), (NOW + LEEWAY, -LEEWAY), (NOW + LEEWAY + 0.1, math.inf)]
 )
 def test_what_is_dated_ahead_of_now_is_as_old_as_can_be(at: float, expected: float) -> None:
     assert age(at, NOW) == expected

@@ -127,11 +127,7 @@ def _users(module: Module, wanted: Name) -> list[str]:
     return [name for name, used in module.uses.items() if wanted in {resolve(module, one) for one in used}]
 
 
-_MACHINERY = {
-    "portal.services.client",
-    "portal.services.endpoints",
-    "portal.services.reference_cache",
-}
+_MACHINERY = {"portal.services.client", "portal.services.endpoints", "portal.services.reference_cache"}
 
 
 @cache

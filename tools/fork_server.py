@@ -28,15 +28,7 @@ from typing import Any, cast
 
 _ROOT = Path(__file__).parents[1]
 _LIBRARIES = (
-    *(
-        "pytest",
-        "flask",
-        "flask_limiter",
-        "flask_wtf",
-        "msgspec",
-        "pycurl",
-        "redis",
-    ),
+    *("pytest", "flask", "flask_limiter", "flask_wtf", "msgspec", "pycurl", "redis"),
     *(
         "authlib.integrations.requests_client",
         "joserfc.jwt",

@@ -38,12 +38,7 @@ def signed_in_as(name: str) -> Iterator[dict[str, Any]]:
                 ):
                     portal.app.preprocess_request()
                     person = admit(Access(frozenset(Side), roles=None, background=False))
-                    yield {
-                        "app": portal.app,
-                        "person": person,
-                        "care": care_of(person),
-                        "get": visitor.get,
-                    }
+                    yield {"app": portal.app, "person": person, "care": care_of(person), "get": visitor.get}
             finally:
                 portal.stop()
         finally:

@@ -38,11 +38,7 @@ def applied(tenant: Tenant) -> Tenant:
         raise ValueError(*faults)
     service = tenant.service_client and _with_algorithm(tenant.service_client)
     return replace(
-        tenant,
-        par=Par.REQUIRED,
-        dpop=True,
-        client=_with_algorithm(tenant.client),
-        service_client=service,
+        tenant, par=Par.REQUIRED, dpop=True, client=_with_algorithm(tenant.client), service_client=service
     )
 
 

@@ -51,9 +51,7 @@ def certify(data: Path, clinics: Mapping[str, str], *, lasts: timedelta = _LASTS
         unsigned = unsigned.add_extension(_usage(for_documents=True), critical=True)
         certificate.write_bytes(unsigned.sign(key, SHA256()).public_bytes(Encoding.PEM))
         key_file.touch(mode=0o600)
-        key_file.write_bytes(
-            clinics_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-        )
+        key_file.write_bytes(clinics_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     unsigned = _certificate(own, own, key, lasts)
     unsigned = unsigned.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     unsigned = unsigned.add_extension(_usage(for_documents=False), critical=True)

@@ -10,10 +10,7 @@ from portal.folding import folded, normalized
 
 _AFTER = "\uffff"
 """Appended to a letter to sort what follows after all words that begin with that letter."""
-_LETTERS = {
-    "es": str.maketrans({"ñ": f"n{_AFTER}"}),
-    "ar": str.maketrans({"ة": "ت", "ى": "ي", "ـ": ""}),
-}
+_LETTERS = {"es": str.maketrans({"ñ": f"n{_AFTER}"}), "ar": str.maketrans({"ة": "ت", "ى": "ي", "ـ": ""})}
 """Letters that a language sorts as another letter or ignores (CLDR's tailorings for `es` and `ar`)."""
 
 

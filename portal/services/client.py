@@ -300,12 +300,7 @@ class Care:
         return answer
 
     def _payload(
-        self,
-        endpoint: AnyEndpoint,
-        query: Query | None,
-        ids: Mapping[str, str],
-        body: object,
-        before: object,
+        self, endpoint: AnyEndpoint, query: Query | None, ids: Mapping[str, str], body: object, before: object
     ) -> tuple[bytes | None, list[tuple[str, str]]]:
         """What is sent besides the address: the body of an act, or the parameters of a read that is posted; its headers."""
         if body is None:

@@ -227,12 +227,7 @@ def archive_message(care: Care, message_id: str) -> Message | None:
 
 
 def list_conversations(
-    care: Care,
-    *,
-    skip: int = 0,
-    limit: int = 20,
-    text: str | None = None,
-    include_archived: bool = False,
+    care: Care, *, skip: int = 0, limit: int = 20, text: str | None = None, include_archived: bool = False
 ) -> PagedResult[Conversation]:
     """One page of conversations, each with its newest messages (50 at most)."""
 
@@ -240,10 +235,7 @@ def list_conversations(
         return care.read(
             LIST_CONVERSATIONS,
             query=ConversationQuery(
-                skip_count=at,
-                max_result_count=size,
-                filter=text,
-                include_archived=include_archived,
+                skip_count=at, max_result_count=size, filter=text, include_archived=include_archived
             ),
         )
 

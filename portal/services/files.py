@@ -64,10 +64,7 @@ def open_file(
     Base64 in a JSON string is decoded; the media type is then unknown.
     """
     content = care.open(
-        READ_FILE_CONTENT,
-        query=FileQuery(id=file_id),
-        range_header=range_header,
-        if_none_match=if_none_match,
+        READ_FILE_CONTENT, query=FileQuery(id=file_id), range_header=range_header, if_none_match=if_none_match
     )
     if content.status == 200 and "json" in content.media_type.lower():
         return _unwrapped(content, care.adapter)
@@ -96,11 +93,7 @@ def _unwrapped(content: Content, adapter: Adapter) -> Content:
 def _decoded(content: Content, data: bytes) -> Content:
     headers = {n: v for n, v in content.headers.items() if n.lower() not in _OF_THE_WRAPPING}
     return replace(
-        content,
-        media_type="application/octet-stream",
-        size=len(data),
-        headers=headers,
-        chunks=iter([data]),
+        content, media_type="application/octet-stream", size=len(data), headers=headers, chunks=iter([data])
     )
 
 

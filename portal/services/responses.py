@@ -40,11 +40,7 @@ class Reader(Protocol):
 
 
 def record_in(
-    answer: Answer,
-    endpoint: Endpoint[AnswerT, Any],
-    reader: Reader,
-    *,
-    query: Query = _NOTHING,
+    answer: Answer, endpoint: Endpoint[AnswerT, Any], reader: Reader, *, query: Query = _NOTHING
 ) -> AnswerT:
     """Read the record in a response. Raises BadResponse, and logs which member of it can't be read, never its value."""
     try:

@@ -313,19 +313,11 @@ class SignIn:
         _check_strength(tenant, transaction, person, tokens)
         is_theirs = transaction.whose in (None, (person.issuer, person.sub))
         return Finished(
-            person=person,
-            tokens=tokens,
-            next=transaction.next if is_theirs else "/",
-            fresh=transaction.fresh,
+            person=person, tokens=tokens, next=transaction.next if is_theirs else "/", fresh=transaction.fresh
         )
 
     def _tells_roles_too(
-        self,
-        tenant: Tenant,
-        provider: Provider,
-        response: Mapping[str, Any],
-        sub: str,
-        prover: Prover | None,
+        self, tenant: Tenant, provider: Provider, response: Mapping[str, Any], sub: str, prover: Prover | None
     ) -> bool:
         """Whether UserInfo has the roles that the ID token has: a refresh may bring no ID token.
 
@@ -358,12 +350,7 @@ class SignIn:
         return signed_out_at is None or at >= int(signed_out_at)  # auth_time is in whole seconds
 
     def _exchange(
-        self,
-        tenant: Tenant,
-        provider: Provider,
-        transaction: Transaction,
-        code: str,
-        prover: Prover | None,
+        self, tenant: Tenant, provider: Provider, transaction: Transaction, code: str, prover: Prover | None
     ) -> Mapping[str, Any]:
         metadata = provider.metadata()
         client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts, prover=prover))

@@ -186,11 +186,7 @@ class Refresher:
                 algorithms=accepted_algorithms(tenant),
             )
             claims = verify_refreshed_id_token(
-                answer["id_token"],
-                provider,
-                expected,
-                self._clock(),
-                of=person,
+                answer["id_token"], provider, expected, self._clock(), of=person
             )
             read.add(ID_TOKEN)
         roles_from = ID_TOKEN

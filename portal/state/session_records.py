@@ -79,12 +79,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, record: SessionRecord) -> Ended:
         """The owner of this session."""
-        return cls(
-            issuer=record.person.issuer,
-            sub=record.person.sub,
-            tenant=record.tenant,
-            host=record.host,
-        )
+        return cls(issuer=record.person.issuer, sub=record.person.sub, tenant=record.tenant, host=record.host)
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,10 +96,7 @@ class SigningPasskeys:
             if counts and sign_count <= passkey.sign_count and use != passkey.last_use:
                 return None
             used = msgspec.structs.replace(
-                passkey,
-                sign_count=max(sign_count, passkey.sign_count),
-                used_at=self._clock(),
-                last_use=use,
+                passkey, sign_count=max(sign_count, passkey.sign_count), used_at=self._clock(), last_use=use
             )
             return _Held(tuple(used if passkey.id == id_ else passkey for passkey in held.passkeys))
 

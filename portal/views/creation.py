@@ -268,12 +268,7 @@ def create_once(draft: Draft[C], send: Callable[[C, str], M | None], search: Sea
 
 def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None]:
     """Return the record made of a draft that was sent, without sending anything. Raises as `look_again` does."""
-    return look_again(
-        draft.attempt,
-        lambda: search.find(draft.content),
-        receipt=_id_of,
-        event=draft.event,
-    )
+    return look_again(draft.attempt, lambda: search.find(draft.content), receipt=_id_of, event=draft.event)
 
 
 def _id_of(made: Identified | None) -> str:

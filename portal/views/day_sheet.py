@@ -125,9 +125,7 @@ def show(care: Care, person: Person) -> Response:
     doses = sorted(_doses(found, plans_read, day), key=lambda dose: (dose.moment, dose.who.name.casefold()))
     shown = {row.who.href for row in (*visits, *doses)}
     audit.shown(
-        "episode.list",
-        "episode",
-        [episode.id for episode in found.episodes if _address(episode) in shown],
+        "episode.list", "episode", [episode.id for episode in found.episodes if _address(episode) in shown]
     )
     audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
     dosed = {dose.plan_id for dose in doses}

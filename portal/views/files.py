@@ -29,11 +29,7 @@ downloads = Downloads()
 
 _SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"
 _UNKNOWN = "application/octet-stream"
-_SIGNS = {
-    "application/pdf": b"%PDF-",
-    "image/png": b"\x89PNG\r\n\x1a\n",
-    "image/jpeg": b"\xff\xd8\xff",
-}
+_SIGNS = {"application/pdf": b"%PDF-", "image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 _LARGEST = 10**15
 _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified": "Last-Modified"}
 

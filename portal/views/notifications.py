@@ -18,11 +18,7 @@ from portal.services.notifications import (
 )
 from portal.services.paging import read_every_page
 from portal.views.notification_list import PAGE, chosen_kind, show_list, with_filters
-from portal.views.notification_words import (
-    kind_words,
-    text_of,
-    title_of,
-)
+from portal.views.notification_words import kind_words, text_of, title_of
 from portal.web import bell, section_counts
 from portal.web.handlers import Care, Person, Side, audit, redirect_to, signed_in, toast, wants
 from portal.web.htmx import render_bell

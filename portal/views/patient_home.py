@@ -116,11 +116,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
     if isinstance(found, Found):
         told = news if isinstance(all_news, CareError | None) else all_news
         found = _with_mentioned(
-            care,
-            ids,
-            found,
-            lambda: mentioned(forms, talks, told),
-            are_all=is_whole(forms, talks, all_news),
+            care, ids, found, lambda: mentioned(forms, talks, told), are_all=is_whole(forms, talks, all_news)
         )
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)

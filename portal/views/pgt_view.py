@@ -38,9 +38,7 @@ class ResultView(Value, frozen=True):
         id_, code = self.result.embryo_storage_id, self.result.embryo_code
         alike = [embryo for embryo in self.episode.embryos if embryo.id == id_ or embryo.embryo_code == code]
         return min(
-            alike,
-            key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != self.result.id),
-            default=None,
+            alike, key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != self.result.id), default=None
         )
 
     @property
@@ -150,22 +148,13 @@ class ResultView(Value, frozen=True):
     def chart(self) -> Markup | None:
         """The laboratory's bands from 0 to 100 % with this embryo's position; None without cut-offs."""
         result = self.result
-        bands = {
-            PgtCall.EUPLOID: 0,
-            PgtCall.LOW_MOSAIC: 1,
-            PgtCall.HIGH_MOSAIC: 1,
-            PgtCall.ANEUPLOID: 2,
-        }
+        bands = {PgtCall.EUPLOID: 0, PgtCall.LOW_MOSAIC: 1, PgtCall.HIGH_MOSAIC: 1, PgtCall.ANEUPLOID: 2}
         return cut_off_chart(
             result.thresholds.euploid_below,
             result.thresholds.aneuploid_above,
             result.mosaic_percent if result.is_mosaic else None,
             current=bands.get(result.call) if result.call else None,
-            names=(
-                choice_name(PgtCall.EUPLOID),
-                _("Mosaic"),
-                choice_name(PgtCall.ANEUPLOID),
-            ),
+            names=(choice_name(PgtCall.EUPLOID), _("Mosaic"), choice_name(PgtCall.ANEUPLOID)),
             said=" ".join([*self.cut_offs, self.call]),
             number=number,
             rtl=is_rtl(),

@@ -148,10 +148,7 @@ def _results(view: EpisodeView, within: Id) -> _Kind:
     return _Kind(
         within,
         tuple(
-            (
-                ("result", test.id, str(test.status), str(test.call)),
-                partial(_result, test),
-            )
+            (("result", test.id, str(test.status), str(test.call)), partial(_result, test))
             for test in view.episode.pgt_results
             if test.is_released
         ),
@@ -177,10 +174,7 @@ def _scans(view: EpisodeView, within: Id) -> _Kind:
     return _Kind(
         within,
         tuple(
-            (
-                ("scan", id_, measured.date.isoformat(), _values(measured)),
-                partial(_scan, measured, scans),
-            )
+            (("scan", id_, measured.date.isoformat(), _values(measured)), partial(_scan, measured, scans))
             for measured in view.measurements.days
         ),
         lambda count: Row(

@@ -97,12 +97,7 @@ def _someone() -> PatientBanner:
 
 def _comparison() -> Comparison:
     town = Difference(
-        name="town",
-        label="Town or city",
-        was="Bristol",
-        yours="Bath",
-        now="Cardiff",
-        keep="mine",
+        name="town", label="Town or city", was="Bristol", yours="Bath", now="Cardiff", keep="mine"
     )
     return Comparison(
         differences=(town,),

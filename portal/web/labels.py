@@ -191,11 +191,7 @@ def _embryo_status_terms() -> dict[EmbryoStatus, str]:
 
 
 def embryo_status_tone(status: EmbryoStatus) -> str:
-    tones = {
-        EmbryoStatus.STORED: "info",
-        EmbryoStatus.RESERVED: "accent",
-        EmbryoStatus.ON_HOLD: "attention",
-    }
+    tones = {EmbryoStatus.STORED: "info", EmbryoStatus.RESERVED: "accent", EmbryoStatus.ON_HOLD: "attention"}
     return tones.get(status, "neutral")
 
 

@@ -281,8 +281,7 @@ def test_the_chart_tells_its_latest_day_and_the_others_to_a_finger_drawn_across_
     for step in range(9):
         at = {"x": begin + (end - begin) * step / 8, "y": y}
         finger.send(
-            "Input.dispatchTouchEvent",
-            {"type": "touchMove" if step else "touchStart", "touchPoints": [at]},
+            "Input.dispatchTouchEvent", {"type": "touchMove" if step else "touchStart", "touchPoints": [at]}
         )
     expect(latest).to_be_hidden()
     expect(days.first.locator("text").first).to_be_visible()

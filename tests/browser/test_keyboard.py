@@ -33,13 +33,7 @@ MAIN_PAGES = {
         ("/me", 390),
         ("/care-team", 1280),
     ),
-    "nora": (
-        ("/", 1280),
-        ("/consents", 1280),
-        (EPISODE, 1280),
-        (f"{PROTOCOL}/edit", 1280),
-        ("/open", 390),
-    ),
+    "nora": (("/", 1280), ("/consents", 1280), (EPISODE, 1280), (f"{PROTOCOL}/edit", 1280), ("/open", 390)),
 }
 
 

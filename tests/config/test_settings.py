@@ -284,10 +284,7 @@ def test_a_clinics_seal_names_its_certificate_and_key(tmp_path: Path) -> None:
             GOOD + SEAL.replace("key_file =", "key ="),
             "tenants.riverside.document_seal.key: isn't a setting of a seal",
         ),
-        (
-            GOOD + SEAL.replace("key_file =", "key ="),
-            "tenants.riverside.document_seal.key_file: is missing",
-        ),
+        (GOOD + SEAL.replace("key_file =", "key ="), "tenants.riverside.document_seal.key_file: is missing"),
     ],
 )
 def test_each_fault_of_a_seal_is_reported(tmp_path: Path, toml: str, said: str) -> None:

@@ -99,10 +99,7 @@ def test_a_dripping_response_ends_at_the_deadline(upstream: Make) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "cut short"),
-        (b"", "empty reply"),
-    ],
+    [(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "cut short"), (b"", "empty reply")],
 )
 def test_a_malformed_response_is_an_error(upstream: Make, answer: bytes, reason: str) -> None:
     def script(line: str, number: int) -> bytes | None:

@@ -325,10 +325,7 @@ def sealed_by(clinic: Clinic, service: CareService) -> list[tuple[str, str]]:
     return [(str(certificate), str(clinic.certificate)), (str(key_file), str(clinic.key_file))]
 
 
-@pytest.mark.parametrize(
-    ("days", "is_near"),
-    [(29, True), (31, False)],
-)
+@pytest.mark.parametrize(("days", "is_near"), [(29, True), (31, False)])
 def test_a_certificate_that_expires_within_30_days_is_a_note(
     looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path, days: int, is_near: bool
 ) -> None:

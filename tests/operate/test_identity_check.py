@@ -84,11 +84,7 @@ def has_a_short_key(server: Server) -> None:
         server.key = RSAKey.generate_key(1024)
 
 
-CLIENT, PUSH, TENANT = (
-    "client riverside-portal",
-    "pushed request of riverside-portal",
-    "tenants.riverside",
-)
+CLIENT, PUSH, TENANT = ("client riverside-portal", "pushed request of riverside-portal", "tenants.riverside")
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,7 @@ def test_home_tells_of_a_date_of_storage_for_two_months(
 
 
 @pytest.mark.parametrize(
-    ("days", "found"),
-    [(-1, {"unpaid", "ended"}), (0, {"ending"}), (60, {"ending"}), (61, set[str]())],
+    ("days", "found"), [(-1, {"unpaid", "ended"}), (0, {"ending"}), (60, {"ending"}), (61, set[str]())]
 )
 @pytest.mark.parametrize("name", ["storage_consented_until", "storage_expires_at", "statutory_limit"])
 def test_which_lists_of_the_store_room_a_date_puts_an_embryo_in(

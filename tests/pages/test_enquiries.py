@@ -108,10 +108,7 @@ def test_an_enquiry_behind_many_other_notifications_opens_with_its_name(
     def answer(query: dict[str, str]) -> dict[str, Any]:
         asked.append(int(query.get("SkipCount", 0)))
         at, most = int(query.get("SkipCount", 0)), int(query.get("MaxResultCount", 20))
-        return {
-            "totalCount": len(everything),
-            "items": msgspec.to_builtins(everything[at : at + most]),
-        }
+        return {"totalCount": len(everything), "items": msgspec.to_builtins(everything[at : at + most])}
 
     fake_api.computes(LIST_NOTIFICATIONS, answer)
     assert "Bea Reis" in colin.get("/prospects/Bea/book").words

@@ -118,10 +118,7 @@ def policy(request: pytest.FixtureRequest) -> PasskeySignatures:
 
 @pytest.fixture
 def signing(
-    in_process: InProcess,
-    visitor: SignIn,
-    fake_api: FakeApi,
-    policy: PasskeySignatures,
+    in_process: InProcess, visitor: SignIn, fake_api: FakeApi, policy: PasskeySignatures
 ) -> Iterator[Signing]:
     with in_process.clinic(*CLINICS, passkey_signatures=policy):
         yield Signing(in_process, visitor, fake_api)

@@ -31,13 +31,7 @@ TOLD = {"who": "amelia", "told_by": "Telephone", "told_on": "2020-01-02", "told_
     ids=["no name", "the patient's", "another's", "the signature's"],
 )
 def test_a_signer_without_a_name_is_known_by_what_the_form_has(
-    visitor: SignIn,
-    fake_api: FakeApi,
-    signed_as: str,
-    patient_name: str,
-    typed: str,
-    asks: bool,
-    sends: bool,
+    visitor: SignIn, fake_api: FakeApi, signed_as: str, patient_name: str, typed: str, asks: bool, sends: bool
 ) -> None:
     signer = replace(FORM.required_signers[1], name="")
     signature = Signature(role=SignerRole.PATIENT, person_id="amelia", name=signed_as)

@@ -29,10 +29,7 @@ from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
 STRONG = StrongSignIn(
-    acr=("urn:phr",),
-    amr=("hwk",),
-    acts=frozenset({Act.ADMINISTRATION}),
-    kinds=frozenset({"LegalParenthood"}),
+    acr=("urn:phr",), amr=("hwk",), acts=frozenset({Act.ADMINISTRATION}), kinds=frozenset({"LegalParenthood"})
 )
 FORM = ConsentForm(
     id="c-1",

@@ -34,11 +34,7 @@ WITHDRAWN = replace(
 
 @pytest.mark.parametrize(
     ("signatures", "effective_at", "was_in_force"),
-    [
-        ((HERS,), None, False),
-        ((HERS, HIS), None, True),
-        ((HERS,), datetime(2026, 11, 1, tzinfo=UTC), True),
-    ],
+    [((HERS,), None, False), ((HERS, HIS), None, True), ((HERS,), datetime(2026, 11, 1, tzinfo=UTC), True)],
 )
 def test_embryos_are_on_hold_after_a_consent_that_was_in_force(
     visitor: SignIn,

@@ -100,9 +100,7 @@ def test_a_hostile_page_reaches_neither_files_nor_the_network(tmp_path: Path) ->
     assert not read(document).attachments
 
 
-def test_the_printing_process_cannot_connect_start_processes_or_write_files(
-    tmp_path: Path,
-) -> None:
+def test_the_printing_process_cannot_connect_start_processes_or_write_files(tmp_path: Path) -> None:
     tries = """
 import contextlib, socket, subprocess, sys
 from portal.printing.__main__ import _Confinement

@@ -91,10 +91,7 @@ def test_an_unknown_enumeration_value_stays_as_text(status, text):
     assert encode({"status": read}) == json.dumps({"status": text}, separators=(",", ":")).encode()
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [c for c in RECORD_TYPES if issubclass(c, Choice) and c is not Choice],
-)
+@pytest.mark.parametrize("choice", [c for c in RECORD_TYPES if issubclass(c, Choice) and c is not Choice])
 def test_every_enumeration_reads_numbers_and_names_in_any_case(choice):
     for number, member in enumerate(choice):
         assert choice(number) is member
@@ -209,10 +206,7 @@ def test_a_record_mixing_all_accepted_formats_is_read():
 
 def test_records_are_encoded_with_the_apis_names():
     draft = ProtocolDraft(
-        name="Antagonist",
-        status=ProtocolStatus.DRAFT,
-        start_date=date(2026, 11, 27),
-        physician_id="7",
+        name="Antagonist", status=ProtocolStatus.DRAFT, start_date=date(2026, 11, 27), physician_id="7"
     )
     written = json.loads(encode(draft))
     assert written["startDate"] == "2026-11-27"

@@ -66,18 +66,10 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ids = st.text("abcdef0123456789-", min_size=1, max_size=36)
 instants = st.datetimes(datetime(1971, 1, 1), datetime(2199, 1, 1), timezones=st.just(UTC))
 signers = st.builds(
-    Signer,
-    role=st.sampled_from(SignerRole),
-    person_id=st.none() | ids,
-    name=texts,
-    order=st.integers(0, 9),
+    Signer, role=st.sampled_from(SignerRole), person_id=st.none() | ids, name=texts, order=st.integers(0, 9)
 )
 signatures = st.builds(
-    Signature,
-    role=st.sampled_from(SignerRole),
-    person_id=ids,
-    name=texts,
-    signed_at=st.none() | instants,
+    Signature, role=st.sampled_from(SignerRole), person_id=ids, name=texts, signed_at=st.none() | instants
 )
 clauses = st.builds(Clause, id=ids, heading=texts, text=texts, summary=st.none() | texts)
 forms = st.builds(

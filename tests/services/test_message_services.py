@@ -43,10 +43,7 @@ def test_the_search_for_a_conversation_is_bounded(care):
 
 @pytest.mark.parametrize(
     ("act", "endpoint"),
-    [
-        (conversations.archive_message, ARCHIVE_MESSAGE),
-        (conversations.restore_message, RESTORE_MESSAGE),
-    ],
+    [(conversations.archive_message, ARCHIVE_MESSAGE), (conversations.restore_message, RESTORE_MESSAGE)],
 )
 @pytest.mark.parametrize("answer", [{"id": "m"}, None])
 def test_a_message_is_archived_and_restored(care, act, endpoint, answer):

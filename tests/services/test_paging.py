@@ -180,10 +180,7 @@ def test_pages_that_name_the_next_one_are_followed_once(largest: int | None, tot
         kept = tuple(one for one in range(13)[at : at + size] if one != 2)
         end = at + size
         return PagedResult(
-            items=kept,
-            total_count=total,
-            deleted=int(at <= 2 < end),
-            next=str(end) if end < 13 else None,
+            items=kept, total_count=total, deleted=int(at <= 2 < end), next=str(end) if end < 13 else None
         )
 
     followed = Followed()

@@ -28,12 +28,7 @@ from portal.services.decoding import decode
 from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.services.notifications import Notification
 from portal.services.patients import UPDATE_PATIENT, Patient
-from portal.services.protocols import (
-    UPDATE_PROTOCOL,
-    Medication,
-    ProtocolDraft,
-    ProtocolStatus,
-)
+from portal.services.protocols import UPDATE_PROTOCOL, Medication, ProtocolDraft, ProtocolStatus
 from portal.services.relationships import DELETE_RELATIONSHIP
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from tests.services.calls import EMBRYO, SLOT, only_call
@@ -112,8 +107,7 @@ def test_what_an_address_never_had_is_not_erased_and_what_it_has_empty_is_sent(c
 
 
 @pytest.mark.parametrize(
-    ("wish", "sent"),
-    [(Disposition.UNDECIDED, {}), (Disposition.DISCARD, {"disposition": "Discard"})],
+    ("wish", "sent"), [(Disposition.UNDECIDED, {}), (Disposition.DISCARD, {"disposition": "Discard"})]
 )
 def test_a_wish_that_an_embryo_may_never_have_had_is_not_taken_back_by_a_change(care, wish, sent):
     care.answers.append(None)

@@ -48,11 +48,7 @@ def test_webhooks_are_listed_but_never_called(specification):
 
 @pytest.mark.parametrize(
     ("endpoint", "ids"),
-    [
-        (LIST_CONSENTS, ()),
-        (READ_EPISODE, ("episodeId",)),
-        (MERGE_PROSPECTS, ("id", "mergeId")),
-    ],
+    [(LIST_CONSENTS, ()), (READ_EPISODE, ("episodeId",)), (MERGE_PROSPECTS, ("id", "mergeId"))],
 )
 def test_an_endpoint_knows_the_ids_in_its_path(endpoint, ids):
     assert endpoint.ids == ids

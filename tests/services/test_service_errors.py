@@ -156,12 +156,7 @@ def test_a_400_for_a_list_is_an_invalid_request():
 
 @pytest.mark.parametrize(
     ("endpoint", "about_record"),
-    [
-        (LIST_PHYSICIANS, False),
-        (LIST_CONSENTS, False),
-        (UPDATE_PATIENT, True),
-        (READ_EPISODE, True),
-    ],
+    [(LIST_PHYSICIANS, False), (LIST_CONSENTS, False), (UPDATE_PATIENT, True), (READ_EPISODE, True)],
 )
 def test_a_501_is_about_the_record_when_the_address_names_one(endpoint, about_record):
     error = answer(501, endpoint=endpoint)

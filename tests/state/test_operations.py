@@ -33,9 +33,7 @@ def test_another_persons_operation_is_not_found(operations: Operations) -> None:
     assert operations.find("amelia", operation.id, "sign:2") is None
 
 
-def test_a_finished_operation_has_its_receipt_and_does_not_reopen(
-    operations: Operations,
-) -> None:
+def test_a_finished_operation_has_its_receipt_and_does_not_reopen(operations: Operations) -> None:
     operation = operations.begin("amelia", "sign:1", {"step": 1})
     operations.claim("amelia", operation.id)
     operations.finish("amelia", operation.id, "/consents/1/receipt")

@@ -212,13 +212,7 @@ def test_a_store_outage_is_explained_and_the_portal_recovers(upstream: Upstream,
         cookie = two.sign_in()
         assert two.get(cookie)[0] == 200
         redis.stop()
-        for path in (
-            "/",
-            "/notifications",
-            "/sign-in",
-            "/sign-in/callback?state=x",
-            "/signed-out",
-        ):
+        for path in ("/", "/notifications", "/sign-in", "/sign-in/callback?state=x", "/signed-out"):
             for one in (cookie, "none"):
                 assert two.get(one, path) == (503, ""), path
         assert two.get(cookie, "/no/such/page")[0] == 404

@@ -331,7 +331,7 @@ STAFF: dict[str, str] = {
 """What may stand on a page for staff of any role that may open it."""
 
 ROLES_ALONE: dict[tuple[str, str], set[str]] = {
-    ("/protocols/<record:protocol_id>", "Protocol.concurrencyStamp"): {"nurse", "physician"},
+    ("/protocols/<record:protocol_id>", "Protocol.concurrencyStamp"): {"nurse", "physician"}
 }
 """What of `STAFF` stands there for some roles alone."""
 

@@ -34,22 +34,7 @@ _BEGINNING = re.compile(r"(?<![\w.])(?=(..?))")
 _PHONE = re.compile(r"\b0\d[\d ]{8,11}\d\b")
 _HEADING = re.compile(r"h[1-6]|legend|caption")
 _INLINE = frozenset(
-    (
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "button",
-        "em",
-        "i",
-        "label",
-        "mark",
-        "small",
-        "span",
-        "strong",
-        "time",
-    )
+    ("a", "abbr", "b", "bdi", "bdo", "button", "em", "i", "label", "mark", "small", "span", "strong", "time")
 )
 _UNSEEN = frozenset(("nav", "script", "svg", "template"))
 _UNDER_TABLES = 7

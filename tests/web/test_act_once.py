@@ -82,14 +82,7 @@ def test_a_successful_act_is_done_once_and_repeats_get_its_outcome(stage: Stage)
 
 @pytest.mark.parametrize(
     "error",
-    [
-        Refused("OutOfOrder"),
-        Conflict(),
-        Invalid(),
-        NotFound(),
-        NotAllowed(),
-        NotOffered(about_record=True),
-    ],
+    [Refused("OutOfOrder"), Conflict(), Invalid(), NotFound(), NotAllowed(), NotOffered(about_record=True)],
 )
 def test_a_refused_act_can_be_repeated(stage: Stage, error: CareError) -> None:
     assert stage.failure(fails(error)) is error
@@ -113,10 +106,7 @@ def test_a_record_that_does_not_show_the_act_says_nothing_of_it(stage: Stage) ->
     """`look` may return the record as it is: whether the act is in it says `shows`."""
     assert stage.unconfirmed(
         fails(LOST[0]), shows=lambda form: form == "signed", look=lambda: "unsigned"
-    ) == (
-        True,
-        503,
-    )
+    ) == (True, 503)
     done = stage.act(
         fails(AssertionError("sent twice")), shows=lambda form: form == "signed", look=lambda: "signed"
     )

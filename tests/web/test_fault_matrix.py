@@ -204,11 +204,7 @@ ACTS = {
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.asvs("2.3.3", "16.5.3")
 def test_an_act_that_fails_is_never_reported_as_done(
-    portal: PortalThread,
-    board: Switchboard,
-    failing: Failing,
-    act: str,
-    fault: str,
+    portal: PortalThread, board: Switchboard, failing: Failing, act: str, fault: str
 ) -> None:
     at, which, field = ACTS[act]
     filled: dict[str, Any] = {field: f"before {fault}"} if field else {}

@@ -298,10 +298,7 @@ def test_signing_in_returns_to_the_requested_page(
         ({"Referer": f"{HOST}/send"}, "/"),
         ({}, "/"),
         ({"HX-Request": "true", "HX-Current-URL": f"{HOST}/list?page=3"}, "/list?page=3"),
-        (
-            {"HX-Request": "true", "HX-Current-URL": f"{HOST}/list", "Referer": f"{HOST}/bell"},
-            "/list",
-        ),
+        ({"HX-Request": "true", "HX-Current-URL": f"{HOST}/list", "Referer": f"{HOST}/bell"}, "/list"),
         ({"HX-Request": "true", "HX-Current-URL": "http://elsewhere.test/list"}, "/"),
     ],
 )

@@ -308,11 +308,7 @@ def _other_certificates(portal: PortalThread, **other: timedelta) -> Iterator[Pa
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [
-        ("en", "This copy isn’t sealed"),
-        ("es", "Esta copia no está sellada"),
-        ("ar", "هذه النسخة غير مختومة"),
-    ],
+    [("en", "This copy isn’t sealed"), ("es", "Esta copia no está sellada"), ("ar", "هذه النسخة غير مختومة")],
 )
 def test_with_an_expired_certificate_the_copy_says_that_it_is_not_sealed(
     portal: PortalThread, language: str, said: str

@@ -115,11 +115,7 @@ def _host(visitor: Any) -> str:
 
 @pytest.mark.parametrize(("letters", "status"), [(300, 200), (5000, 503)], ids=["as usual", "too long"])
 def test_a_form_of_200_clauses_is_printed_in_time_or_refused_at_once(
-    service: CareService,
-    portal: PortalThread,
-    letters: int,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
+    service: CareService, portal: PortalThread, letters: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Only CPU time is measured: with other tests on the same cores the wall-clock time is longer.
     forked.print_as_deployed(monkeypatch)

@@ -33,11 +33,7 @@ def named(found: list[dict[str, Any]]) -> list[tuple[str, str | None, str | None
             f"/patients/{AMELIA}/edit?episode={PROTOCOL}",
             [("NotFound", "patient", AMELIA), ("NotFound", "episode", PROTOCOL)],
         ),
-        (
-            "nora",
-            f"/consents/new?template=treatment&episode={PROTOCOL}",
-            [("NotFound", "episode", PROTOCOL)],
-        ),
+        ("nora", f"/consents/new?template=treatment&episode={PROTOCOL}", [("NotFound", "episode", PROTOCOL)]),
         ("grace", f"/consents/new?copy={FORM}", [("NotAllowed", "consent", FORM)]),
         ("grace", f"/protocols/new?copy={PROTOCOL}", [("NotAllowed", "protocol", PROTOCOL)]),
         (

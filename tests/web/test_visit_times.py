@@ -62,11 +62,7 @@ def test_both_clocks_are_told_where_they_differ(zone: str | None, style: str, to
 
 @pytest.mark.usefixtures("madrid")
 @pytest.mark.parametrize(
-    ("language", "told"),
-    [
-        ("es", "vie, 27 nov, 14:15, hora de Londres"),
-        ("ar", "بتوقيت لندن"),
-    ],
+    ("language", "told"), [("es", "vie, 27 nov, 14:15, hora de Londres"), ("ar", "بتوقيت لندن")]
 )
 def test_places_have_their_names_in_the_readers_language(language: str, told: str) -> None:
     g.language = language

@@ -46,10 +46,7 @@ def dialect_of_a_page(bench: Bench, size: Size) -> list[Row]:
     dialect, writing = Dialect(rules), Writing(rules)
     added = [_added(dialect, writing, body, into) for body, into in _answers()]
     costs = in_turns(
-        {
-            "page": cost_of(portal, PAGE, size.pages),
-            "dialect": lambda: sum(one() for one in added),
-        },
+        {"page": cost_of(portal, PAGE, size.pages), "dialect": lambda: sum(one() for one in added)},
         size.rounds,
     )
     portal.stop()

@@ -122,11 +122,7 @@ def cost_of_everyday(bench: Bench, size: Size) -> list[Row]:
 
 
 def _write(
-    sizes: Sequence[int],
-    costs: dict[str, list[float]],
-    ratios: Sequence[float],
-    page: float,
-    mean: float,
+    sizes: Sequence[int], costs: dict[str, list[float]], ratios: Sequence[float], page: float, mean: float
 ) -> None:
     rows = [
         f"| {one.what} | {one.name} | {one.weight:g} | {statistics.median(costs[str(place)]):.2f} ms | {ratios[place]:.2f} "

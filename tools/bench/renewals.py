@@ -38,10 +38,7 @@ def renewed_tokens(bench: Bench, size: Size) -> list[Row]:
     portal.headers.update(bench.sign_in(portal, "nora"))
     session = _Session(bench, portal)
     pages = max(5, size.pages // 10)
-    asked = {
-        "good": lambda: _wait(portal, pages),
-        "due": lambda: _wait(portal, pages, session.make_due),
-    }
+    asked = {"good": lambda: _wait(portal, pages), "due": lambda: _wait(portal, pages, session.make_due)}
     found = in_turns(asked, size.rounds)
     portal.stop()
     calls, lifetime = _calls_of_a_renewal(bench)

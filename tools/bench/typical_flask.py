@@ -21,10 +21,7 @@ from tools.bench.baselines import make_app, page
 UPSTREAM = os.environ["BENCH_UPSTREAM"]
 TOKEN = os.environ["BENCH_TOKEN"]
 app = make_app(__name__)
-app.config.update(
-    SESSION_TYPE="cachelib",
-    SESSION_CACHELIB=FileSystemCache(os.environ["BENCH_SESSIONS"]),
-)
+app.config.update(SESSION_TYPE="cachelib", SESSION_CACHELIB=FileSystemCache(os.environ["BENCH_SESSIONS"]))
 Session(app)
 
 

@@ -65,10 +65,7 @@ def endpoint(
 
     def decorate(handler: Callable[Concatenate[Caller, P], Answer]) -> Callable[P, Response]:
         declared[handler.__name__] = Declared(
-            act=act,
-            module=module,
-            idempotent=idempotent,
-            answers=get_type_hints(handler)["return"],
+            act=act, module=module, idempotent=idempotent, answers=get_type_hints(handler)["return"]
         )
 
         @wraps(handler)

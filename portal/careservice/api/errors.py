@@ -152,11 +152,7 @@ def _by_status(error: HTTPException) -> Response | HTTPException:
 
 
 def _answer(
-    status: int,
-    name: str,
-    *,
-    code: str | None = None,
-    validation_errors: list[ValidationError] | None = None,
+    status: int, name: str, *, code: str | None = None, validation_errors: list[ValidationError] | None = None
 ) -> Response:
     error = Error(
         code=code, message=translations.error(name, language()), validation_errors=validation_errors

@@ -15,12 +15,7 @@ from portal.careservice.api.paging import filtered, paginate
 from portal.careservice.api.records import AuditedRecord, Record, as_record, columns
 from portal.careservice.domain import notifications
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.notifications import (
-    Notification,
-    NotificationSettings,
-    Preference,
-    QuietHours,
-)
+from portal.careservice.domain.notifications import Notification, NotificationSettings, Preference, QuietHours
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid
 

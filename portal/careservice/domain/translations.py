@@ -111,10 +111,7 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
             "La seguridad de tu cuenta ha cambiado",
             "Se ha quitado una llave de acceso de tu cuenta. Si no has sido tú, avisa enseguida a la clínica.",
         ),
-        "ar": (
-            "تغيّر أمان حسابك",
-            "أُزيل مفتاح مرور من حسابك. إذا لم يكن ذلك منك، يُرجى إبلاغ العيادة فورًا.",
-        ),
+        "ar": ("تغيّر أمان حسابك", "أُزيل مفتاح مرور من حسابك. إذا لم يكن ذلك منك، يُرجى إبلاغ العيادة فورًا."),
     },
     "RecoveryCodesMade": {
         "en": (
@@ -291,11 +288,7 @@ ERRORS: dict[str, dict[str, str]] = {
         "es": "El deseo registrado es otro.",
         "ar": "الرغبة المسجّلة مختلفة.",
     },
-    "OnHold": {
-        "en": "The embryo is on hold.",
-        "es": "El embrión está bloqueado.",
-        "ar": "الجنين معلّق.",
-    },
+    "OnHold": {"en": "The embryo is on hold.", "es": "El embrión está bloqueado.", "ar": "الجنين معلّق."},
     "SecondPersonMissing": {
         "en": "A second person's signature is missing.",
         "es": "Falta la firma de una segunda persona.",

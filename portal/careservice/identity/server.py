@@ -40,12 +40,7 @@ from portal.careservice.identity.tables import (
     SignIn,
     digest,
 )
-from portal.careservice.identity.tokens import (
-    InvalidToken,
-    access_token,
-    id_token,
-    verify_access_token,
-)
+from portal.careservice.identity.tokens import InvalidToken, access_token, id_token, verify_access_token
 from portal.careservice.ids import new_id
 from portal.careservice.settings import current_settings
 
@@ -365,12 +360,7 @@ def _active(person_id: str) -> Person | None:
 
 
 def _token_response(
-    session: Session,
-    client: Client,
-    grant: Grant,
-    person: Person,
-    scope: str,
-    nonce: str | None = None,
+    session: Session, client: Client, grant: Grant, person: Person, scope: str, nonce: str | None = None
 ) -> dict[str, Any]:
     """The answer to a code or, without the nonce of its request, to a refresh (OpenID Connect Core §12.2).
 

@@ -76,12 +76,7 @@ def access_token(
 
 
 def id_token(
-    session: Session,
-    client: Client,
-    scope: str,
-    grant: Grant,
-    person: Person,
-    nonce: str | None,
+    session: Session, client: Client, scope: str, grant: Grant, person: Person, nonce: str | None
 ) -> str:
     """An ID token for one client (OpenID Connect Core §2)."""
     moment = now()

@@ -111,10 +111,7 @@ def document(issuer: str) -> Json:
         "servers": [{"url": issuer}],
         "tags": [{"name": name} for name in dict.fromkeys(_tag(functions, key) for key in OPERATIONS)],
         "paths": _paths(functions),
-        "components": {
-            "schemas": all_schemas(functions),
-            "securitySchemes": _security_schemes(issuer),
-        },
+        "components": {"schemas": all_schemas(functions), "securitySchemes": _security_schemes(issuer)},
     }
 
 

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from portal.careservice.api import (
-    consents,
-    conversations,
-    documents,
-    notifications,
-    physicians,
-    prospects,
-)
+from portal.careservice.api import consents, conversations, documents, notifications, physicians, prospects
 from portal.careservice.api import protocols as protocol_endpoints
 from portal.careservice.api.paging import Sortable
 from portal.careservice.domain import enumerations

@@ -160,11 +160,7 @@ RENEWAL = Template(
             "Use in treatment, donation to research or to others, or discarding.",
             None,
         ),
-        (
-            "Fees",
-            "Fees go on as before; renewing consent doesn't pay them.",
-            "Renewing isn't paying.",
-        ),
+        ("Fees", "Fees go on as before; renewing consent doesn't pay them.", "Renewing isn't paying."),
         (
             "Withdrawal",
             "I can withdraw at any time before the embryos are used.",

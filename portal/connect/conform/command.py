@@ -110,10 +110,7 @@ def run(
         (options.json, report.json),
         (options.html, lambda: report.html().encode()),
         (options.propose, lambda: _file(tenant, report.proposal).encode()),
-        (
-            options.summary,
-            lambda: summary(report, tenant.dialect, settings.secret_keys[0], time.time()),
-        ),
+        (options.summary, lambda: summary(report, tenant.dialect, settings.secret_keys[0], time.time())),
     ):
         if path:
             try:

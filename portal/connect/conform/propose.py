@@ -31,11 +31,7 @@ _PASSES = 3
 
 
 def propose(
-    visits: Iterable[Visit],
-    *,
-    as_patient: bool,
-    learned: Learned | None = None,
-    rules: Rules | None = None,
+    visits: Iterable[Visit], *, as_patient: bool, learned: Learned | None = None, rules: Rules | None = None
 ) -> Proposal:
     """Find out how these responses differ from what the portal expects, or from the clinic's dialect (`rules`)."""
     made = Proposal(learned=learned or Learned(), rules=rules or Rules())

@@ -108,11 +108,7 @@ class Report(Value, frozen=True):
             rows_of = Markup().join(Markup("<li>{}</li>").format(line) for line in found)
             ending += Markup("<h3>{}</h3><ul>{}</ul>").format(title, rows_of)
         return _PAGE.format(
-            clinic=self.clinic,
-            base_url=self.base_url,
-            side=self.side,
-            rows=rows,
-            ending=ending,
+            clinic=self.clinic, base_url=self.base_url, side=self.side, rows=rows, ending=ending
         )
 
     def _findings(self) -> Iterator[tuple[str, list[str]]]:

@@ -503,8 +503,7 @@ class _Reader(TableReader):
                 found.add(known[name.casefold()])
             else:
                 self.fault(
-                    ("absent_means_none",),
-                    f"{name} isn't an optional member{near(name, known.values())}",
+                    ("absent_means_none",), f"{name} isn't an optional member{near(name, known.values())}"
                 )
         return frozenset(found)
 

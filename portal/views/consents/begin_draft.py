@@ -53,11 +53,7 @@ _LONGEST_ABBREVIATION = 3
 
 
 def from_template(
-    template: Template,
-    about: Parties,
-    episode: Episode | None,
-    person: Person,
-    forms: Iterable[ConsentForm],
+    template: Template, about: Parties, episode: Episode | None, person: Person, forms: Iterable[ConsentForm]
 ) -> NewForm:
     """A draft from a template, for the people of an episode, or a patient for whom none is known."""
     kind = ConsentKind(template.kind)

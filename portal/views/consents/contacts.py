@@ -49,10 +49,7 @@ class Awaited(Value, frozen=True):
 @bp.app_template_filter("why_unreachable")
 def why_unreachable(awaited: Awaited) -> str:
     """Why neither number nor address is known."""
-    words = {
-        "unknown": _("no number known"),
-        "unread": _("the number couldn’t be read"),
-    }
+    words = {"unknown": _("no number known"), "unread": _("the number couldn’t be read")}
     return words.get(awaited.lacks, "")
 
 

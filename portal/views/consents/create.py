@@ -7,11 +7,7 @@ from flask import Blueprint, Response, request
 from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services import errors
-from portal.services.consents import (
-    all_consents,
-    get_consent,
-    list_consents,
-)
+from portal.services.consents import all_consents, get_consent, list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Episode
 from portal.services.gather import attempt, known

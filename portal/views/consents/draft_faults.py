@@ -31,10 +31,7 @@ def faults_of(new_form: NewForm) -> list[tuple[str, str]]:
         found.append(("title", _("Give the form a title of at most %(num)s characters", num=_LONGEST_TITLE)))
     if not new_form.version or len(new_form.version) > _LONGEST_VERSION:
         found.append(
-            (
-                "version",
-                _("Give a version of at most %(num)s characters, such as 2.1", num=_LONGEST_VERSION),
-            )
+            ("version", _("Give a version of at most %(num)s characters, such as 2.1", num=_LONGEST_VERSION))
         )
     if new_form.procedure_date and calendar_date(new_form.procedure_date) is None:
         found.append(("procedure_date", _("Give the procedure’s date as a date, such as 2026-11-27")))

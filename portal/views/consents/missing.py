@@ -13,10 +13,7 @@ def missing_words(form: ConsentForm, person: Person) -> list[str]:
     """What keeps an open form from being signed, apart from the reader's own signature."""
     waiting = others_missing(form, person)
     words = ngettext(
-        "%(names)s hasn’t signed yet",
-        "%(names)s haven’t signed yet",
-        len(waiting),
-        names=names_of(waiting),
+        "%(names)s hasn’t signed yet", "%(names)s haven’t signed yet", len(waiting), names=names_of(waiting)
     )
     return [*([words] if waiting else []), *account_words(without_account(form, person))]
 

@@ -101,10 +101,7 @@ def events(form: ConsentForm) -> list[Event]:
         *_in_force(form),
         *_ending(form),
     ]
-    return sorted(
-        told,
-        key=lambda event: event.when.timestamp() if event.when else float("inf"),
-    )
+    return sorted(told, key=lambda event: event.when.timestamp() if event.when else float("inf"))
 
 
 def _attached(form: ConsentForm) -> AttachedFile:

@@ -84,9 +84,7 @@ class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html", about="
     ending: Ending
 
 
-def withdrawal_step(
-    step: Callable[[Withdrawal], Response],
-) -> Callable[[Care, Person, str], Response]:
+def withdrawal_step(step: Callable[[Withdrawal], Response]) -> Callable[[Care, Person, str], Response]:
     """Pass the step its open withdrawal; respond in its place if that is done, refused or unconfirmed."""
 
     @wraps(step)

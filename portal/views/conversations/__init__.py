@@ -87,14 +87,7 @@ def arrived(care: Care, person: Person) -> Response:
     if not wants("arrived"):
         return redirect_to(url_for(".inbox"))
     page = InboxPage(
-        rows=[],
-        found=Count(0),
-        q="",
-        archived=False,
-        page=1,
-        pages=1,
-        newest=newest,
-        has_news=True,
+        rows=[], found=Count(0), q="", archived=False, page=1, pages=1, newest=newest, has_news=True
     )
     return render(page, fragment="arrived")
 

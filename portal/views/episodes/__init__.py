@@ -92,14 +92,7 @@ def _declare(tab: type[TabPage]) -> None:
     bp.add_url_rule(f"/<record:episode_id>/{tab.name}", tab.name, view)
 
 
-for tab in (
-    TimelinePage,
-    MedicationPage,
-    AppointmentsPage,
-    EmbryosPage,
-    DocumentsPage,
-    TeamPage,
-):
+for tab in (TimelinePage, MedicationPage, AppointmentsPage, EmbryosPage, DocumentsPage, TeamPage):
     _declare(tab)
 
 
@@ -119,8 +112,7 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def consents(care: Care, person: Person, episode_id: str) -> Response:
     episode, forms = gather(
-        lambda: get_episode(care, episode_id),
-        lambda: list_consents(care, episode_id=episode_id, limit=100),
+        lambda: get_episode(care, episode_id), lambda: list_consents(care, episode_id=episode_id, limit=100)
     )
     episode = needed(episode)
     listed = NOT_READ if isinstance(forms, CareError) else forms.listed

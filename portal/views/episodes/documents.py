@@ -40,12 +40,7 @@ class Paper(Value, frozen=True):
         return in_a_row([fact for fact in (self.kind, self.sender, at, self.size, self.note) if fact], " · ")
 
 
-_TYPES = {
-    "application/pdf": "PDF",
-    "image/png": "PNG",
-    "image/jpeg": "JPEG",
-    "text/plain": "TXT",
-}
+_TYPES = {"application/pdf": "PDF", "image/png": "PNG", "image/jpeg": "JPEG", "text/plain": "TXT"}
 """Types that can be viewed in the browser."""
 
 

@@ -42,12 +42,7 @@ class Measurements(Value, frozen=True):
     def overlay(self) -> Markup | None:
         """The values of each measured day, as an overlay for the chart."""
         return monitoring_days(
-            self.days,
-            number=number,
-            write=write_day,
-            today=today(),
-            rtl=is_rtl(),
-            caution=self.caution,
+            self.days, number=number, write=write_day, today=today(), rtl=is_rtl(), caution=self.caution
         )
 
     @property

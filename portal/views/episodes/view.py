@@ -18,14 +18,7 @@ from portal.services.episodes import Appointment, ConsentBrief, Episode, Episode
 from portal.services.listed import Listed
 from portal.services.pgt_results import PgtBrief, PgtCall
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import (
-    NIGHT_ENDS,
-    Standing,
-    doses_on,
-    doses_tonight,
-    minutes,
-    standing,
-)
+from portal.services.rules.doses import NIGHT_ENDS, Standing, doses_on, doses_tonight, minutes, standing
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person

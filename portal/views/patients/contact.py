@@ -39,11 +39,7 @@ def contact_fields(patient: Patient) -> list[Field[Patient]]:
         member(
             "email",
             text(
-                _("E-mail address"),
-                kind="email",
-                longest=254,
-                autocomplete=_for_own("email"),
-                check=an_email,
+                _("E-mail address"), kind="email", longest=254, autocomplete=_for_own("email"), check=an_email
             ),
         ),
         member(

@@ -8,13 +8,7 @@ from portal.parse import line
 from portal.services.errors import Conflict, Refused
 from portal.services.rules.free_windows import Window
 from portal.state.operations import Operation, State
-from portal.views.booking.visit import (
-    ABOUT_THE_TIME,
-    Visit,
-    book_visit,
-    is_free,
-    visit_of,
-)
+from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, read_asked_week
 from portal.views.prospects.booked import bp, purpose_of, read_enquiry
 from portal.views.prospects.enquiry import Enquiry

@@ -69,10 +69,7 @@ def _row(enquiry: Enquiry) -> EnquiryRow:
     others = [merge_id for news in enquiry.notifications if (merge_id := news.datum("mergeId"))]
     other = next((id_ for id_ in others if id_ != enquiry.id), None)
     waits = [since for talk in enquiry.conversations if (since := waiting_since(talk)) and since.year > 1]
-    times = [
-        *(news.creation_time for news in own),
-        *(talk.last_message_at for talk in enquiry.conversations),
-    ]
+    times = [*(news.creation_time for news in own), *(talk.last_message_at for talk in enquiry.conversations)]
     return EnquiryRow(
         enquiry=enquiry,
         at=max((at for at in times if at), default=None),

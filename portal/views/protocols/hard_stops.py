@@ -180,10 +180,7 @@ def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list
     if not is_same_unit(was.unit, row.unit) or _is_much(_each_time(was), _each_time(row)):
         return [_("%(drug)s changes from %(was)s to %(now)s.", drug=row.drug, was=was.amount, now=row.amount)]
     if same and _is_much(before_a_day := _of_day(was), a_day := _of_day(row)):
-        told = {
-            "was": f"{dose_number(before_a_day)} {was.unit}",
-            "now": f"{dose_number(a_day)} {row.unit}",
-        }
+        told = {"was": f"{dose_number(before_a_day)} {was.unit}", "now": f"{dose_number(a_day)} {row.unit}"}
         return [_("%(drug)s changes from %(was)s to %(now)s a day.", drug=row.drug, **told)]
     return []
 

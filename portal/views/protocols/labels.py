@@ -13,10 +13,7 @@ ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 
 
 def register(bp: Blueprint) -> None:
-    for name, filter_ in (
-        ("protocol_tone", status_tone),
-        ("protocol_step", step_word),
-    ):
+    for name, filter_ in (("protocol_tone", status_tone), ("protocol_step", step_word)):
         bp.add_app_template_filter(filter_, name)
 
 

@@ -45,10 +45,7 @@ def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
     words = {
         "keep": (_("Keep it in storage"), _("It stays frozen for you.")),
         "leave-open": (_("Leave it open"), _("You haven’t decided yet, and say so to the clinic.")),
-        "take-back": (
-            _("Take my decision back"),
-            _("The embryo goes on hold. You can do this at any time."),
-        ),
+        "take-back": (_("Take my decision back"), _("The embryo goes on hold. You can do this at any time.")),
         "move": (_("Move it to another clinic"), _("It stays frozen and travels in a tank.")),
         "donate-research": (
             _("Donate it to research"),

@@ -125,12 +125,7 @@ class EmbryoView(Value, frozen=True):
                 "EmbryoStorage.storageConsentedUntil",
                 near_days=renewal_window(),
             ),
-            _storage_date(
-                _("Storage is paid until"),
-                _payment_words(),
-                paid_until(embryo),
-                _PAID,
-            ),
+            _storage_date(_("Storage is paid until"), _payment_words(), paid_until(embryo), _PAID),
             _storage_date(
                 _("The law allows storage until"),
                 _("The longest that anybody may store it. Nobody can extend this."),

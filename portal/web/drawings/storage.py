@@ -33,11 +33,7 @@ class DatedBar(Value, frozen=True):
 
 
 def storage_chart(
-    bars: Sequence[DatedBar],
-    *,
-    today: date,
-    write: Callable[[date], str],
-    rtl: bool = False,
+    bars: Sequence[DatedBar], *, today: date, write: Callable[[date], str], rtl: bool = False
 ) -> Markup | None:
     """Draw them, the nearest first, or return None when there is none; `write` gives a day in words."""
     if not bars:

@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import (
-    EPISODES,
-    GRACE_EPISODE,
-    Api,
-    code,
-    members,
-)
+from tests.careservice.api.calls import EPISODES, GRACE_EPISODE, Api, code, members
 
 ZOFIA_EPISODE = sample_id("episode", "zofia-1")
 

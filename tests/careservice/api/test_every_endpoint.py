@@ -8,15 +8,7 @@ import pytest
 import requests
 
 from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import (
-    AMELIA_EPISODE,
-    CONSENTS,
-    EPISODES,
-    Api,
-    created,
-    form,
-    members,
-)
+from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, EPISODES, Api, created, form, members
 
 PHYSICIANS = "/api/calendar/resources/physicians"
 NOTIFICATIONS = "/api/app/notification"

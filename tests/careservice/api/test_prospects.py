@@ -12,11 +12,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.prospects import Prospect
 from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import (
-    Api,
-    code,
-    members,
-)
+from tests.careservice.api.calls import Api, code, members
 from tests.careservice.api.clinic import Clinic
 
 PHYSICIANS = "/api/calendar/resources/physicians"

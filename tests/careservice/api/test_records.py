@@ -9,15 +9,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import (
-    AMELIA_EPISODE,
-    EPISODES,
-    GRACE_EPISODE,
-    Api,
-    code,
-    members,
-    patient,
-)
+from tests.careservice.api.calls import AMELIA_EPISODE, EPISODES, GRACE_EPISODE, Api, code, members, patient
 from tests.careservice.families import Families
 
 FILE = "/api/file-management/file-descriptor/content"

@@ -17,12 +17,7 @@ from portal.careservice import database
 from portal.careservice.__main__ import main
 from portal.careservice.identity.tables import Client
 from portal.careservice.ids import new_id
-from tests.careservice.identity.identity_server import (
-    ISSUER,
-    SECRETS,
-    IdentityServer,
-    answer_in,
-)
+from tests.careservice.identity.identity_server import ISSUER, SECRETS, IdentityServer, answer_in
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 CLIENT = "riverside-service"

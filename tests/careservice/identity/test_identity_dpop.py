@@ -10,13 +10,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from tests.careservice.identity.identity_server import (
-    CALLBACK,
-    ISSUER,
-    SECRETS,
-    VERIFIER,
-    IdentityServer,
-)
+from tests.careservice.identity.identity_server import CALLBACK, ISSUER, SECRETS, VERIFIER, IdentityServer
 
 KEY, OTHER = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
 TOKEN = f"{ISSUER}/connect/token"

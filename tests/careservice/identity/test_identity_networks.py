@@ -26,8 +26,7 @@ def guess(server: IdentityServer, address: str, name: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("addresses", "elsewhere"),
-    [("2001:db8:1:2::{:x}", "2001:db8:1:3::1"), ("::ffff:192.0.2.7", "192.0.2.8")],
+    ("addresses", "elsewhere"), [("2001:db8:1:2::{:x}", "2001:db8:1:3::1"), ("::ffff:192.0.2.7", "192.0.2.8")]
 )
 def test_guesses_at_many_names_from_one_network_are_throttled(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch, addresses: str, elsewhere: str

@@ -12,12 +12,7 @@ import pytest
 
 from portal.careservice import database
 from portal.careservice.domain.notifications import Notification
-from portal.careservice.identity.assurance import (
-    ONE_FACTOR,
-    TWO_FACTORS,
-    UNPHISHABLE,
-    UNPHISHABLE_HARDWARE,
-)
+from portal.careservice.identity.assurance import ONE_FACTOR, TWO_FACTORS, UNPHISHABLE, UNPHISHABLE_HARDWARE
 from portal.careservice.identity.tables import Passkey as Stored
 from portal.careservice.identity.tables import Person
 from portal.careservice.sample import people
@@ -135,10 +130,7 @@ def use(browser: Browser, page: Any, used: Passkey, **changes: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("is_synced", "acr", "amr"),
-    [
-        (True, UNPHISHABLE, ["swk", "user", "mfa"]),
-        (False, UNPHISHABLE_HARDWARE, ["hwk", "user", "mfa"]),
-    ],
+    [(True, UNPHISHABLE, ["swk", "user", "mfa"]), (False, UNPHISHABLE_HARDWARE, ["hwk", "user", "mfa"])],
 )
 def test_a_passkey_signs_in_without_a_password_and_the_tokens_say_so(
     server: IdentityServer, is_synced: bool, acr: str, amr: list[str]

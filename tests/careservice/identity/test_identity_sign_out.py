@@ -41,10 +41,7 @@ def test_a_logout_hint_that_names_the_sign_in_is_enough(server: IdentityServer) 
     browser = server.browser()
     claims = server.read(server.tokens("amelia", browser)["id_token"]).claims
     answer = end_session(
-        browser,
-        client_id="riverside-portal",
-        post_logout_redirect_uri=SIGNED_OUT,
-        logout_hint=claims["sid"],
+        browser, client_id="riverside-portal", post_logout_redirect_uri=SIGNED_OUT, logout_hint=claims["sid"]
     )
     assert answer.location == SIGNED_OUT
     assert not is_signed_in(browser)

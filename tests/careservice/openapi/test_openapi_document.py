@@ -220,7 +220,7 @@ def test_members_that_may_be_missing_are_documented(document: Json) -> None:
     assert set(schemas["PatientRecord"]["required"]) == {"id", "firstName", "lastName", "preferredName"}
     assert missing["CaseRecord"] == {"notes", "diagnosis"}
     assert set(schemas["EmbryoRecord"]["required"]) == {
-        *("id", "patientId", "embryoCode", "status", "disposition"),
+        *("id", "patientId", "embryoCode", "status", "disposition")
     }
     assert missing["PgtResultRecord"] == {"comment", "condition"}
     assert missing["SeenAbnormality"] == {"change"}

@@ -77,11 +77,7 @@ def configuration(api: Api, who: str) -> str:
         "/directory-descriptor/move": {"body.id": "records", "body.newParentId": "records"},
         "-message/{messageId}": {"path.messageId": "messages"},
         "/merge/{mergeId}": {"path.id": "prospects", "path.mergeId": "prospects"},
-        "/book-window": {
-            "path.id": "prospects",
-            "body.physicianId": "physicians",
-            "body.timeZone": "zones",
-        },
+        "/book-window": {"path.id": "prospects", "body.physicianId": "physicians", "body.timeZone": "zones"},
     }
     lines = [
         # A request that matches the document can still be invalid: another clinic's record, an unknown time zone, a NUL

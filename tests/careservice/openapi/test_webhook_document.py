@@ -14,13 +14,7 @@ FORMS = {
     "/smsinbound": ("application/x-www-form-urlencoded", [payloads.text_message]),
     "/emailinbound": (
         "multipart/form-data",
-        [
-            payloads.mail,
-            forms._decode,
-            payloads._envelope,
-            payloads._recipients,
-            senders.of_parse_service,
-        ],
+        [payloads.mail, forms._decode, payloads._envelope, payloads._recipients, senders.of_parse_service],
     ),
 }
 READ = re.compile(r'(?:form\.(?:fields\.)?get\(|_required\(form, |form\.fields\[|name == )"?([A-Za-z]+)"')

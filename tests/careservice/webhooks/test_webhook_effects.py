@@ -167,8 +167,7 @@ def test_an_email_is_added_to_the_conversation_it_replies_to(hooks: Any) -> None
     ).json()
     assert oldest["subject"] not in hooks.message("amelia", again["id"])["body"]
     foreign = hooks.email(
-        headers=f"In-Reply-To: <{message_id}@riverside.example>",
-        **{"from": "grace@riverside.example"},
+        headers=f"In-Reply-To: <{message_id}@riverside.example>", **{"from": "grace@riverside.example"}
     ).json()
     assert hooks.conversation_of("grace", foreign["id"])["id"] != oldest["id"]
 

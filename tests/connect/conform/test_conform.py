@@ -81,11 +81,7 @@ def visits(operator: Operator) -> list[Visit]:
     """What an embryologist can reach of the service as it is."""
     walked: list[Visit] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            command,
-            "judge",
-            lambda given, **how: (walked.extend(given), judge(given, **how))[1],
-        )
+        patch.setattr(command, "judge", lambda given, **how: (walked.extend(given), judge(given, **how))[1])
         found = operator.conform("elif")
     assert found.status == 0, found.text
     assert "Nothing that this person can reach is missing" in found.text
@@ -132,7 +128,7 @@ def test_renamed_members_are_reported_and_nothing_else(visits: list[Visit]) -> N
             "EmbryoStorage.statutoryLimit",
             "Episode.alerts",
             "Protocol.medications",
-        ),
+        )
     ]
     assert {"EmbryoStorage.reasonForHold", "Episode.warnings"} < of(found, EPISODE).unknown.keys()
     assert "Episode.alerts: warnings; without it, none are shown (on episodes, home, storage)" in (

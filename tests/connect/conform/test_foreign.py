@@ -63,10 +63,7 @@ PLANTED = (
             "values": {"numbers": "text", "booleans": ["Y", "N"]},
             "members": {"Episode": {"alerts": "warnings"}, "Patient": {"dateOfBirth": "birth_date"}},
         },
-        (
-            'ConsentForm.title: one of "label"',
-            "times.zone: ",
-        ),
+        ('ConsentForm.title: one of "label"', "times.zone: "),
         (
             ("[times]", '[times]\nzone = "Asia/Tokyo"'),
             (
@@ -180,11 +177,7 @@ def test_an_answered_proposal_closes_all_gaps(operator: AtTheClinic, decided: st
 
 
 def test_pages_are_the_same_with_an_answered_proposal(
-    planted: Planted,
-    operator: AtTheClinic,
-    decided: str,
-    api: ForeignApi,
-    portal: PortalThread,
+    planted: Planted, operator: AtTheClinic, decided: str, api: ForeignApi, portal: PortalThread
 ) -> None:
     api.is_lenient = False
     with operator.speaking(decided) as tenants:

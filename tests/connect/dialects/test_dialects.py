@@ -37,10 +37,7 @@ from portal.services.prospects import MERGE_PROSPECTS
 from portal.services.responses import stamped
 from tests.support.full import examples
 
-RECORDS = sorted(
-    {shape for one in ALL if (shape := record_of(one.answer))},
-    key=lambda shape: shape.__name__,
-)
+RECORDS = sorted({shape for one in ALL if (shape := record_of(one.answer))}, key=lambda shape: shape.__name__)
 NOT_OURS = st.text("abcdefghijklmnop", min_size=3, max_size=8).map(lambda name: f"x{name}")
 
 
@@ -405,12 +402,7 @@ def test_pages_counted_from_0_and_of_limited_size_are_read() -> None:
         '[members.ConsentForm]\nprocedureDate = "dueDate"\n[enumerations.ConsentStatus]\nSigned = 6'
     )
     query = {"SkipCount": 200, "MaxResultCount": 100, "Sorting": "procedureDate desc", "Status": "Signed"}
-    assert dialect.query(LIST_CONSENTS, query) == {
-        "page": 2,
-        "size": 100,
-        "sort": "dueDate:desc",
-        "state": 6,
-    }
+    assert dialect.query(LIST_CONSENTS, query) == {"page": 2, "size": 100, "sort": "dueDate:desc", "state": 6}
     assert dialect.query(LIST_CONSENTS, {"SkipCount": 0, "MaxResultCount": 1000})["size"] == 100
 
 

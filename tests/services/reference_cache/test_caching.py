@@ -10,12 +10,7 @@ from requests import Request
 
 from portal.services.cases import UPDATE_CASE
 from portal.services.consents import LIST_CONSENTS
-from portal.services.errors import (
-    BadResponse,
-    CareError,
-    NotAllowed,
-    Unavailable,
-)
+from portal.services.errors import BadResponse, CareError, NotAllowed, Unavailable
 from portal.services.physicians import LIST_PHYSICIANS
 from portal.store import StoreDown
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read

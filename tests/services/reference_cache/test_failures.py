@@ -8,11 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from portal.http.circuit_breaker import Breakers
-from portal.services.errors import (
-    CircuitOpen,
-    TokenRefused,
-    Unavailable,
-)
+from portal.services.errors import CircuitOpen, TokenRefused, Unavailable
 from portal.services.physicians import LIST_PHYSICIANS
 from tests.services.reference_cache.care_api import ISSUER, Answer, Clock, care_of, read
 

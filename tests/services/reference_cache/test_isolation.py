@@ -11,9 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from portal.services.cases import UPDATE_CASE
 from portal.services.client import Care
-from portal.services.errors import (
-    CareError,
-)
+from portal.services.errors import CareError
 from portal.store.sqlite import SqliteStore
 from tests.services.reference_cache.care_api import Answer, cache, care_of, read, wait_for_redis
 from tests.support.care import untyped

@@ -31,8 +31,7 @@ def test_an_unusable_access_token_is_refused(
 
 
 @pytest.mark.parametrize(
-    "lifetime",
-    [None, "soon", -5, pytest.param(10**400, id="huge"), "1e999", [], {}, "60", 60.5],
+    "lifetime", [None, "soon", -5, pytest.param(10**400, id="huge"), "1e999", [], {}, "60", 60.5]
 )
 def test_an_invalid_token_lifetime_does_not_fail_the_sign_in(
     portal: PortalThread, identity: HostileServer, lifetime: object

@@ -120,12 +120,7 @@ CLIENTS = [
     Client(DJANGO, "portal", 'scope = "openid profile groups"', GROUPS, leaves=("role withdrawn",)),
     Client(CANAILLE, "portal", 'scope = "openid profile email groups"\ntenant_claim = "groups"', GROUPS),
     Client(
-        GLEWLWYD,
-        "portal",
-        OF_GLEWLWYD,
-        clinic_file.ROLES,
-        step_up="no-auth-time",
-        leaves=("role withdrawn",),
+        GLEWLWYD, "portal", OF_GLEWLWYD, clinic_file.ROLES, step_up="no-auth-time", leaves=("role withdrawn",)
     ),
     Client(
         LEMONLDAP,

@@ -312,8 +312,7 @@ def test_a_definite_failure_leaves_the_link_usable(
 def test_a_rate_limited_request_is_told_when_to_retry(service: CareService) -> None:
     plan = service.plan
     hurried = PortalThread(
-        type(plan)(free_port(), plan.service_port, plan.data, plan.secrets),
-        PORTAL_LIMIT_BOOKING="3 per hour",
+        type(plan)(free_port(), plan.service_port, plan.data, plan.secrets), PORTAL_LIMIT_BOOKING="3 per hour"
     )
     try:
         links = hurried.app.extensions["booking"].links

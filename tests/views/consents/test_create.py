@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from tests.support.signing import (
-    NAMES,
-    TREATMENT_OF_AMELIA,
-    make_form,
-    sign,
-    signatures,
-)
+from tests.support.signing import NAMES, TREATMENT_OF_AMELIA, make_form, sign, signatures
 
 FREEZE_OF_GRACE = sample_id("episode", "grace-2")
 

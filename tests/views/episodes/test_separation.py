@@ -115,9 +115,7 @@ def test_an_end_is_the_patients_own_of_this_treatment(members: dict[str, Any], t
     assert (ended.related_name if ended else "") == told
 
 
-def test_an_end_before_the_treatment_counts_where_an_embryo_is_older(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_end_before_the_treatment_counts_where_an_embryo_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(separation, "local", lambda at: at)
     embryo = EmbryoStorage(
         id="f",

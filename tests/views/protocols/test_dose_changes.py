@@ -43,8 +43,7 @@ def test_the_stored_dose_is_reviewed_in_words(nora):
 
 
 @pytest.mark.parametrize(
-    ("dose", "reason"),
-    [("2250", "outside the usual range of 37.5 to 450 IU"), ("450", None), ("37.5", None)],
+    ("dose", "reason"), [("2250", "outside the usual range of 37.5 to 450 IU"), ("450", None), ("37.5", None)]
 )
 def test_a_dose_outside_its_range_is_typed_again(nora, dose, reason):
     page = press(nora.get("/protocols/new"), "add-medication")

@@ -20,9 +20,7 @@ from tests.views.storage.embryos import (
 )
 
 
-def test_the_record_offers_only_moves_with_all_requirements(
-    elif_: Visitor,
-) -> None:
+def test_the_record_offers_only_moves_with_all_requirements(elif_: Visitor) -> None:
     page = elif_.get(f"/episodes/{EPISODE}/embryos").follow("GO-2")
     assert offered(page) == ["Stored", "Reserved", "OnHold"]
     why = withheld(page)

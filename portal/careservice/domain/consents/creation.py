@@ -14,13 +14,7 @@ from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.consents import ends, kinds, notices
-from portal.careservice.domain.consents.content import (
-    Clause,
-    LanguageTag,
-    ShortText,
-    Statement,
-    content_hash,
-)
+from portal.careservice.domain.consents.content import Clause, LanguageTag, ShortText, Statement, content_hash
 from portal.careservice.domain.consents.forms import (
     OPEN,
     ConsentForm,

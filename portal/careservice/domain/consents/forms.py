@@ -41,12 +41,7 @@ from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere, Refused, Rule
 from portal.careservice.ids import new_id
 
-LIVE = (
-    ConsentStatus.DRAFT,
-    ConsentStatus.PENDING,
-    ConsentStatus.PARTIALLY_SIGNED,
-    ConsentStatus.SIGNED,
-)
+LIVE = (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
 OPEN = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 """The statuses in which a form is waiting for signatures and can expire; `LIVE` are all that aren't final."""
 

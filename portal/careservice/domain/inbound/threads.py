@@ -42,8 +42,7 @@ def by_replied_messages(session: Session, tenant_id: str, answers: Sequence[str]
         select(Conversation)
         .join(Message, Message.conversation_id == Conversation.id)
         .where(
-            Conversation.tenant_id == tenant_id,
-            or_(Message.id.in_(own), Message.external_id.in_(answers)),
+            Conversation.tenant_id == tenant_id, or_(Message.id.in_(own), Message.external_id.in_(answers))
         )
         .order_by(Message.sent_at.desc(), Message.id)
         .limit(1)
