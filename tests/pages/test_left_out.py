@@ -173,7 +173,7 @@ def test_a_form_names_the_patients_embryos_that_are_still_there_if_its_kind_is_a
     about_embryos = {"Storage", "StorageRenewal", "Disposition", "Donation", "Treatment"}
     with in_process.app.test_request_context():
         g.language = "en"
-        named = begin_draft._embryos(kind, episode)
+        named = begin_draft._embryos(kind, episode, "p-1")
     assert [one.id for one in named] == ["hers"] * (kind.value in about_embryos)
 
 

@@ -654,4 +654,4 @@ def test_a_treatment_in_the_list_has_its_own_name_and_what_is_known_of_the_patie
     assert told == [[read]], "her date of birth was read with that treatment"
     nora.get("/episodes/e-2")
     nora.get("/episodes/e-1")
-    assert treatment().startswith("Ivf"), "known by now, though not what was read last"
+    assert treatment().startswith("IVF"), "known by now, though not what was read last"

@@ -27,8 +27,8 @@ class UnusableDatabase(Exception):
     """The database has tables that no migration created, or a later version of the service migrated it."""
 
 
-def upgrade(engine: Engine) -> None:
-    """Migrate a database, empty or of any earlier version, to the latest schema.
+def upgrade(engine: Engine, to: str = "head") -> None:
+    """Migrate a database, empty or of any earlier version, to the latest schema, or to that of an earlier migration.
 
     Raises UnusableDatabase. Callers that may run concurrently hold `database.startup_lock`.
     """
@@ -42,7 +42,7 @@ def upgrade(engine: Engine) -> None:
         if connection.dialect.name != "sqlite":
             connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration waits for readers of a table
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
 
 
 def _require_known(connection: Connection, config: Config) -> None:

@@ -45,6 +45,25 @@ def test_a_second_start_changes_nothing(engine: Engine) -> None:
         assert connection.scalar(text("SELECT count(*) FROM alembic_version")) == 1
 
 
+def test_what_was_written_before_titles_were_folded_is_found(engine: Engine) -> None:
+    migrations.upgrade(engine, to="v0001")
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO tenants (id, name, display_name, accent, time_zone) VALUES ('1', 'x', 'X', '#000000', 'UTC')"
+            )
+        )
+        connection.execute(
+            text(
+                "INSERT INTO conversations (id, tenant_id, subject, channel, last_message_at)"
+                " VALUES ('2', '1', 'Congelación', 'Email', '2026-11-26 12:00:00')"
+            )
+        )
+    migrations.upgrade(engine)
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT folded_subject FROM conversations")) == "congelacion"
+
+
 def test_foreign_tables_are_left_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE tenants (id INTEGER)"))

@@ -20,8 +20,8 @@ def _unsure(service: CareService) -> None:  # pyright: ignore[reportUnusedFuncti
     values = (THREAD, sample_id("tenant", "riverside"), "+447700900182", json.dumps(possible))
     with in_records(service) as records:
         records.execute(
-            "INSERT OR IGNORE INTO conversations (id, tenant_id, subject, channel, last_message_at, stranger,"
-            " possible_sender_ids) VALUES (?, ?, 'A question', 'Sms', datetime('now'), ?, ?)",
+            "INSERT OR IGNORE INTO conversations (id, tenant_id, subject, folded_subject, channel, last_message_at,"
+            " stranger, possible_sender_ids) VALUES (?, ?, 'A question', 'a question', 'Sms', datetime('now'), ?, ?)",
             values,
         )
 

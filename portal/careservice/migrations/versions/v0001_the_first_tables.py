@@ -106,7 +106,6 @@ def upgrade() -> None:
         sa.Column("type", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("body", sa.String(), nullable=False),
-        sa.Column("folded_text", sa.String(), nullable=False),
         sa.Column(
             "severity",
             sa.Enum("Info", "Success", "Warning", "Urgent", name="severity", native_enum=False, length=32),
@@ -334,7 +333,6 @@ def upgrade() -> None:
         sa.Column("episode_id", sa.String(length=36), nullable=True),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("folded_title", sa.String(), nullable=False),
         sa.Column("version", sa.String(), nullable=False),
         sa.Column("language", sa.String(length=35), nullable=True),
         sa.Column(
@@ -442,7 +440,6 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("subject", sa.String(), nullable=False),
-        sa.Column("folded_subject", sa.String(), nullable=False),
         sa.Column("patient_id", sa.String(length=36), nullable=True),
         sa.Column("prospect_id", sa.String(length=36), nullable=True),
         sa.Column("episode_id", sa.String(length=36), nullable=True),
@@ -624,7 +621,6 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=36), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
-        sa.Column("folded_name", sa.String(), nullable=False),
         sa.Column(
             "type",
             sa.Enum(
@@ -756,7 +752,7 @@ def upgrade() -> None:
         sa.Column("client_id", sa.String(length=128), nullable=False),
         sa.Column("parameters", sa.JSON(), nullable=False),
         sa.Column("is_pushed", sa.Boolean(), nullable=False),
-        sa.Column("place", sa.String(length=64), nullable=True),
+        sa.Column("network", sa.String(length=64), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("used_at", sa.DateTime(timezone=True), nullable=True),
@@ -769,7 +765,7 @@ def upgrade() -> None:
         batch_op.create_index(
             batch_op.f("ix_authorization_requests_expires_at"), ["expires_at"], unique=False
         )
-        batch_op.create_index(batch_op.f("ix_authorization_requests_place"), ["place"], unique=False)
+        batch_op.create_index(batch_op.f("ix_authorization_requests_network"), ["network"], unique=False)
 
     op.create_table(
         "bookings",
