@@ -449,12 +449,12 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     protocols,
     storage,
     second_person,
+    booking,  # before staff have booked the same enquirer
     prospects,
     connections,
     relationships,
     messages,
     printing,
-    booking,
     errors,
     leaving,
 )
