@@ -437,6 +437,7 @@ def leaving(stage: Stage) -> None:
     for form in listed.select('form[action^="/me/devices/"][action$="/sign-out"]'):
         daniel.get(str(form["action"]), status=None)
     daniel.get("/me/devices/sign-out").form("/me/devices/sign-out").submit(status=None)
+    omar.get("/signed-out")
     omar.sign_out()
 
 
