@@ -230,8 +230,8 @@ def _receive_little(descriptor: int, _: int) -> int:
 def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
     """Run the tasks at the same time in this thread; return each one's value or what it raised, in order.
 
-    A task runs with a copy of the caller's context variables (Flask's request among them). Within a task a
-    further `side_by_side` runs its tasks on the same loop.
+    A task runs with a copy of the caller's context variables (Flask's request among them). Within a task, those of a
+    further `side_by_side` run one after another.
     """
     if len(tasks) == 1:
         return [_outcome(tasks[0])]

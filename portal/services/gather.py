@@ -15,6 +15,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+F = TypeVar("F")
 T = TypeVar("T")
 
 
@@ -45,6 +46,16 @@ def gather(
 def gather(
     a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], d: Callable[[], D], e: Callable[[], E], /
 ) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError, E | CareError]: ...
+@overload
+def gather(
+    a: Callable[[], A],
+    b: Callable[[], B],
+    c: Callable[[], C],
+    d: Callable[[], D],
+    e: Callable[[], E],
+    f: Callable[[], F],
+    /,
+) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError, E | CareError, F | CareError]: ...
 def gather(*calls: Callable[[], object]) -> tuple[object, ...]:
     """Make the calls concurrently; return each one's value, or the CareError that its part of the page shows.
 

@@ -12,7 +12,7 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
-from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
+from portal.views.consents.worklist import Work, WorkRow, read_expired, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
 from portal.views.notification_words import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
@@ -68,10 +68,11 @@ class WorklistPage(Page, template="home/worklist.html"):
 
 
 def staff_home(care: Care, person: Person) -> WorklistPage:
-    withdrawn, pending, partial, talks, news = gather(
+    withdrawn, pending, partial, expired, talks, news = gather(
         lambda: _withdrawn(care),
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: read_expired(care),
         lambda: read_waiting(care, person),
         lambda: newest_unread(care),
     )
@@ -85,7 +86,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         work = partial
     else:
         heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
-        work = work_of(care, heads, person)
+        work = work_of(care, heads, expired, person)
     ending = ending_as_kept() if may(person, "embryo.edit") else None
     noted = news if isinstance(news, CareError) else notable(news)
     return WorklistPage(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
@@ -91,6 +92,41 @@ def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(
     assert count == "1"
     rows = nora.get(href).select("tbody tr")
     assert [row["id"] for row in rows] == ["form-c-0"]
+
+
+def test_what_expired_unsigned_stays_on_the_list_while_it_is_needed_and_nothing_is_in_its_place(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    def expired(id_: str, title: str, days: int, **changed: object) -> ConsentForm:
+        one = replace(form(days), id=id_, title=title, status=ConsentStatus.EXPIRED)
+        return replace(one, **changed)
+
+    signed = replace(form(30), id="signed", title="ICSI", status=ConsentStatus.SIGNED, signatures=())
+    fake_api.gives(
+        LIST_CONSENTS,
+        [
+            expired("today", "IVF", 0),
+            expired("week", "Sedation", 7),
+            expired("late", "Scan", -1),
+            expired("later", "Freezing", 8),
+            expired("sent-anew", "Icsi", 0),
+            expired("anothers", "ICSI", 0, patient_id="p-2"),
+            expired("replaced", "Transfer", 0),
+            expired("by-another", "Donation", 0, superseded_by_id="elsewhere"),
+            replace(form(30), id="new", title="Transfer, second edition", supersedes_id="replaced"),
+            signed,
+        ],
+    )
+    nora = visitor("nora", "nurse")
+    count, href = duties(nora.get("/"))["Missing until Friday: whom to call"]
+    page = nora.get("/consents?list=open")
+    rows = {str(row["id"]): row for row in page.select("tbody tr")}
+    assert rows.keys() == {"form-today", "form-week", "form-anothers", "form-new"}
+    assert rows["form-today"].select(".tag")[0].words == "Expired"
+    assert "Amelia Hart" in rows["form-today"].select(".waits")[0].words
+    assert not rows["form-today"].select(".row-actions a")
+    assert [row["id"] for row in nora.get(href).select("tbody tr")][:2] == ["form-anothers", "form-today"]
+    assert int(count) >= 2
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
+from functools import partial
 
 import msgspec
 from msgspec import UNSET
@@ -29,6 +30,7 @@ from portal.services.consents.requests import ConsentQuery, NewSignature, Revoki
 from portal.services.decoding import PagedResult
 from portal.services.demand import FRESH, FRESH_AT_WORK, Demand
 from portal.services.errors import Invalid
+from portal.services.gather import gather_all
 from portal.services.listed import Listed
 from portal.services.paging import CAP, CHUNK, read_every_page, read_page
 from portal.services.responses import read_back
@@ -48,6 +50,7 @@ REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revok
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SOONEST = "procedureDate"
+_MOST_PATIENTS = 20
 
 
 class WithdrawalNotice(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +127,7 @@ def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[Consent
 def list_open_consents(
     care: Care, status: ConsentStatus, patient_id: str | None = None
 ) -> PagedResult[ConsentForm]:
-    """The forms with one of `forms.OPEN_STATUSES`, of a patient or of all, at most 1000, soonest needed first; without their text."""
+    """The forms of a status, of a patient or of all, at most 1000, soonest needed first; without their text."""
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP, patient_id=patient_id)
 
 
@@ -160,17 +163,34 @@ def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[C
     )
 
 
-def list_due(care: Care, status: ConsentStatus, first: date, last: date) -> Listed[ConsentForm]:
-    """Those of `list_open_consents` needed from `first` to `last`, both included, as far as they can be told apart.
+def list_due(
+    care: Care, status: ConsentStatus, first: date, last: date, patient_id: str | None = None
+) -> Listed[ConsentForm]:
+    """The forms of a status needed from `first` to `last`, both included, as far as they can be told apart.
 
     Asks up to three times.
     """
     return _matching(
         lambda skip, limit: list_consents(
-            care, skip=skip, limit=limit, status=status, sorting=_SOONEST, due_from=first, due_to=last
+            care,
+            skip=skip,
+            limit=limit,
+            status=status,
+            sorting=_SOONEST,
+            due_from=first,
+            due_to=last,
+            patient_id=patient_id,
         ),
         lambda form: form.procedure_date is not None and first <= form.procedure_date <= last,
     )
+
+
+def list_expired(care: Care, first: date, last: date, patient_id: str | None = None) -> Listed[ConsentForm]:
+    """The forms that expired and are needed from `first` to `last`; more of them from an API that knows no days."""
+    try:
+        return list_due(care, ConsentStatus.EXPIRED, first, last, patient_id)
+    except Invalid:
+        return list_open_consents(care, ConsentStatus.EXPIRED, patient_id).listed
 
 
 def list_undated(care: Care, status: ConsentStatus, total: int) -> Listed[ConsentForm]:
@@ -194,6 +214,27 @@ def _matching(
     return read_every_page(
         lambda skip, limit: read(skip, limit) if skip else first, most=3 * CAP, chunk=CAP
     ).where(fits)
+
+
+def unreplaced(care: Care, expired: Listed[ConsentForm]) -> Listed[ConsentForm]:
+    """The forms in whose place there is no open or signed one: reads the forms of their patients, of at most 20."""
+    patients = [*dict.fromkeys(form.patient_id for form in expired if form.patient_id)]
+    read = gather_all([partial(all_consents, care, patient_id=id_) for id_ in patients[:_MOST_PATIENTS]])
+    live = {
+        id_: [form for form in forms if form.is_open or form.is_signed]
+        for id_, forms in zip(patients, read, strict=False)
+        if isinstance(forms, Listed)
+    }
+    found = expired.where(
+        lambda form: (
+            form.patient_id in live
+            and form.superseded_by_id is None
+            and not any(
+                form.id == other.supersedes_id or is_alike(form, other) for other in live[form.patient_id]
+            )
+        )
+    )
+    return Listed(found.items, found.is_whole and len(live) == len(patients))
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
@@ -290,7 +331,12 @@ def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[Conse
     a couple has their own, also the signer.
     """
     live = (form for form in forms if form.is_open or form.is_signed)
-    return tuple(form for form in live if _matter(form) == _matter(draft))
+    return tuple(form for form in live if is_alike(form, draft))
+
+
+def is_alike(form: ConsentForm, other: ConsentForm | ConsentDraft) -> bool:
+    """Whether two forms are of one matter, as `find_alike` compares them."""
+    return _matter(form) == _matter(other)
 
 
 def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:

@@ -78,9 +78,7 @@ class Contacts(Value, frozen=True):
     is_asked: bool
 
     def of(self, form: ConsentForm, person: Person) -> tuple[Awaited, ...]:
-        """Whom an open form waits for, in the order of signing; those outside the clinic with how to reach them."""
-        if not form.is_open:
-            return ()
+        """Who hasn't signed the form, in the order of signing; those outside the clinic with how to reach them."""
         accountless = without_account(form, person)
         found: list[Awaited] = []
         for signer in form.missing_signers:

@@ -2,6 +2,9 @@
 
 All lists come from one read, so that the counts match what their links open. Where too many forms wait for one read, each
 list is asked for by itself; a list that isn't whole even then is counted with "at least". Nothing is cached.
+
+A form whose time to sign ended before everyone had is among them while its procedure is still to come and no other form
+is in its place: nobody can sign it, but somebody has to send it anew.
 """
 
 from __future__ import annotations
@@ -17,11 +20,18 @@ from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.consents import list_awaiting, list_due, list_open_consents, list_undated
-from portal.services.consents.forms import OPEN_STATUSES, ConsentForm, ConsentStatus
+from portal.services.consents import (
+    list_awaiting,
+    list_due,
+    list_expired,
+    list_open_consents,
+    list_undated,
+    unreplaced,
+)
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
 from portal.services.errors import CareError, NotSignedIn
-from portal.services.gather import gather_all, needed
+from portal.services.gather import gather, gather_all, needed
 from portal.services.listed import Count, Listed
 from portal.services.rules.signing import listed_role
 from portal.services.rules.work_lists import (
@@ -40,6 +50,7 @@ from portal.views.consents.form_filter import EVERYTHING, FormFilter
 from portal.views.consents.labels import short_name, signed_by
 from portal.views.consents.list import Due, due, with_text_in_doubt
 from portal.web import section_counts
+from portal.web.choice_names import choice_name
 from portal.web.filters import today
 from portal.web.listing import Chip
 
@@ -101,7 +112,7 @@ class Work(Value, frozen=True):
     ) -> tuple[WorkRow, ...]:
         """The rows of a part of one list, whose links name it."""
         query = queue_query(which, form_filter=self.form_filter)
-        return listed_rows(self.forms_of(which).items[first:end], self.person, contacts, query)
+        return listed_rows(self.forms_of(which).items[first:end], self.person, contacts, query, is_work=True)
 
     def usual(self) -> WorkList:
         """The default list: the person's own, if it isn't empty."""
@@ -129,23 +140,32 @@ class Work(Value, frozen=True):
 
 
 def read_work(care: Care, person: Person, form_filter: FormFilter = EVERYTHING) -> Work:
-    """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
-    heads: dict[ConsentStatus, PagedResult[ConsentForm]] = {}
+    """Read the forms waiting for signatures: three calls, and more where more than 1,000 wait. Raises CareError."""
     of = form_filter.patient_id
-    read = gather_all([partial(list_open_consents, care, status, of) for status in OPEN_STATUSES])
-    for status, head in zip(OPEN_STATUSES, read, strict=True):
-        heads[status] = needed(head)
-    return replace(work_of(care, heads, person, is_everybodys=of is None), form_filter=form_filter)
+    pending, partly, expired = gather(
+        lambda: list_open_consents(care, ConsentStatus.PENDING, of),
+        lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED, of),
+        lambda: read_expired(care, of),
+    )
+    heads = {ConsentStatus.PENDING: needed(pending), ConsentStatus.PARTIALLY_SIGNED: needed(partly)}
+    return replace(work_of(care, heads, expired, person, is_everybodys=of is None), form_filter=form_filter)
+
+
+def read_expired(care: Care, patient_id: str | None = None) -> Listed[ConsentForm]:
+    """The forms that have expired, and are needed today or in the next seven days."""
+    day = today()
+    return list_expired(care, day, day + timedelta(days=WEEK_DAYS), patient_id)
 
 
 def work_of(
     care: Care,
     heads: Mapping[ConsentStatus, PagedResult[ConsentForm]],
+    expired: Listed[ConsentForm] | CareError,
     person: Person,
     *,
     is_everybodys: bool = True,
 ) -> Work:
-    """The work lists from the first page of waiting forms of each status; raises NotSignedIn.
+    """The work lists from the first page of waiting forms of each status, and `read_expired`; raises NotSignedIn.
 
     What waits for the person is counted beside the section, unless these are the forms of one patient.
     """
@@ -154,7 +174,11 @@ def work_of(
     if not all(form.status.known for form in read):  # one may wait too
         whole = frozenset[WorkList]()
     day = today()
+    lapsed = _lapsed(care, expired, read, day)
+    if not lapsed.is_whole:
+        whole -= {WorkList.LATE, WorkList.FRIDAY, WorkList.WEEK}
     found = {form.id: form for form in read if form.is_open}  # one may have been signed meanwhile
+    found |= {form.id: form for form in lapsed}
     listed = with_text_in_doubt(care, sorted(found.values(), key=partial(by_need, day)), person)
     total = sum((head.count for head in heads.values()), Count(0))
     if WorkList.OPEN in whole:
@@ -165,6 +189,20 @@ def work_of(
     if is_everybodys:
         section_counts.learn(person, "/consents", work.count_of(WorkList.MINE))
     return work
+
+
+def _lapsed(
+    care: Care, expired: Listed[ConsentForm] | CareError, read: Iterable[ConsentForm], day: date
+) -> Listed[ConsentForm]:
+    """The forms to be sent anew: of those that have expired, also by the portal's clock alone, as `read` has them."""
+    if isinstance(expired, NotSignedIn):
+        raise expired
+    listed = Listed[ConsentForm]((), is_whole=False) if isinstance(expired, CareError) else expired
+    both = {form.id: form for form in (*listed, *read) if form.is_expired}
+    last = day + timedelta(days=WEEK_DAYS)
+    ahead = (form for form in both.values() if form.procedure_date and day <= form.procedure_date <= last)
+    found = Listed(tuple(ahead), listed.is_whole)
+    return unreplaced(care, found) if found else found
 
 
 def _by_list(
@@ -226,22 +264,28 @@ def _reached(head: PagedResult[ConsentForm]) -> date | None:
 
 
 def listed_rows(
-    forms: Iterable[ConsentForm], person: Person, contacts: Contacts = NO_CONTACTS, query: str = ""
+    forms: Iterable[ConsentForm],
+    person: Person,
+    contacts: Contacts = NO_CONTACTS,
+    query: str = "",
+    *,
+    is_work: bool = False,
 ) -> tuple[WorkRow, ...]:
-    """The forms as rows; `query` follows their links."""
-    rows = [_row_of(form, person, contacts, query) for form in forms]
+    """The forms as rows; `query` follows their links. In a work list, also one that has expired waits for somebody."""
+    rows = [_row_of(form, person, contacts, query, is_work=is_work) for form in forms]
     alike = Counter((row.form.patient_name, row.short) for row in rows)
     return tuple(
         replace(row, needs_title=True) if alike[row.form.patient_name, row.short] > 1 else row for row in rows
     )
 
 
-def _row_of(form: ConsentForm, person: Person, contacts: Contacts, query: str) -> WorkRow:
+def _row_of(form: ConsentForm, person: Person, contacts: Contacts, query: str, *, is_work: bool) -> WorkRow:
     is_mine = listed_role(form, person) is not None
+    has_lapsed = is_work and form.is_expired
     return WorkRow(
         form=form,
-        due=due(form),
-        waits_for=contacts.of(form, person),
+        due=Due(choice_name(form.status), "urgent") if has_lapsed else due(form),
+        waits_for=contacts.of(form, person) if form.is_open or has_lapsed else (),
         signed_by=signed_by(form),
         is_mine=is_mine,
         href=url_for("consents.show", consent_id=form.id) + query,

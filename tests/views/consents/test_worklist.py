@@ -29,7 +29,7 @@ from portal.services.consents.forms import (
 from portal.services.consents.requests import ConsentQuery
 from portal.services.decoding import PagedResult
 from portal.services.errors import Invalid, Unavailable
-from portal.services.listed import Count
+from portal.services.listed import Count, Listed
 from portal.services.rules.work_lists import WorkList
 from portal.views import consents as consents_views
 from portal.views.consents import contacts, worklist
@@ -209,7 +209,7 @@ def test_a_procedure_date_belongs_to_one_list(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, days: int | None, which: WorkList | None
 ) -> None:
     with at(portal, monkeypatch):
-        work = work_of(NO_API, heads(records(waiting(days))), person("someone", Side.STAFF))
+        work = work_of(NO_API, heads(records(waiting(days))), Listed(), person("someone", Side.STAFF))
         lists = (WorkList.LATE, WorkList.WEEK, WorkList.UNDATED, WorkList.OLDER)
         dated = {one for one in lists if work.forms_of(one)}
     assert dated == ({which} if which else set())
@@ -316,7 +316,7 @@ def test_pages_say_at_least_where_a_list_isnt_whole(
     clinic = Clinic(busy(2400), narrows=False)
 
     def read(_care: object, _person: object, _narrowing: object) -> worklist.Work:
-        return worklist.work_of(cast("Any", clinic), clinic.heads(), person("victor", Side.STAFF))
+        return worklist.work_of(cast("Any", clinic), clinic.heads(), Listed(), person("victor", Side.STAFF))
 
     monkeypatch.setattr(consents_views, "read_work", read)
     page = victor.get("/consents?list=week")
@@ -342,7 +342,7 @@ def test_until_friday_is_until_the_next_one_and_with_what_is_late(
     forms = [replace(waiting(None, number), procedure_date=on) for number, on in enumerate(needed)]
     with at(portal, monkeypatch):
         monkeypatch.setattr(worklist, "today", lambda: day)
-        work = work_of(NO_API, heads(records(*forms)), person("x", Side.STAFF))
+        work = work_of(NO_API, heads(records(*forms)), Listed(), person("x", Side.STAFF))
         assert {form.id for form in work.forms_of(WorkList.FRIDAY)} == {"f1", "f2"}
 
 
@@ -440,7 +440,7 @@ def test_the_old_ones_come_last_and_have_a_list_of_their_own(
 ) -> None:
     with at(portal, monkeypatch):
         forms = [waiting(days, number) for number, days in enumerate((-300, -31, -30, 0, 5, None))]
-        work = work_of(NO_API, heads(records(*forms)), person("x", Side.STAFF))
+        work = work_of(NO_API, heads(records(*forms)), Listed(), person("x", Side.STAFF))
     assert [form.id for form in work.forms_of(WorkList.OPEN)] == ["f2", "f3", "f4", "f5", "f0", "f1"]
 
 
@@ -449,7 +449,7 @@ def test_a_form_that_left_the_list_keeps_its_position_in_the_navigation(
 ) -> None:
     forms = [waiting(number, number) for number in range(5)]
     with at(portal, monkeypatch):
-        left = work_of(NO_API, heads(records(*forms[:2], *forms[3:])), person("x", Side.STAFF))
+        left = work_of(NO_API, heads(records(*forms[:2], *forms[3:])), Listed(), person("x", Side.STAFF))
         place = place_of(left, WorkList.OPEN, forms[2], done=0)
         at_the_end = place_of(left, WorkList.OPEN, waiting(9, 9), done=1)
     assert (place.number, place.of) == (3, Count(5))
