@@ -13,7 +13,14 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.gather import gather_all, known
 from portal.services.listed import Listed
 from portal.services.rules.ending import is_for_others_alone
-from portal.services.rules.signing import is_awaited, listed_gap, listed_role, missing_party, without_account
+from portal.services.rules.signing import (
+    is_awaited,
+    listed_gap,
+    listed_role,
+    missing_party,
+    others_missing,
+    without_account,
+)
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.labels import is_in_force_later, names_of, signed_by, text_gap_words
@@ -163,10 +170,10 @@ def line(form: ConsentForm, person: Person) -> str:
         who = signed_by(form) if is_anothers else ""
         return in_a_row(filter(None, [who, _history(form)]), " · ")
     if listed_role(form, person):
-        others = tuple(signer for signer in form.missing_signers if signer.person_id != person.sub)
-        later = tuple(signer for signer in others if signer not in without_account(form, person))
+        later = others_missing(form, person)
         words = _("After you: %(names)s", names=names_of(later)) if later else ""
-        return _with_accounts(words, form, person) if others else _("Only your signature is missing")
+        told = _with_accounts(words, form, person)
+        return told or ("" if form.lacks_signatures else _("Only your signature is missing"))
     if is_awaited(form, person) and (obstacle := _obstacle(form)):
         return obstacle
     if is_awaited(form, person):

@@ -14,6 +14,7 @@ from portal.services.consents.forms import (
     Clause,
     ConsentForm,
     ConsentKind,
+    ConsentStatus,
     Signature,
     Signer,
     SignerRole,
@@ -26,6 +27,7 @@ from portal.services.rules.signing import is_awaited, listed_role, missing_party
 from portal.views.consents.begin_draft import names_of_others
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
+from portal.views.consents.list import line
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.signers import Candidate, Parties, Row, candidates, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
@@ -194,6 +196,25 @@ def test_a_later_signer_is_pending_but_not_next() -> None:
         signing_order=SigningOrder.SEQUENTIAL,
     )
     assert is_awaited(waiting, person("b")) and open_role(waiting, person("b")) is None
+
+
+UNIDENTIFIED = Signer(role=SignerRole.PATIENT, name="A")
+
+
+@pytest.mark.parametrize(
+    ("signers", "more", "words"),
+    [
+        ((PATIENT, UNIDENTIFIED), {}, "After you: A"),
+        ((UNIDENTIFIED,), {}, "Only your signature is missing"),
+        ((UNIDENTIFIED, PARTNER), {}, "After you: B"),
+        ((PATIENT, PARTNER), {"status": ConsentStatus.PARTIALLY_SIGNED}, ""),
+    ],
+    ids=["another of that name", "alone", "the first of two", "signatures untold"],
+)
+def test_nobody_is_said_to_sign_after_themselves(
+    signers: tuple[Signer, ...], more: dict[str, Any], words: str
+) -> None:
+    assert line(form(*signers, **more), person("a", name="A")) == words
 
 
 def test_how_each_person_may_end_a_form() -> None:
