@@ -15,7 +15,7 @@ from portal.services.rules.consent_text import content_hash, signed_text
 from portal.values import Value
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.ending import recorded_words
-from portal.views.consents.labels import in_force_word, is_in_force_later, signer_name
+from portal.views.consents.labels import in_force_word, is_in_force_later, signer_name, state_word
 from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web.choice_names import choice_name
@@ -86,7 +86,7 @@ def stamp(form: ConsentForm) -> str | None:
             _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)
         )
     if form.is_ended:
-        return choice_name(form.status)
+        return state_word(form)
     if is_in_force_later(form) and form.in_force_at:
         return _("In force from %(day)s", day=day(form.in_force_at))
     return None if form.is_signed else _("Not signed by everyone yet")

@@ -29,6 +29,7 @@ from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.list import line
 from portal.views.consents.missing import unseen_words
+from portal.views.consents.pdf import stamp
 from portal.views.consents.signers import Candidate, Parties, Row, candidates, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
@@ -215,6 +216,18 @@ def test_nobody_is_said_to_sign_after_themselves(
     signers: tuple[Signer, ...], more: dict[str, Any], words: str
 ) -> None:
     assert line(form(*signers, **more), person("a", name="A")) == words
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [("a", "Declined"), ("n", "Cancelled"), (None, "Withdrawn")],
+    ids=["hers", "the clinic", "unknown"],
+)
+def test_a_copy_is_stamped_with_how_the_form_ended(by: str | None, words: str) -> None:
+    ended = form(
+        PATIENT, CLINICIAN, signatures=(signature(CLINICIAN),), status=ConsentStatus.REVOKED, revoked_by_id=by
+    )
+    assert stamp(ended) == words
 
 
 def test_how_each_person_may_end_a_form() -> None:
