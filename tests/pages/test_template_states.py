@@ -33,6 +33,7 @@ RENEWAL = replace(
     embryo_storage_ids=("s-1",),
     required_signers=(Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart"),),
 )
+SENT = replace(RENEWAL, status=ConsentStatus.PENDING, sent_at=datetime(2026, 11, 25, 12, tzinfo=UTC))
 PGT_SIGNED = replace(pgt(ConsentStatus.SIGNED), effective_at=datetime(2026, 11, 25, 12, tzinfo=UTC))
 
 
@@ -49,8 +50,11 @@ def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
         (PGT_SIGNED, "signed Wed 25 Nov Version"),
         (replace(PGT_SIGNED, episode_id="e-0"), "signed Wed 25 Nov, for another treatment Version"),
         (STORAGE, "Amelia Hart: signed Wed 25 Nov · Daniel Hart: never sent Version"),
+        (SENT, "sent Wed 25 Nov, waits for Amelia Hart Version"),
+        (replace(SENT, required_signers=()), "Unsigned Version"),
+        (replace(SENT, status=ConsentStatus.PARTIALLY_SIGNED), "Partly signed Version"),
     ],
-    ids=["this treatment's", "another's", "hers alone"],
+    ids=["this treatment's", "another's", "hers alone", "open", "signers untold", "signatures untold"],
 )
 def test_it_is_said_whose_and_for_which_treatment(
     nora: Visitor, fake_api: FakeApi, form: ConsentForm, words: str

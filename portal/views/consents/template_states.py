@@ -99,13 +99,10 @@ def _state(form: ConsentForm) -> TemplateState:
             _("signed %(day)s", day=day(last)) if last else _("signed"), href, replaces=form.id
         )
     if form.is_open:
-        words = _("waits for %(names)s", names=names_of(form.missing_signers))
-        if form.sent_at:
-            words = _(
-                "sent %(day)s, waits for %(names)s",
-                day=day(form.sent_at),
-                names=names_of(form.missing_signers),
-            )
+        names = "" if form.lacks_signatures else names_of(form.missing_signers)
+        words = _("waits for %(names)s", names=names) if names else state_word(form)
+        if names and form.sent_at:
+            words = _("sent %(day)s, waits for %(names)s", day=day(form.sent_at), names=names)
         return TemplateState(words, href, replaces=form.id)
     if form.revoked_at:
         return TemplateState(_("%(state)s %(day)s", state=state_word(form), day=day(form.revoked_at)), href)
