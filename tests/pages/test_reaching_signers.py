@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS, ReplyAddress
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, TALK
@@ -33,3 +34,7 @@ def test_only_the_patients_own_number_is_called(visitor: SignIn, fake_api: FakeA
     assert addresses(unknown) == [] and "no number known" in unknown.words
     nora.get("/episodes/e-1")
     assert addresses(nora.get(LIST)) == ["tel:+447700900182", "mailto:amelia@mail.example"]
+    untold = replace(FORM, episode_id=None, status=ConsentStatus.PARTIALLY_SIGNED)
+    fake_api.gives(LIST_CONSENTS, [untold])
+    page = nora.get(LIST)
+    assert addresses(page) == [] and page.select(".waits")[0].words == "Not given", "who has signed"

@@ -78,7 +78,12 @@ class Contacts(Value, frozen=True):
     is_asked: bool
 
     def of(self, form: ConsentForm, person: Person) -> tuple[Awaited, ...]:
-        """Who hasn't signed the form, in the order of signing; those outside the clinic with how to reach them."""
+        """Who hasn't signed the form, in the order of signing; those outside the clinic with how to reach them.
+
+        Nobody where it isn't told who has signed.
+        """
+        if form.lacks_signatures:
+            return ()
         accountless = without_account(form, person)
         found: list[Awaited] = []
         for signer in form.missing_signers:
