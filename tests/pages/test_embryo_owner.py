@@ -203,3 +203,7 @@ def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_
     )
     assert " ".join(amelia.get("/storage/s-2?episode=e-1").heading.split()) == f"Embryo {his}"
     assert amelia.get("/consents/c-1").select("#about-embryos li")[0].words == his
+    assert f"ending the storage of embryo {his}." in amelia.get("/storage/s-2/end-storage?episode=e-1").words
+    fake_api.gives(UPDATE_EMBRYO_STORAGE, replace(embryos[1], disposition=Disposition.CONTINUE_STORAGE))
+    kept = amelia.get("/storage/s-2/keep?episode=e-1").form("/storage/s-2/keep").submit(status=None)
+    assert kept.select(".toast p")[0].words == f"Embryo {his}: your decision is recorded."

@@ -90,7 +90,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     view = find_embryo(care, person, embryo_id)
     embryo, wanted = view.embryo, _wanted(decision)
     if decision == "take-back" and embryo.disposition == wanted:
-        toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
+        toast(_("Embryo %(code)s is left as it is now.", code=view.code), tone="info")
         return redirect_to(view.href)
     if (obstacle := obstacle_to(embryo, decision)) is not None:
         return _refuse(view, decision, obstacle)
@@ -101,18 +101,18 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
     if result.record.disposition == wanted:
-        toast(_recorded(decision, result.record))
+        toast(_recorded(decision, view.code, result.record))
     else:
-        toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
+        toast(_("Embryo %(code)s is left as it is now.", code=view.code), tone="info")
     return redirect_to(view.href)
 
 
-def _recorded(decision: str, embryo: EmbryoStorage) -> str:
+def _recorded(decision: str, code: str, embryo: EmbryoStorage) -> str:
     if decision != "take-back":
-        return _("Embryo %(code)s: your decision is recorded.", code=embryo.embryo_code)
+        return _("Embryo %(code)s: your decision is recorded.", code=code)
     if embryo.is_stopped:
-        return _("Embryo %(code)s: your decision is taken back. It is on hold.", code=embryo.embryo_code)
-    return _("Embryo %(code)s: your decision is taken back.", code=embryo.embryo_code)
+        return _("Embryo %(code)s: your decision is taken back. It is on hold.", code=code)
+    return _("Embryo %(code)s: your decision is taken back.", code=code)
 
 
 def _wanted(decision: str) -> Disposition:
@@ -137,7 +137,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, person: Person, *, st
         if embryo.disposition == wanted
         else None,
         is_incomplete=forms is None or not forms.is_whole,
-        letter=None if waiting or embryo.disposition == wanted else letter_about(embryo, name, person),
+        letter=None if waiting or embryo.disposition == wanted else letter_about(view.code, name, person),
     )
     return render(page, status=status)
 

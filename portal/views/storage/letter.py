@@ -8,7 +8,6 @@ from __future__ import annotations
 from flask import g
 
 from portal.i18n.gettext import _
-from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web.clinic_contact import mail_to_clinic
@@ -33,9 +32,8 @@ class Letter(Value, frozen=True):
         return mail_to_clinic(self.subject, text=self.text)
 
 
-def letter_about(embryo: EmbryoStorage, decision: str, person: Person) -> Letter:
-    """Return the letter for a decision made by a form, known by the last part of its address."""
-    code = embryo.embryo_code
+def letter_about(code: str, decision: str, person: Person) -> Letter:
+    """Return the letter about the embryo of this code, for a decision made by a form, known by the last part of its address."""
     thinking_of = {
         "move": _("I am thinking of moving embryo %(code)s to another clinic.", code=code),
         "donate-research": _("I am thinking of donating embryo %(code)s to research.", code=code),
