@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.rules.doses import is_at_night
 from portal.services.rules.doses_around import DueDose, Timing, doses_around, evening_of, nearest
 from portal.services.rules.medicine_names import speaks_of
 
 LONDON = ZoneInfo("Europe/London")
 EVENING = Medication(drug="Evening", start_day=1, end_day=9, times=("19:00",))
 MORNING = Medication(drug="Morning", start_day=1, end_day=9, times=("08:00",))
-NIGHT = Medication(drug="Night", start_day=8, end_day=8, times=("00:30",), is_trigger=True)
 TRIGGER = Medication(drug="Trigger", start_day=8, end_day=8, times=("21:00",), is_trigger=True)
 
 
@@ -72,19 +72,20 @@ def test_two_rows_of_one_medicine_are_two_doses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "is_told"),
-    [("26 16:59", False), ("26 17:00", True), ("27 21:30", True), ("29 09:00", True), ("29 09:01", False)],
+    ("hours", "now", "is_told"),
+    [
+        *[(("21:00",), *row) for row in (("26 16:59", False), ("26 17:00", True), ("27 21:30", True))],
+        *[(("21:00",), *row) for row in (("29 09:00", True), ("29 09:01", False))],
+        *[(("00:30",), *row) for row in (("25 16:59", False), ("25 17:00", True))],
+        *[(("00:30",), *row) for row in (("28 12:30", True), ("28 12:31", False))],
+        *[((), *row) for row in (("26 16:59", False), ("27 23:59", True), ("28 00:00", False))],
+    ],
 )
-@pytest.mark.parametrize("trigger", [TRIGGER])
-def test_a_trigger_is_told_from_the_evening_before(trigger: Medication, now: str, is_told: bool) -> None:
+def test_a_trigger_is_told_from_the_evening_before_its_day_or_night(
+    hours: tuple[str, ...], now: str, is_told: bool
+) -> None:
+    trigger = Medication(drug="Trigger", start_day=8, times=hours, is_trigger=True)
     assert bool(doses_around(plan(trigger), None, at(now)).triggers) is is_told
-
-
-@pytest.mark.parametrize(
-    ("now", "is_told"), [("25 16:59", False), ("25 17:00", True), ("28 12:30", True), ("28 12:31", False)]
-)
-def test_a_trigger_after_midnight_is_told_from_the_evening_before_its_night(now: str, is_told: bool) -> None:
-    assert bool(doses_around(plan(NIGHT), None, at(now)).triggers) is is_told
 
 
 def test_two_triggers_of_one_moment_are_told_together() -> None:
@@ -95,6 +96,7 @@ def test_two_triggers_of_one_moment_are_told_together() -> None:
 def test_the_next_doses_are_found_days_ahead_and_none_after_the_last() -> None:
     later = Medication(drug="Later", start_day=12, end_day=12, times=("08:00", "20:00"))
     assert told(doses_around(plan(EVENING, later), None, at("28 20:00")).following) == ["Later 01 08:00"]
+    assert told(doses_around(plan(MORNING), None, at("25 20:00")).following) == ["Morning 26 08:00"]
     assert doses_around(plan(EVENING), None, at("28 20:00")).following == ()
 
 
@@ -125,6 +127,7 @@ def test_a_dose_without_an_hour_stands_on_its_day_alone() -> None:
     untimed = Medication(drug="Untimed", start_day=1, end_day=9)
     (due,) = doses_around(plan(untimed), None, at("25 00:10")).doses
     assert (due.on, due.at, due.timing(at("25 00:10"))) == (date(2026, 11, 25), None, Timing.UNTIMED)
+    assert due.may_be_taken(at("25 00:10")) and not due.may_be_taken(at("24 23:59"))
 
 
 def test_the_hour_holds_when_clocks_change() -> None:
@@ -142,6 +145,16 @@ def test_the_hour_holds_when_clocks_change() -> None:
 def test_an_evening_lasts_until_three(moment: str, evening: int | None) -> None:
     found = evening_of(at(moment))
     assert (found.day if found else None) == evening
+
+
+@pytest.mark.parametrize(
+    ("time", "is_misread"),
+    [("23:29", False), ("23:30", True), ("02:59", True), ("03:00", False), (None, False)],
+)
+def test_the_date_of_a_dose_from_half_past_eleven_to_three_is_misread(
+    time: str | None, is_misread: bool
+) -> None:
+    assert is_at_night(time) is is_misread
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_a_thaw_needs_the_treatment_form_and_an_end_needs_the_decision() -> None
 )
 def test_each_fault_of_the_form_prevents_the_thaw(changes: dict[str, Any], gap: Gap) -> None:
     found = move(EmbryoStatus.THAWED, replace(TREATMENT, **changes))
-    assert gaps(found) == [gap]
+    assert gaps(found) == [gap] and (found.missing[0].form is None) == (gap is Gap.NO_FORM)
     lost = move(EmbryoStatus.DISCARDED, replace(TREATMENT, **changes), status=EmbryoStatus.THAWED)
     assert gaps(lost) == ([gap] if gap is not Gap.TREATMENT_UNKNOWN else [])
 
@@ -99,6 +99,8 @@ def test_a_signature_on_paper_that_names_no_account_counts_as_the_signers() -> N
     on_paper = (SIGNED[0], replace(SIGNED[1], person_id=None), SIGNED[2])
     signed = replace(TREATMENT, required_signers=asked, signatures=on_paper)
     assert move(EmbryoStatus.THAWED, signed).is_offered
+    before_the_account = (replace(SIGNED[0], person_id="grace"), *SIGNED[1:])
+    assert move(EmbryoStatus.THAWED, replace(TREATMENT, signatures=before_the_account)).is_offered
     two_asked = replace(signed, required_signers=(*asked, replace(asked[1], person_id="somebody")))
     assert gaps(move(EmbryoStatus.THAWED, two_asked)) == [Gap.PARTY_MISSING]
 
