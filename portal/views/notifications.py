@@ -7,7 +7,7 @@ from flask import Blueprint, Response, current_app, make_response, request, url_
 from portal.i18n.gettext import _
 from portal.parse import instant
 from portal.services.errors import CareError, Invalid, NotFound, Unavailable
-from portal.services.gather import attempt
+from portal.services.gather import attempt, known
 from portal.services.notifications import (
     Notification,
     NotificationCounts,
@@ -85,7 +85,7 @@ def read_all(care: Care, person: Person) -> Response:
     kind = chosen_kind()
     counts = set_all_read(care, kind, instant(request.form.get("until")))
     audit.note("notification.read-all", "done")
-    if not (kind or counts.unread_count):
+    if _learn(care, person, counts) == 0:
         toast(_("All notifications are marked as read."))
     return _after(care, person, counts)
 
@@ -122,12 +122,13 @@ def _place_of(notification: Notification) -> str | None:
     return url_for(places[kind]) if kind in places else None
 
 
-def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
-    """Update the bell's count after an act; request it if the act's response doesn't contain it."""
+def _learn(care: Care, person: Person, counts: NotificationCounts) -> int | None:
+    """Update the bell's count after an act; request it if the act's response doesn't contain it. Return it if it is known."""
     section_counts.forget("notification")
     told = counts.unread_count
-    count = told if told is not None else attempt(lambda: count_unread(care))
-    bell.learn(person, None if isinstance(count, CareError) else count)
+    count = told if told is not None else known(attempt(lambda: count_unread(care)))
+    bell.learn(person, count)
+    return count
 
 
 def _mark(care: Care, notification_id: str, *, is_read: bool) -> NotificationCounts:

@@ -86,7 +86,9 @@ def test_a_message_that_the_page_does_not_show_stays_unread(visitor: SignIn, fak
 
 
 @pytest.mark.parametrize("kind", ["", "MessageReceived"])
-def test_one_that_came_after_the_page_stays_unread(visitor: SignIn, fake_api: FakeApi, kind: str) -> None:
+def test_one_that_came_after_the_page_stays_unread(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], kind: str
+) -> None:
     def told(name: str, day: int) -> Notification:
         return Notification(
             id=name,
@@ -97,8 +99,11 @@ def test_one_that_came_after_the_page_stays_unread(visitor: SignIn, fake_api: Fa
         )
 
     nora = visitor("nora", "nurse")
+    at("20 09:00")  # an hour before the API's clock
     fake_api.gives(LIST_NOTIFICATIONS, [told("seen", 20)])
     button = nora.get(f"/notifications?type={kind}").form("/notifications/read")
     fake_api.gives(LIST_NOTIFICATIONS, [told("later", 29), told("seen", 20)])
     button.submit()
     assert [call.body for call in fake_api.sent(UPDATE_NOTIFICATIONS)] == [{"ids": ["seen"], "isRead": True}]
+    fake_api.gives(LIST_NOTIFICATIONS, [told("later", 29)])
+    assert not button.submit().select(".toast")
