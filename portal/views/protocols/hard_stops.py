@@ -23,7 +23,7 @@ from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.web.doses import dose_number
 from portal.web.filters import in_a_row, number
-from portal.web.visit_times import visit_time
+from portal.web.visit_times import visit_doubt, visit_time
 
 EARLIEST, LATEST = 34, 37
 """Hours from trigger to egg collection that need no answer."""
@@ -106,7 +106,7 @@ def _gaps(plan: Plan, collection: Appointment | None) -> list[_Gap]:
             told = _(
                 "%(hours)s h before egg collection, %(moment)s",
                 hours=number(round(hours, 1)),
-                moment=visit_time(collection),
+                moment=in_a_row(filter(None, (visit_time(collection), visit_doubt(collection))), " · "),
             )
             found.append(_Gap(index, hour, hours, told))
     return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, g
 from msgspec.structs import replace
 
 from portal.config.dose_ranges import DoseRange, range_of, usual_ranges, usual_units
@@ -85,6 +87,13 @@ def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
     assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection, is_unread=True) == told
     assert triggers_told(Plan(medications=(ROW,)), collection, is_unread=True) == []
     assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection) == []
+
+
+def test_a_trigger_is_timed_for_an_egg_collection_that_may_have_been_moved() -> None:
+    g.tenant, g.current_date = SimpleNamespace(time_zone=UTC, country="GB"), date(2026, 11, 11)
+    collection = Appointment(id="a", start=datetime(2026, 11, 13, 8, tzinfo=UTC), status="Rescheduled")
+    (told,) = triggers_told(Plan(start_date="2026-11-01", medications=(TRIGGER,)), collection)
+    assert told.startswith("35 h before egg collection") and told.endswith("08:00 · To be confirmed")
 
 
 @pytest.mark.parametrize(
