@@ -152,7 +152,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     more = Listed[Episode](is_whole=False) if isinstance(more, CareError) else _of(more, patient_id)
     episodes = Listed(
         tuple(sorted((*read, *more), key=_order)),
-        read.is_whole and more.is_whole and len(mentioned) <= len(asked) + len(further),
+        read.is_whole and more.is_whole and {*asked, *further}.issuperset((*hint.episode_ids, *mentioned)),
     )
     record = next(
         (person for episode in episodes for person in _people(episode) if person.id == patient_id), None

@@ -321,6 +321,18 @@ def test_a_withdrawn_consent_stands_with_the_treatment_that_rests_on_it(
     assert "Consent withdrawn or declined Consent to ICSI" in notice.words
 
 
+def test_a_treatment_beyond_those_that_are_read_is_not_left_out_silently(
+    nora: Visitor, fake_api: FakeApi
+) -> None:
+    """Six are read: the one that the address names, and five of the six that forms do."""
+    for number in (*range(6), 9):
+        fake_api.gives(READ_EPISODE, replace(TREATMENT, id=f"e-{number}"), id_=f"e-{number}")
+    fake_api.gives(LIST_CONSENTS, [replace(SENT, id=f"c-{n}", episode_id=f"e-{n}") for n in range(6)])
+    assert (
+        "A treatment of this patient can’t be read right now." in nora.get("/patients/p-1?episode=e-9").words
+    )
+
+
 def test_a_count_that_is_not_whole_does_not_look_whole(nora: Visitor, fake_api: FakeApi) -> None:
     def counts(page: Page) -> list[str]:
         return [one.words for one in page.select(".heading h2") if one.select(".count")]
