@@ -18,7 +18,7 @@ from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.people import FoundPerson, find_people
 from portal.views.hits import Hit, Hits, action_hit, hit_of, is_named, known_hit, recent_hit
-from portal.views.known_search import KnownFound, KnownMatch, is_date, is_place, search_known
+from portal.views.known_search import KnownFound, KnownMatch, search_known
 from portal.views.open_by_id import NothingFound, look_up, page_of_link
 from portal.views.quick_actions import matching_actions, usual_actions
 from portal.views.recent import recently_opened, show_recent
@@ -34,7 +34,8 @@ _LONGEST = 2000
 _SHORTEST = 2
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}", re.IGNORECASE)
 """A UUID (RFC 9562) or a ULID, which can't be a name."""
-_LINK = re.compile(r"/|https?:", re.IGNORECASE)
+_LINK = re.compile(r"/|https?:|[^/\s.:]+[.:][^/\s]*/", re.IGNORECASE)
+"""The beginning of an address: numbers, days and places in the store may have a stroke, too."""
 _MOST_ACTIONS = 4
 
 
@@ -104,7 +105,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     if not text:
         recent = tuple(map(recent_hit, show_recent()))
         return Hits("", recent, actions=tuple(map(action_hit, usual_actions(person))))
-    if _is_link(text) or _ID.fullmatch(text):
+    if _LINK.match(text) or _ID.fullmatch(text):
         return _record(care, text)
     if len(text) < _SHORTEST:
         return Hits(text, says=_("Type two letters at least."))
@@ -123,8 +124,8 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     ids = {patient.patient_id for patient in openable}
     exact = [hit for hit in known.exact if address_of("episode", hit.person.episode_id)]
     ids_of_exact = {hit.person.patient_id for hit in exact if hit.embryo is None}
-    named = [hit for hit in known.named if hit.person.patient_id not in ids | ids_of_exact]
-    alike = [hit for hit in known.alike if hit.embryo or hit.person.patient_id not in ids | ids_of_exact]
+    named = [hit for hit in known.named if hit.person.patient_id not in ids]
+    alike = [hit for hit in known.alike if hit.embryo or hit.person.patient_id not in ids]
     _note(found.people, (*exact, *named, *alike))
     remembered = {patient.patient_id: patient for patient in reversed(read)}
     people = [
@@ -153,11 +154,6 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     )
 
 
-def _is_link(text: str) -> bool:
-    """Whether it is an address: it has a stroke, which days and places in the store may have too."""
-    return bool(_LINK.search(text)) and not (is_date(text) or is_place(text))
-
-
 def _from_read(text: str, known: KnownFound, acts: tuple[Hit, ...], says: str, *, among: int = 0) -> Hits:
     """What the session has read, where the API finds nobody or doesn't answer; `says` is why it didn't."""
     hits = (*map(known_hit, known.first), *acts)
@@ -174,7 +170,7 @@ def _from_read(text: str, known: KnownFound, acts: tuple[Hit, ...], says: str, *
 
 def _record(care: Care, text: str) -> Hits:
     """The record that an id or a link names."""
-    found = page_of_link(text) if _is_link(text) else look_up(care, text)
+    found = page_of_link(text) if _LINK.match(text) else look_up(care, text)
     if isinstance(found, NothingFound):
         audit.note("find", "not found", id_=text if _ID.fullmatch(text) else None)
         return Hits(text, says=found.words)

@@ -60,10 +60,6 @@ def is_place(text: str) -> bool:
     return has_number and 1 < len(words) <= 4 and all(_PLACE.fullmatch(word) for word in words)
 
 
-def is_date(text: str) -> bool:
-    return bool(_DATE.fullmatch(text.strip()))
-
-
 def _once(people: Iterable[KnownPerson]) -> list[KnownPerson]:
     found: dict[str, KnownPerson] = {}
     for person in people:
@@ -130,5 +126,5 @@ def _has_telephone(person: KnownPerson, text: str) -> bool:
     """Whether it is a part of their number, written as at home or from abroad."""
     if not _TELEPHONE.fullmatch(text.strip()):
         return False
-    wanted = _NOT_DIGITS.sub("", text).lstrip("0")
+    wanted = _NOT_DIGITS.sub("", text.replace("(0)", "")).lstrip("0")
     return len(wanted) >= _SHORTEST and wanted in _NOT_DIGITS.sub("", person.phone)

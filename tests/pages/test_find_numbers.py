@@ -15,6 +15,7 @@ from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS
+from portal.views.known_search import is_place
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Page, Visitor
 
@@ -33,7 +34,7 @@ def nora(visitor: Callable[..., Visitor], fake_api: FakeApi) -> Visitor:
     """A nurse who has read Ayşe's treatment alone."""
     for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
         fake_api.gives(row, [])
-    fake_api.gives(READ_EPISODE, Episode(id="e-12", status=CareStatus.ACTIVE, patient=AYSE))
+    fake_api.gives(READ_EPISODE, Episode(id="e-12", number="IVF/12", status=CareStatus.ACTIVE, patient=AYSE))
     nora = visitor("nora", "nurse")
     nora.get("/episodes/e-12")
     return nora
@@ -43,7 +44,9 @@ def found(page: Page) -> list[str]:
     return [name.words for name in page.select("#found .hit-main strong")]
 
 
-@pytest.mark.parametrize("typed", ["RF-1", "2 May 1990", "5/2/1990", "7946 0120", "020 7946 0120"])
+@pytest.mark.parametrize(
+    "typed", ["RF-1", "IVF/1", "2 May 1990", "5/2/1990", "7946 0120", "020 7946 0120", "+44 (0)20 7946 0120"]
+)
 def test_what_others_may_have_too_opens_nobody_by_itself(nora: Visitor, typed: str) -> None:
     page = nora.get("/").form("/find").submit(q=typed)
     assert (page.path, found(page)) == ("/find/results", ["Ayşe Yıldız"])
@@ -51,9 +54,27 @@ def test_what_others_may_have_too_opens_nobody_by_itself(nora: Visitor, typed: s
     assert "Only what you have opened since you signed in was searched:" in page.words
 
 
-def test_a_whole_number_is_opened(nora: Visitor) -> None:
+def test_of_several_treatments_the_one_under_way_is_offered(nora: Visitor, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_EPISODE, Episode(id="e-13", status=CareStatus.FINISHED, patient=AYSE))
+    nora.get("/episodes/e-13")
+    page = nora.fragment("/find", "found", data={"q": "ayse"})
+    assert [link["href"] for link in page.select("#found .hit-second")] == ["/episodes/e-12"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [("T4 C2", True), ("T4 C2 K1 3", True), ("T4", False), ("A A", False), ("07 70 09 01 82", False)],
+)
+def test_two_to_four_short_words_with_a_number_may_be_a_place(text: str, *, is_one: bool) -> None:
+    assert is_place(text) is is_one
+
+
+def test_a_whole_number_is_opened_although_another_begins_with_it(nora: Visitor, fake_api: FakeApi) -> None:
+    other = Patient(id="p-123", first_name="Ruth", last_name="Adeyemi", mrn="RF-123")
+    fake_api.gives(READ_EPISODE, Episode(id="e-123", status=CareStatus.ACTIVE, patient=other))
+    nora.get("/episodes/e-123")
     page = nora.fragment("/find", "found", data={"q": "rf-12"})
-    assert found(page) == ["Ayşe Yıldız"]
+    assert found(page) == ["Ayşe Yıldız", "Ruth Adeyemi"]
     assert not page.select("#found[data-ambiguous]")
 
 
