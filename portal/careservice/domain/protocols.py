@@ -189,14 +189,15 @@ def _begun(plan: FertilityProtocol | ProtocolPlan, today: date) -> dict[str | No
 _YEAR = 366
 
 
-def _given(plan: FertilityProtocol | ProtocolPlan, today: date) -> set[tuple[str | None, int]]:
-    """The days of the year before today on which each medication is given: a row may have ended sooner, but not later."""
+def _given(plan: FertilityProtocol | ProtocolPlan, today: date) -> set[tuple[str | None, int, int]]:
+    """The doses of each medication on each day of the year before today: a row may have ended sooner, but not later."""
     if plan.start_date is None:
         return set()
     day = (today - plan.start_date).days + 1
     return {
-        (row.id, on)
+        (row.id, on, dose)
         for row in plan.medications
+        for dose in range(len(row.times) or 1)
         for on in range(row.start_day, day, row.every_days)[-_YEAR:]
         if on >= day - _YEAR and all(end is None or on <= end for end in (row.end_day, row.last_dose_day))
     }

@@ -82,6 +82,7 @@ def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api, status:
         {"medications": [{**old, "dose": old["dose"] + 25}]},
         {"medications": [{**old, "unit": "mL"}]},
         {"medications": [{**old, "startDay": 2}]},
+        {"medications": [{**old, "times": [old["time"], "23:30"]}]},
         {"medications": []},
         {"startDate": TODAY.isoformat()},
         {"patientId": patient("joseph"), "episodeId": None},
