@@ -155,6 +155,12 @@ class Families:
             session.commit()
             return form.id
 
+    def begin(self, family: Family) -> None:
+        """Let a planned treatment begin, which no endpoint does."""
+        with database.new_session(self._engine) as session:
+            session.get_one(Episode, family.episode).status = CareStatus.ACTIVE
+            session.commit()
+
     def let_expire(self, form_id: str) -> None:
         """Let the time to sign a form be over."""
         with database.new_session(self._engine) as session:

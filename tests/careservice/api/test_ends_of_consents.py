@@ -197,16 +197,24 @@ def test_withdrawing_from_a_treatment_puts_it_on_hold_until_a_new_form_is_signed
     assert status() == "Active"
 
 
-def test_a_treatment_of_two_withdrawn_consents_goes_on_once_both_are_signed_anew(couple: Case) -> None:
-    def status() -> str:
-        return couple.api.get("grace", f"{EPISODES}/{couple.family.episode}")["status"]
+def test_a_treatment_of_two_withdrawn_consents_goes_on_once_both_are_signed_anew(
+    api: Api, families: Families
+) -> None:
+    """A consent withdrawn before the treatment began stopped nothing."""
+    case = Case(api, families.add("grace", status=CareStatus.PLANNED))
 
+    def withdraw(title: str) -> None:
+        made = case.signed("Treatment", embryoStorageIds=None, title=title)
+        assert revoke(api, "grace", made).status_code == 200
+
+    withdraw("Natural cycle")
+    families.begin(case.family)
     titles = ["Transfer", "Assisted hatching"]
-    for made in [couple.signed("Treatment", embryoStorageIds=None, title=title) for title in titles]:
-        assert revoke(couple.api, "grace", made).status_code == 200
+    for made in [case.signed("Treatment", embryoStorageIds=None, title=title) for title in titles]:
+        assert revoke(api, "grace", made).status_code == 200
     for title, expected in zip(titles, ["OnHold", "Active"], strict=True):
-        couple.signed("Treatment", embryoStorageIds=None, title=title)
-        assert status() == expected
+        case.signed("Treatment", embryoStorageIds=None, title=title)
+        assert api.get("grace", f"{EPISODES}/{case.family.episode}")["status"] == expected
 
 
 def test_a_treatment_that_is_over_cannot_be_withdrawn_from(api: Api, families: Families) -> None:

@@ -63,7 +63,7 @@ def _is_stored_under_another(session: Session, embryo: EmbryoStorage) -> bool:
 
 
 def _resume_treatment(session: Session, actor: Actor, form: ConsentForm) -> None:
-    """End the hold of an episode whose consent was withdrawn, once each withdrawn form is signed anew.
+    """End the hold of an episode whose consent was withdrawn, once each form withdrawn since then is signed anew.
 
     A new one is of the same title, and the patient's side has signed it since.
     """
@@ -80,7 +80,8 @@ def _resume_treatment(session: Session, actor: Actor, form: ConsentForm) -> None
     in_force = [one for one in treatments if one.status == ConsentStatus.SIGNED]
     for withdrawn in treatments:
         if (
-            withdrawn.status == ConsentStatus.REVOKED
+            withdrawn.revoked_at is not None
+            and withdrawn.revoked_at >= episode.stopped_at
             and withdrawn.effective_at is not None
             and not any(_is_anew(one, withdrawn) for one in in_force)
         ):

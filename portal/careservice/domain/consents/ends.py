@@ -116,5 +116,5 @@ def _hold_treatment(session: Session, form: ConsentForm, by: str | None) -> None
     episode = session.get(Episode, form.episode_id) if form.episode_id else None
     if episode is not None and episode.status == CareStatus.ACTIVE:
         episode.status = CareStatus.ON_HOLD
-        episode.stopped_at = now()
+        episode.stopped_at = form.revoked_at
         episode.touch(by)
