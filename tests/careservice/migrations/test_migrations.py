@@ -59,9 +59,16 @@ def test_what_was_written_before_titles_were_folded_is_found(engine: Engine) -> 
                 " VALUES ('2', '1', 'Congelación', 'Email', '2026-11-26 12:00:00')"
             )
         )
+        connection.execute(
+            text(
+                "INSERT INTO physicians (id, tenant_id, name, folded_name, title, specialty, time_zone, is_active, working_hours)"
+                " VALUES ('3', '1', 'Inés', 'ines', 'Dr', 'Genética', 'UTC', true, '[]')"
+            )
+        )
     migrations.upgrade(engine)
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT folded_subject FROM conversations")) == "congelacion"
+        assert connection.scalar(text("SELECT folded_name FROM physicians")) == "ines genetica "
 
 
 def test_foreign_tables_are_left_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -29,6 +31,7 @@ def upgrade() -> None:
         _fill(name, column, sources)
         with op.batch_alter_table(name) as batch_op:
             batch_op.alter_column(column, server_default=None)
+    _fill("physicians", "folded_name", ("name", "specialty", "location_name"))
     with op.batch_alter_table("authorization_requests") as batch_op:
         batch_op.drop_index(batch_op.f("ix_authorization_requests_network"))
         batch_op.alter_column("network", new_column_name="place")
@@ -36,7 +39,7 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_authorization_requests_place"), ["place"], unique=False)
 
 
-def _fill(name: str, column: str, sources: list[str]) -> None:
+def _fill(name: str, column: str, sources: Sequence[str]) -> None:
     table = sa.table(name, *map(sa.column, ("id", column, *sources)))
     connection = op.get_bind()
     for id_, *words in connection.execute(sa.select(table.c.id, *(table.c[one] for one in sources))).all():
