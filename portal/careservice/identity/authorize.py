@@ -157,7 +157,8 @@ def _supported(given: dict[str, str]) -> dict[str, str]:
 
 def asked_again_elsewhere(session: Session, asked: ValidatedRequest) -> str:
     """The address, at the name that passkeys are made for, where the same request asks for a sign-in again."""
-    parameters = {**_supported(dict(asked.parameters)), "prompt": "login"}
+    prompts = sorted(asked.prompts | {"login"})
+    parameters = {**_supported(dict(asked.parameters)), "prompt": " ".join(prompts)}
     handle = _store(session, parameters, current_settings().lifetimes.pushed_request)
     query = {"client_id": asked.client.client_id, "request_uri": _URN + handle}
     return with_parameters(f"{passkeys.origin()}/connect/authorize", query)

@@ -367,20 +367,23 @@ def test_another_clinics_name_has_no_account_page(server: IdentityServer) -> Non
     assert "Sign in to see" in browser.http.get(f"{HERE}/account/harbour").text
 
 
+@pytest.mark.parametrize(("prompt", "is_named"), [("login", True), ("select_account", False)])
 def test_a_page_at_the_loopback_address_leads_to_the_name_that_passkeys_are_made_for(
-    server: IdentityServer,
+    server: IdentityServer, prompt: str, is_named: bool
 ) -> None:
     """Browsers take no passkeys at IP addresses (WebAuthn §5.1.3)."""
     used, browser = kept(server), server.browser()
+    use(browser, sign_in_page(browser), used)
     numbered = server.browser()
     numbered.http.get = partial(numbered.http.get, base_url="http://127.0.0.1:8001")
-    page = numbered.page()
+    page = numbered.page(prompt=prompt)
     root = parsed(page.text)
     assert not root.select("form[data-passkey]")
     (link,) = root.select("a[href^='/sign-in/passkey']")
     there = numbered.http.get(str(link["href"])).location
     assert there.startswith(f"{HERE}/connect/authorize?"), there
     page = browser.http.get(HERE + browser.http.get(there).location)
+    assert ('value="grace"' in page.text) == is_named
     answer = answer_in(use(browser, page, used))
     assert (answer["state"], answer["iss"]) == ("a state", "http://127.0.0.1:8001")
     assert browser.http.get(there).status_code == 400, "once"
