@@ -36,9 +36,13 @@ _STEPS = (0, -1, 1)
 
 def class_of(amr: Sequence[str]) -> str:
     """The strongest class of a sign-in by these methods."""
-    if "hwk" in amr or "swk" in amr:
+    if is_by_passkey(amr):
         return UNPHISHABLE_HARDWARE if "hwk" in amr else UNPHISHABLE
     return TWO_FACTORS if "mfa" in amr else ONE_FACTOR
+
+
+def is_by_passkey(amr: Sequence[str]) -> bool:
+    return "hwk" in amr or "swk" in amr
 
 
 def class_told(acr_values: Iterable[str], amr: Sequence[str]) -> str:

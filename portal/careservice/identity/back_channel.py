@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from sqlalchemy.orm import Session
 
-from portal.careservice.identity.tables import Client, SignIn
+from portal.careservice.identity.tables import Client, Grant, SignIn
 from portal.careservice.identity.tokens import logout_token
 
 _TIMEOUT_SECONDS = 3.0
@@ -37,7 +37,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
 
 
-def notices(session: Session, sign_in: SignIn, client_ids: Iterable[str]) -> list[Notice]:
+def notices(session: Session, sign_in: SignIn | Grant, client_ids: Iterable[str]) -> list[Notice]:
     """The notices for those of this sign-in's clients that registered an address (§2.4)."""
     clients = (session.get_one(Client, client_id) for client_id in sorted(client_ids))
     return [

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.identity import back_channel
+from portal.careservice.identity.assurance import is_by_passkey
 from portal.careservice.identity.tables import (
     AuthorizationCode,
     AuthorizationRequest,
@@ -61,24 +62,27 @@ def begin(session: Session, person: Person, amr: Sequence[str]) -> tuple[SignIn,
     return sign_in, cookie
 
 
-def end(session: Session, sign_in: SignIn) -> None:
-    """End a sign-in, revoke all its tokens and notify its clients (commits)."""
+def end(session: Session, sign_in: SignIn | Grant) -> None:
+    """End a sign-in, which a grant that it gave may be left of, revoke all its tokens and notify its clients (commits)."""
     grants = select(Grant.client_id).where(Grant.sid == sign_in.sid).distinct()
     notices = back_channel.notices(session, sign_in, session.scalars(grants).all())
     session.execute(
         update(Grant).where(Grant.sid == sign_in.sid, Grant.revoked_at.is_(None)).values(revoked_at=now())
     )
-    session.delete(sign_in)
+    session.execute(delete(SignIn).where(SignIn.sid == sign_in.sid))
     session.commit()
     back_channel.send(notices)
 
 
 def end_by_passkey(session: Session, person: Person, *, but: SignIn) -> None:
-    """End a person's sign-ins by passkeys, other than `but` (commits)."""
-    others = select(SignIn).where(SignIn.person_id == person.id, SignIn.sid != but.sid)
-    for sign_in in session.scalars(others).all():
-        if not {"hwk", "swk"}.isdisjoint(sign_in.amr):
-            end(session, sign_in)
+    """End a person's sign-ins by passkeys, other than `but`, also those that have run out but for their tokens (commits)."""
+    sign_ins = session.scalars(select(SignIn).where(SignIn.person_id == person.id))
+    grants = session.scalars(select(Grant).where(Grant.person_id == person.id, Grant.revoked_at.is_(None)))
+    others = {
+        each.sid: each for each in (*sign_ins, *grants) if each.sid != but.sid and is_by_passkey(each.amr)
+    }
+    for sign_in in others.values():
+        end(session, sign_in)
 
 
 def revoke_all(session: Session, person: Person) -> None:
