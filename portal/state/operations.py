@@ -67,7 +67,7 @@ class Operations:
         """Create an open operation for this purpose (such as `sign:<form id>`) and return it.
 
         With an `id_`, the owner's existing operation of that id is returned if there is one. `expires_at` is in seconds
-        since 1970, by default two days from now.
+        since 1970, by default two days from now, and goes for an existing one too that is still open.
         """
         operation = Operation(
             id=id_ or secrets.token_urlsafe(16),
@@ -86,6 +86,13 @@ class Operations:
             expires_at=expires_at or self._clock() + _LIFETIME,
             tags=tags,
         )
+        if not is_new and expires_at is not None:
+            self._vault.update(
+                self._name(owner, operation.id),
+                Operation,
+                lambda held: held if held.state is State.OPEN else None,
+                expires_at=expires_at,
+            )
         return operation if is_new else self.find(owner, operation.id, purpose) or operation
 
     def _make_room(self, owner: str) -> None:

@@ -79,10 +79,17 @@ def test_an_operation_expires_after_its_lifetime(tmp_path: Path) -> None:
         Vault(open_store(f"sqlite:///{tmp_path}/s.db", lambda: now), ("k" * 32,)), lambda: now
     )
     longer = operations.begin("booking link", "book:1", id_="link", expires_at=now + 72 * 3600)
+    operations.begin("booking link", "book:2", id_="moved", expires_at=now + 3600)
+    operations.begin("booking link", "book:2", id_="moved", expires_at=now + 72 * 3600)  # chosen anew
+    operations.begin("booking link", "book:3", id_="sent", expires_at=now + 3600)
+    operations.claim("booking link", "sent")
+    operations.begin("booking link", "book:3", id_="sent", expires_at=now + 72 * 3600)
     usual = operations.begin("amelia", "sign:1", id_="form")
     assert (longer.changed_at, usual.changed_at) == (now, now)
     now += 49 * 3600
     assert operations.find("booking link", "link", "book:1")
+    assert operations.find("booking link", "moved", "book:2")
+    assert operations.find("booking link", "sent", "book:3") is None
     assert operations.find("amelia", "form", "sign:1") is None
 
 
