@@ -84,15 +84,16 @@ class SettingsFiles:
         before = self._secrets.keys() | self._from_folder
         without_secrets = {name: value for name, value in os.environ.items() if name not in before}
         is_good, left_out = self._check(folder, without_secrets | taken | secrets)
-        may_be_kept = {name for name in left_out if is_good and name not in self._left_out}
+        kept: set[str] = set()
         # A dialect only if the file alone doesn't help: others may go on with the new one.
         for files_of in (_alone, _with_dialects):
-            names = [name for name in left_out if name in may_be_kept]
-            if kept := self._as_before(names, Path(taken.get("PORTAL_TENANTS", "")), files_of):
-                log_lines.say("error", f"{', '.join(kept)}: used as before, with the secrets as before")
-                taken[KEPT] = taken[KEPT] or "/".join(kept)
+            if running := [name for name in left_out if self._runs(name)]:
+                log_lines.say("error", f"{', '.join(running)}: used as before, with the secrets as before")
+                self._put_back(running, Path(taken["PORTAL_TENANTS"]), files_of)
+                kept.update(running)
+                taken[KEPT] = "/".join(sorted(kept))
                 is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
-        if ended := [name for name in taken[KEPT].split("/") if name in left_out]:
+        if ended := [name for name in left_out if self._runs(name)]:
             log_lines.say(
                 "error", f"{', '.join(ended)}: can't go on beside what else was changed, so nothing is"
             )
@@ -120,17 +121,21 @@ class SettingsFiles:
         log_lines.say("error", faults)
         return done.returncode == 0, done.stdout.splitlines()
 
-    def _as_before(
-        self, names: list[str], copies: Path, files_of: Callable[[Path], Iterable[str]]
-    ) -> list[str]:
-        """Put these tenants files as they were at the last reload in the place of their faulty versions; return those there were."""
-        before = self._now / "PORTAL_TENANTS" / copies.name if self._now else None
-        kept = [name for name in names if before and (before / name).is_file()]
-        for file in {file for name in kept for file in files_of(cast("Path", before) / name)}:
+    def _runs(self, name: str) -> bool:
+        """Whether the clinics of this tenants file have been served since the last reload."""
+        return name not in self._left_out and (self._used / name).is_file()
+
+    @property
+    def _used(self) -> Path:
+        """The folder with the copies of the tenants files in use."""
+        return (self._now or self.folder) / "PORTAL_TENANTS" / self._copied["PORTAL_TENANTS"].name
+
+    def _put_back(self, names: list[str], copies: Path, files_of: Callable[[Path], Iterable[str]]) -> None:
+        """Put these tenants files as they were at the last reload in the place of their new versions."""
+        for file in {file for name in names for file in files_of(self._used / name)}:
             (copies / file).parent.mkdir(parents=True, exist_ok=True)
             (copies / file).unlink(missing_ok=True)
-            _copy_file(cast("Path", before) / file, copies / file)
-        return kept
+            _copy_file(self._used / file, copies / file)
 
     def _read_secrets(self) -> dict[str, str]:
         """The portal's secrets that are in files; raises _Unreadable.

@@ -192,6 +192,19 @@ def test_a_running_clinic_is_not_ended_by_the_file_of_another(
     assert set(Settings.from_env().tenants.by_key) == {"a", "b", "c", "d"}
 
 
+def test_a_clinic_goes_on_that_took_over_the_host_of_one_used_as_before(clinics: Path) -> None:
+    files = SettingsFiles()
+    assert files.read()
+    (clinics / "a.toml").write_text("[tenants.a")
+    (clinics / "b.toml").write_text((clinics / "b.toml").read_text().replace("b.example", "a.example"))
+    assert files.read()
+    tenants = Settings.from_env().tenants
+    assert (set(tenants.by_host), tenants.kept) == (
+        {"a.example", "b.example", "c.example", "d.example"},
+        ("a.toml", "b.toml"),
+    )
+
+
 def test_a_clinic_is_added_by_a_reload_with_its_secret_in_the_folder_of_secrets(
     clinics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
