@@ -140,14 +140,19 @@ class Processes:
 
 @contextmanager
 def until_ctrl_c() -> Generator[Processes]:
-    """Yield a `Processes`, and stop whatever runs in it when the block ends or Ctrl-C is pressed."""
-    # A shell that starts this in the background makes it ignore SIGINT; it must stop all the same.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Yield a `Processes`, and stop whatever runs in it when the block ends, Ctrl-C is pressed or the terminal is closed."""
+    # A shell that starts this in the background makes it ignore SIGINT, which must stop it all the same; nohup SIGHUP, which mustn't.
+    stops = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        stops.append(signal.SIGHUP)  # the terminal was closed
+    for number in stops:
+        signal.signal(number, signal.default_int_handler)
     processes = Processes()
     try:
         yield processes
     except KeyboardInterrupt:
+        for number in stops:
+            signal.signal(number, signal.SIG_IGN)  # an impatient Ctrl-C
         print("\nStopping.", flush=True)
     finally:
         processes.stop()

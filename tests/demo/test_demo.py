@@ -62,7 +62,9 @@ def test_the_demo_runs_lists_its_people_and_cleans_up(tmp_path: Path) -> None:
         visitor = Visitor(f"http://localhost:{portal_port}", password[1])
         assert visitor.sign_in("amelia").heading == "Hello, Millie"
     finally:
-        demo.send_signal(signal.SIGINT)
+        demo.send_signal(signal.SIGHUP)  # the terminal is closed
+        assert any(line == "Stopping.\n" for line in demo.stdout)
+        demo.send_signal(signal.SIGINT)  # in vain: it is stopping
         assert demo.wait(timeout=20) == 0
         demo.stdout.close()
     for port in (portal_port, service_port):
