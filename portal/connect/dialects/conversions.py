@@ -92,7 +92,7 @@ def _is_form(form: object, member: Member) -> bool:
 
 def _read_form(form: str, member: Member, zone: ZoneInfo) -> Convert | None:
     is_instant = isinstance(_item(member), inspect.DateTimeType)
-    return formats.read_instant(form, zone) if is_instant else formats.read_day(form, zone)
+    return formats.instants_read((form,), zone) if is_instant else formats.read_day(form, zone)
 
 
 def _write_form(form: str, member: Member, zone: ZoneInfo) -> Convert | None:

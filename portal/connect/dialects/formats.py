@@ -163,6 +163,11 @@ def _written(text: str) -> datetime:
     return at
 
 
+def instants_read(forms: Sequence[str], zone: ZoneInfo) -> Convert | None:
+    """A converter that tries these forms in order, and ISO 8601, of which a time without a zone would be taken for UTC."""
+    return any_of([read_instant(form, zone) for form in dict.fromkeys((*forms, "iso"))])
+
+
 def any_of(converts: Sequence[Convert | None]) -> Convert | None:
     """A converter that tries these in order; None among them leaves times in ISO 8601 as they are."""
     if len(converts) == 1:

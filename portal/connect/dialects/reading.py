@@ -36,8 +36,7 @@ class Reading:
         self.keeps_unknown = keeps_unknown
         self.keeps_source = keeps_source
         self.language = rules.by_language.get(language, "")
-        instants = [formats.read_instant(form, rules.zone) for form in rules.instants]
-        self._instant = formats.read_none(rules.no_time, formats.any_of(instants))
+        self._instant = formats.read_none(rules.no_time, formats.instants_read(rules.instants, rules.zone))
         days = [formats.read_day(form, rules.zone) for form in rules.days]
         self._day = formats.read_none(rules.no_time, formats.any_of(days))
         self._number = _NUMBERS[rules.numbers]

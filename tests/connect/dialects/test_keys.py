@@ -142,6 +142,17 @@ def test_one_member_may_have_a_time_format_of_its_own_and_a_list_of_formats_is_t
     form = read(own, {**FORM, "sentAt": "25.11.2026 09:00", "expiresAt": "2026-11-26T08:00:00Z"}, ConsentForm)
     assert str(form.sent_at) == "2026-11-25 08:00:00+00:00"
     assert str(form.expires_at) == "2026-11-26 08:00:00+00:00"
+    for dates in ('"epoch_ms"', '"dd.MM.yyyy HH:mm"'):
+        form = read(
+            f'[times]\ninstants = {dates}\nzone = "Europe/Berlin"',
+            {**FORM, "sentAt": "2026-11-25T09:00"},
+            ConsentForm,
+        )
+        assert str(form.sent_at) == "2026-11-25 08:00:00+00:00", (
+            "one without a zone is in theirs in ISO 8601 too"
+        )
+    form = read(own, {**FORM, "sentAt": "2026-11-25T09:00"}, ConsentForm)
+    assert str(form.sent_at) == "2026-11-25 08:00:00+00:00"
     assert "a pattern that fits it" in faults('[convert]\n"ConsentForm.sentAt" = { form = "dd.MM.yyyy" }')
 
 
