@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
+import msgspec
 from msgspec import inspect
 
 from portal.connect.dialects import formats
@@ -72,12 +73,19 @@ def _arithmetic(change: Callable[[float], float], member: Member) -> Convert:
     is_whole = _is_whole(member)
 
     def converted(value: object) -> object:
+        value = _number(value)
         if not isinstance(value, int | float) or isinstance(value, bool):
             return value
         number = round(change(value), 9)
         return round(number) if is_whole or (isinstance(value, int) and number == round(number)) else number
 
     return converted
+
+
+def _number(value: object) -> object:
+    """A number in any notation that decoding takes for one: left as it is, it would be taken for one that needs no change."""
+    number = formats.number_from_text(value)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _is_form(form: object, member: Member) -> bool:
@@ -204,7 +212,11 @@ def before_writing(
 
 
 def opposite(value: object) -> object:
-    return not value if isinstance(value, bool) else value
+    """The opposite of true or false in any notation that decoding takes for one of them."""
+    try:
+        return not msgspec.convert(value, bool, strict=False)
+    except msgspec.ValidationError:
+        return value
 
 
 def both(first: Convert | None, second: Convert | None) -> Convert | None:
@@ -226,10 +238,11 @@ def _each(convert: Convert | None, member: Member) -> Convert | None:
 
 
 def length_read(days: object, first: object) -> object:
-    """The last day of so many days from the first; unchanged if either isn't a number."""
+    """The last day of so many days from the first; what can't be read as a day if either isn't a number."""
+    days, first = _number(days), _number(first)
     if isinstance(days, int) and isinstance(first, int) and days > 0:
         return first + days - 1
-    return days if not isinstance(days, int) else "no first day"
+    return "no first day"
 
 
 def length_written(last: object, first: object) -> object:

@@ -53,7 +53,7 @@ def changed(text: str, endpoint: Any, record: Any, before: Any, answer: Any, **h
 
 def test_an_exclamation_mark_says_the_opposite() -> None:
     text = '[members.TimelineEvent]\nverified = "!Preliminary"'
-    for theirs, ours in ((True, False), (False, True)):
+    for theirs, ours in ((True, False), (False, True), (1, False), ("false", True)):
         event = read(text, {"id": "t", "at": "2026-11-20T08:00:00Z", "Preliminary": theirs}, TimelineEvent)
         assert event.verified is ours
     assert "true or false" in faults('[members.Patient]\nmrn = "!Number"')
@@ -99,7 +99,8 @@ def test_units_are_converted_by_a_factor() -> None:
     day = {"date": "2026-11-20", "follicles": {"left": [1.6, 1.75], "right": [16]}}
     follicles = read(millimetres, day, MonitoringDay).follicles
     assert (follicles.left, follicles.right) == ((16, 17.5), (16,))
-    assert read('[convert]\n"File.size" = { times = 1000 }', {"id": "f", "size": 2.5}, File).size == 2500
+    for told in (2.5, "2.5"):
+        assert read('[convert]\n"File.size" = { times = 1000 }', {"id": "f", "size": told}, File).size == 2500
     assert "which ConsentForm.title isn't" in faults('[convert]\n"ConsentForm.title" = { times = 10 }')
     assert "other than 0" in faults('[convert]\n"File.size" = { times = 0 }')
 
@@ -112,8 +113,9 @@ endDay = "DurationDays"
 "Medication.startDay" = { plus = 1 }
 "Medication.endDay" = { length_from = "startDay" }
 """
-    row = read(text, {"drug": "Gonal-f", "startDay": 4, "DurationDays": 5}, Medication)
-    assert (row.start_day, row.end_day) == (5, 9)
+    for first, length in ((4, "5"), ("4", 5.0), (4.0, 5)):
+        row = read(text, {"drug": "Gonal-f", "startDay": first, "DurationDays": length}, Medication)
+        assert (row.start_day, row.end_day) == (5, 9)
     assert read(text, {"drug": "Gonal-f", "startDay": 4}, Medication).end_day is None
     plan = Protocol(id="p", name="A", status="Active", medications=(row,))  # type: ignore[arg-type]
     (sent,) = json.loads(dialect(text).sent(UPDATE_PROTOCOL, plan)[0])["medications"]
