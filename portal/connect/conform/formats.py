@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cache
+from typing import cast
 from zoneinfo import available_timezones
 
 from portal import parse
+from portal.connect.dialects.formats import EPOCH
 from portal.dates import is_day_edge
 from portal.services.physicians import WorkingHours
 
@@ -53,8 +56,10 @@ def is_without_zone(value: object) -> bool:
 
 
 def is_day_of_a_zone(value: object) -> bool:
-    """Whether a value for a day is an instant in ISO 8601 that is neither beginning nor end of one where it was written."""
-    at = parse.instant(value) if isinstance(value, str) else None
+    """Whether a value for a day is an instant that is neither beginning nor end of one where it was written, or in UTC."""
+    form, at = date_format(value), parse.instant(value) if isinstance(value, str) else None
+    if form in EPOCH:
+        at = datetime.fromtimestamp(float(cast("float", value)) / EPOCH[form], UTC)
     return at is not None and at.tzinfo is not None and not is_day_edge(at)
 
 

@@ -111,14 +111,17 @@ def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
 def read_day(form: str, zone: ZoneInfo) -> Convert | None:
     """A converter from the API's format to a date; an instant is converted to the date in `zone`.
 
-    One in ISO 8601 that is a day's beginning or end where it was written is that day. None if the clinic's own zone tells the rest.
+    One in ISO 8601 that is a day's beginning or end where it was written is that day. Without a `zone` (UTC) the clinic's own tells
+    the rest: an instant stays one, and the converter is None if nothing else is needed.
     """
     if form in EPOCH:
         instant = _reader_of_epoch(EPOCH[form])
 
         def day_of(value: object) -> object:
             at = instant(value)
-            return in_zone(at, zone).date() if isinstance(at, datetime) else value
+            if not isinstance(at, datetime):
+                return value
+            return at.isoformat() if zone.key == "UTC" else in_zone(at, zone).date()
 
         return day_of
     if form == "iso":

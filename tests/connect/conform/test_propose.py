@@ -220,6 +220,7 @@ def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> Non
         {"creationTime": "2026-11-23T09:00:00"},
         {"creationTime": "2026-11-23"},
         {"procedureDate": "2026-11-22T23:00:00Z"},
+        {"procedureDate": 1_795_388_400_000},
     ],
 )
 def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it(

@@ -424,6 +424,7 @@ DAY_FIRST = "yyyy-dd-MM HH:mm"
         (write_instant(DAY_FIRST, LONDON), "2026-07-03T08:30:00Z", "2026-03-07 09:30"),
         (write_instant("epoch_s", LONDON), "1970-01-01T00:01:00Z", 60),
         (read_day("epoch_s", LONDON), 1_782_862_200, date(2026, 7, 1)),  # half past midnight in London
+        (read_day("epoch_s", ZoneInfo("UTC")), 1_782_860_400, "2026-06-30T23:00:00+00:00"),
         (read_day("iso", LONDON), "2026-06-30T23:00:00Z", date(2026, 7, 1)),
         (read_day("iso", LONDON), "2026-06-30T23:30:00Z", date(2026, 7, 1)),
         (read_day("iso", LONDON), "2026-06-30T23:59:59Z", date(2026, 6, 30)),
