@@ -94,8 +94,8 @@ class Adapter:
     def is_well(self, body: bytes) -> bool | None:
         """Whether a response of a successful status says that it was well; None if it should but doesn't say.
 
-        Here only one that says the opposite: a top-level member such as `"success": false`, or an `error`, in words or with a code or
-        message.
+        Here only one that says the opposite: a top-level member such as `"success": false`, or an `error`, true, in words or with a
+        code or message.
         """
         begin = body[:_FIRST].lower()
         may_say = b"succe" in begin or b'"ok"' in begin or b'"error"' in begin
@@ -126,7 +126,7 @@ class Adapter:
 
 
 _SAYS_NO = re.compile(
-    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b|"error"\s*:\s*[{"]'
+    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b|"error"\s*:\s*[{"t]'
 )
 _FIRST = 4096
 
@@ -145,8 +145,8 @@ def _says_no(answer: object) -> bool:
 
 def _is_error(value: object) -> bool:
     error = cast("dict[str, object]", value) if isinstance(value, dict) else {"code": value}
-    told = [text.strip().lower() for name in ("code", "message") if isinstance(text := error.get(name), str)]
-    return any(told) and told[0] not in _NO_ERROR
+    told = (text.strip().lower() for name in ("code", "message") if isinstance(text := error.get(name), str))
+    return value is True or next(filter(None, told), "ok") not in _NO_ERROR
 
 
 _NO_ERROR = frozenset({"0", "200", "false", "no", "none", "null", "ok", "success"})

@@ -129,6 +129,8 @@ def test_that_a_copy_replaces_nothing_after_all_is_told(
         ({"error": {"code": "ClientelePortal:SyncRunning"}}, "Remove", "It is exchanging data right now."),
         ({"error": {"code": None, "message": "Not now"}}, "Remove", "Nothing was removed"),
         ({"error": "sync running"}, "Remove", "It was not removed"),
+        ({"error": True, "message": "Not now"}, "Remove", "Nothing was removed"),
+        ({"error": {"code": "", "message": "Success"}}, "The connection is removed", ""),
         ({"error": {"code": "0", "message": "Success"}}, "The connection is removed", ""),
         ({"error": "none"}, "The connection is removed", ""),
         ({"error": None}, "The connection is removed", ""),
