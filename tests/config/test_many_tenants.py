@@ -195,6 +195,8 @@ def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_pat
     settings = read(folder, PORTAL_METRICS_TOKEN="t" * 20, PORTAL_KEPT_FILES="0002.toml")
     client = create_app(settings).test_client()
     assert "tenants files that can't be used: 0001.toml, 0002.toml" in client.get("/readyz").text
+    proxied = client.get("/readyz", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert proxied.text == "starting\n", "it names no files to the internet"
     told = client.get("/metrics", headers={"Authorization": f"Bearer {'t' * 20}"}).text
     assert 'portal_tenants_files_at_fault{file="0001.toml",state="left-out"} 1.0' in told
     assert 'portal_tenants_files_at_fault{file="0002.toml",state="kept"} 1.0' in told
