@@ -9,8 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from portal.config.tenants import Side
-from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
-from portal.services.rules.ending import Ending, ending_of, obstacle_to_ending
+from portal.services.cases import CareStatus
+from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature, Signer, SignerRole
+from portal.services.episodes import Episode
+from portal.services.patients import Patient
+from portal.services.rules.ending import Ending, ending_of, is_carried_out, obstacle_to_ending
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 
 
@@ -60,3 +64,45 @@ def test_a_form_that_was_never_in_force_is_declined_or_cancelled() -> None:
     ended = consent(VICTOR, status=ConsentStatus.REVOKED, required_signers=(AMELIA, VICTOR))
     assert replace(ended, revoked_by_id="amelia").declined_by == AMELIA
     assert replace(ended, revoked_by_id="nora").is_cancelled
+
+
+GONE, HERE = EmbryoStatus.TRANSFERRED, EmbryoStatus.STORED
+STORAGE, TREATMENT = ConsentKind.STORAGE, ConsentKind.TREATMENT
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "embryos", "episode", "is_over"),
+    [
+        (TREATMENT, ("s-1",), {"s-1": GONE, "s-2": HERE}, CareStatus.ACTIVE, True),
+        (TREATMENT, ("s-1", "s-2"), {"s-1": GONE, "s-2": HERE}, CareStatus.FINISHED, False),
+        (TREATMENT, ("s-1", "s-9"), {"s-1": GONE}, CareStatus.FINISHED, False),
+        (STORAGE, None, {"under": GONE, "s-2": HERE}, CareStatus.ACTIVE, True),
+        (STORAGE, ("s-1",), {"s-1": GONE, "under": HERE}, CareStatus.ACTIVE, False),
+        (STORAGE, None, {"s-1": GONE}, CareStatus.FINISHED, False),
+        (TREATMENT, None, {"s-1": HERE}, CareStatus.FINISHED, True),
+        (TREATMENT, None, {}, CareStatus.ON_HOLD, False),
+        (ConsentKind.RESEARCH, ("s-1",), {"s-1": GONE}, CareStatus.FINISHED, False),
+    ],
+    ids=[
+        *("its own is gone", "one is here", "one isn't known", "those stored under it are gone", "one under it is here"),
+        *("storage without embryos", "treatment over", "treatment on hold", "a kind that holds none"),
+    ],
+)  # fmt: skip
+def test_a_form_is_carried_out_once_nothing_that_it_allows_is_open(
+    kind: ConsentKind,
+    named: tuple[str, ...] | None,
+    embryos: dict[str, EmbryoStatus],
+    episode: CareStatus,
+    is_over: bool,
+) -> None:
+    form = consent(AMELIA, id="form", kind=kind, status=ConsentStatus.SIGNED, embryo_storage_ids=named)
+    there = tuple(
+        EmbryoStorage(
+            id=id_, embryo_code=id_, status=status, consent_form_id="form" if id_ == "under" else None
+        )
+        for id_, status in embryos.items()
+    )
+    treatment = Episode(id="e", status=episode, patient=Patient(id="p"), embryos=there)
+    assert is_carried_out(form, treatment) is is_over
+    assert not is_carried_out(replace(form, status=ConsentStatus.PENDING), treatment)
+    assert not is_carried_out(form, None)
