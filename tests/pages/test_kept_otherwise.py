@@ -98,6 +98,25 @@ def test_a_form_that_is_sent_is_compared_with_what_was_filled_in(
     assert toast.words == said
 
 
+def test_whatever_is_lost_of_a_form_that_is_sent_is_told(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    def kept(_query: object) -> object:
+        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+        signers = [{**signer, "personId": "somebody"} for signer in sent["requiredSigners"]]
+        return {"id": "c-2", "title": "Decision", "status": "Pending", "requiredSigners": signers}
+
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.computes(CREATE_CONSENT, kept)
+    page = visitor("nora", "nurse").get("/consents/new?template=disposition&episode=e-1")
+    typed = {"embryo": "s-1", "disposition": "Discard", "procedure_date": "2100-01-01", "signer-2": "nora"}
+    preview = page.form("/consents/new/fill").submit(**typed)
+    fake_api.computes(READ_CONSENT, kept)
+    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    lost = "Title; Kind; Version; Treatment; Embryos; Disposition; Procedure; Signers; Text; Statements"
+    assert toast.words == ONLY_SOME.format(f"{lost}; Can be signed until")
+
+
 def test_that_a_copy_replaces_nothing_after_all_is_told(
     visitor: Callable[..., Visitor], fake_api: FakeApi
 ) -> None:
