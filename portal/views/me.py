@@ -59,7 +59,7 @@ def save(care: Care, person: Person) -> Response:
 
 
 class Related(Value, frozen=True):
-    """Someone on my record, the episode through which they are removed, and what they see of my treatment.
+    """Someone on my record, the newest episode that has them, through which they are removed, and what they see of my treatment.
 
     `since` is the word before its start date.
     """
@@ -84,12 +84,11 @@ def _mine(care: Care, person: Person) -> Mine:
         raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
     patient = held[0][1]
     preferred_name.learn(patient)
-    related = {
-        relationship.id: (relationship, episode.id)
-        for episode, _patient in held
-        for relationship in episode.relationships
-        if relationship.patient_id in (patient.id, None)
-    }
+    related: dict[str, tuple[Relationship, str]] = {}
+    for episode, _patient in held:
+        for relationship in episode.relationships:
+            if relationship.patient_id in (patient.id, None):
+                related.setdefault(relationship.id, (relationship, episode.id))
     on_record = [relationship for relationship, _episode_id in related.values()]
     return Mine(
         patient,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.episodes import READ_EPISODE
 from portal.services.relationships import Relationship, RelationshipType
@@ -89,6 +90,15 @@ def test_my_details_say_of_each_entry_what_the_person_sees(visitor: SignIn, fake
         "Sees your treatment in the portal through another entry on your record.",
         "Sees your treatment in the portal through another entry on your record.",
     ]
+
+
+def test_a_person_is_removed_through_the_newest_treatment(visitor: SignIn, fake_api: FakeApi) -> None:
+    gives(fake_api, PARTNER)
+    newest = replace(EPISODE, patient=replace(AMELIA, user_id="amelia"), relationships=(PARTNER,))
+    fake_api.gives(READ_EPISODE, replace(newest, id="e-0", status=CareStatus.FINISHED), id_="e-0")
+    fake_api.gives(LIST_CONSENTS, [replace(FORM, id="f-0", episode_id="e-0"), FORM])
+    (link,) = visitor("amelia").get("/me").select("aside article a")
+    assert link["href"].endswith("episode=e-1")
 
 
 def test_only_a_partner_sees_the_treatment_from_the_start_date_on(visitor: SignIn, fake_api: FakeApi) -> None:
