@@ -60,6 +60,11 @@ class Week(Value, frozen=True):
         asked = (day for day in self.days if day.date == self.asked)
         return next(asked, None) or next(day for day in self.days if day.windows)
 
+    @property
+    def time_shown(self) -> datetime | None:
+        """A time that the page shows, in whose season the others are too; None if nothing is free."""
+        return next((window.start for window in self.shown.windows), self.soonest) if self.shown else None
+
     def nearest(self, value: str, most: int = 3) -> list[Window]:
         """The free windows closest to the one that a form requested, in order; none if that isn't a valid time."""
         asked = start_of(value)
