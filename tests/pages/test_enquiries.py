@@ -63,8 +63,20 @@ def colin(visitor: SignIn, fake_api: FakeApi) -> Visitor:
 
 def test_those_that_wait_for_an_answer_come_first_then_the_latest(colin: Visitor, fake_api: FakeApi) -> None:
     fake_api.gives(LIST_NOTIFICATIONS, [news("Bea", 3), news("Ines", 1, is_read=True)])
-    fake_api.gives(LIST_CONVERSATIONS, [talk("Noor", 5), talk("Ruth", 4)])
+    patients = msgspec.structs.replace(talk("Pia", 2), patient_id="p-1")
+    fake_api.gives(LIST_CONVERSATIONS, [talk("Noor", 5), talk("Ruth", 4), patients])
     assert [row.split()[0] for row in rows(colin.get("/prospects"))] == ["Ruth", "Noor", "Ines", "Bea"]
+
+
+def test_an_enquiry_waits_although_its_message_has_no_time(colin: Visitor, fake_api: FakeApi) -> None:
+    timeless = msgspec.structs.replace(talk("Noor", 5).messages[0], sent_at=None)
+    fake_api.gives(LIST_NOTIFICATIONS, [news("Bea", 3)])
+    fake_api.gives(
+        LIST_CONVERSATIONS,
+        [msgspec.structs.replace(talk("Noor", 5), last_message_at=None, messages=(timeless,))],
+    )
+    noor, bea = rows(colin.get("/prospects"))
+    assert noor.startswith("Noor") and "Waits for an answer" in noor and "Waits" not in bea
 
 
 def test_an_enquiry_waits_whichever_of_its_conversations_does(colin: Visitor, fake_api: FakeApi) -> None:
@@ -182,7 +194,12 @@ def test_times_are_in_the_time_zone_of_their_own_season(
     colin: Visitor, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:
     at("23 08:00")
-    hours = WorkingHours(day_of_week=3, start="09:00", end="12:00")
-    fake_api.gives(LIST_PHYSICIANS, [Physician(id="Baker", name="Baker", working_hours=(hours,))])
-    for first_day, zone in (("2026-11-30", "Pacific Standard Time"), ("2027-04-05", "Pacific Daylight Time")):
-        assert f"clinic’s: {zone} (" in colin.get(f"/prospects/Bea/book?from={first_day}").words
+    hours = tuple(WorkingHours(day_of_week=day, start="09:00", end="12:00") for day in (1, 3))
+    fake_api.gives(LIST_PHYSICIANS, [Physician(id="Baker", name="Baker", working_hours=hours)])
+    for asked, zone in (
+        ("2026-11-30", "Pacific Standard Time"),
+        ("2027-04-05", "Pacific Daylight Time"),
+        ("2027-03-10", "Pacific Standard Time"),
+        ("2027-03-10&day=2027-03-15", "Pacific Daylight Time"),
+    ):
+        assert f"clinic’s: {zone} (" in colin.get(f"/prospects/Bea/book?from={asked}").words, asked

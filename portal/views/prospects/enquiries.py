@@ -21,16 +21,16 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class EnquiryRow(Value, frozen=True):
-    """An enquiry; `at` is when it last told of itself, `news` its unread notification, `alike` the enquiry that may be of the same person.
+    """An enquiry; `at` is when it last told of itself, `waits` whether a message has no answer yet.
 
-    `waits_since` is when the first message without an answer came, None if there is none.
+    `news` is its unread notification, `alike` the enquiry that may be of the same person.
     """
 
     enquiry: Enquiry
     at: datetime | None
     news: Notification | None
     alike: Enquiry | None
-    waits_since: datetime | None
+    waits: bool
 
 
 class ListPage(Page, template="prospects/list.html"):
@@ -61,19 +61,18 @@ def show(care: Care, person: Person) -> Response:
 
 
 def _in_order(rows: list[EnquiryRow]) -> list[EnquiryRow]:
-    return sorted(rows, key=lambda row: (row.waits_since is not None, row.at or _NEVER), reverse=True)
+    return sorted(rows, key=lambda row: (row.waits, row.at or _NEVER), reverse=True)
 
 
 def _row(enquiry: Enquiry) -> EnquiryRow:
     own = [news for news in enquiry.notifications if news.is_about("Prospect", enquiry.id)]
     others = [merge_id for news in enquiry.notifications if (merge_id := news.datum("mergeId"))]
     other = next((id_ for id_ in others if id_ != enquiry.id), None)
-    waits = [since for talk in enquiry.conversations if (since := waiting_since(talk)) and since.year > 1]
     times = [*(news.creation_time for news in own), *(talk.last_message_at for talk in enquiry.conversations)]
     return EnquiryRow(
         enquiry=enquiry,
         at=max((at for at in times if at), default=None),
         news=next((news for news in own if not news.is_read), None),
         alike=named_in(enquiry.notifications, other) if other else None,
-        waits_since=min(waits, default=None),
+        waits=any(map(waiting_since, enquiry.conversations)),
     )
