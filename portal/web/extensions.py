@@ -69,6 +69,7 @@ def address() -> str:
         client = ipaddress.ip_address(request.remote_addr or "")
     except ValueError:
         return ""
+    client = getattr(client, "ipv4_mapped", None) or client
     return str(ipaddress.ip_network((client, 64), strict=False)) if client.version == 6 else str(client)
 
 

@@ -77,6 +77,8 @@ def test_an_ipv6_network_counts_as_one_address(pair: tuple[PortalThread, PortalT
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
         ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
         ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
         ("not an address", "", True),
     ]:
         counted: list[str] = []
