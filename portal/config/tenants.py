@@ -86,7 +86,7 @@ def _hosts(value: Any, source: Source) -> tuple[str, ...]:
     wrong = [
         f"{host!r} isn't a host name (with its port unless it is 80 or 443)"
         for host in hosts
-        if not _HOST.fullmatch(host)
+        if not _HOST.fullmatch(host) or host.endswith((":80", ":443"))
     ]
     if wrong or not hosts:
         raise ValueError(*(wrong or ["must name at least one host"]))

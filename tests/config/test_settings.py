@@ -125,6 +125,10 @@ def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None
             "tenants.riverside.roles.staff: patient cannot be both patient and staff",
         ),
         (GOOD + "logos = 1", "tenants.riverside.logos: isn't a setting of a tenant; is logo meant?"),
+        (
+            GOOD.replace(":8443", ":443"),
+            "'r.example:443' isn't a host name (with its port unless it is 80 or 443)",
+        ),
         (GOOD.replace("time_zone = ", 'country = "XX"\ntime_zone = '), "tenants.riverside.country"),
         (GOOD.replace("time_zone = ", 'country = "gb"\ntime_zone = '), "tenants.riverside.country"),
     ],
