@@ -67,15 +67,6 @@ class PatientOverview(Value, frozen=True):
         newest = next(iter(self.episodes), None)
         return PatientRef(self.patient_id, self.name, newest.id if newest else None)
 
-    @property
-    def account(self) -> str:
-        """The id with which the patient signs and takes part in conversations."""
-        if self.record:
-            return self.record.user_id or self.record.id
-        forms = items_of(self.forms)
-        own = [form for form in forms if form.patient_id == self.patient_id]
-        return account_in(own) or self.patient_id
-
     def treatment_of(self, plan: Protocol) -> Episode | None:
         """The treatment of a plan, if it could be read."""
         return next(
@@ -157,7 +148,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     record = next(
         (person for episode in episodes for person in _people(episode) if person.id == patient_id), None
     )
-    account = (record.user_id or record.id) if record else patient_id
+    account = (record.user_id or record.id) if record else account_in(items_of(own)) or patient_id
     if not isinstance(own, CareError):
         late = _read_forms(care, [id_ for id_ in _others_in(more, patient_id) if id_ not in partners])
         own = _with_signed(own, account, *(one for one in (named, late) if isinstance(one, Listed)))

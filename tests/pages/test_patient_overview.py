@@ -22,7 +22,7 @@ from portal.services.consents.forms import (
     SignerRole,
     SigningMethod,
 )
-from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide
+from portal.services.conversations import LIST_CONVERSATIONS, Message, MessageSide, Participant
 from portal.services.episodes import (
     READ_EPISODE,
     Appointment,
@@ -258,8 +258,12 @@ def test_it_leads_to_every_record_and_each_leads_back(nora: Visitor) -> None:
 
 
 def test_a_patient_without_a_treatment_has_a_page_too(nora: Visitor, fake_api: FakeApi) -> None:
+    """Conversations name her by the account with which she signs, too."""
     fake_api.gives(LIST_CONSENTS, [replace(SENT, episode_id=None)])
-    fake_api.gives(LIST_CONVERSATIONS, [replace(WRITTEN, episode_id=None)])
+    amelia = Participant(id="amelia", name="Amelia Hart", role="patient")
+    fake_api.gives(
+        LIST_CONVERSATIONS, [replace(WRITTEN, episode_id=None, patient_id=None, participants=(amelia,))]
+    )
     fake_api.gives(LIST_PROTOCOLS, [])
     fake_api.gives(LIST_NOTIFICATIONS, [])
     fake_api.refuses(READ_EPISODE, 404)
