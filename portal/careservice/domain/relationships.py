@@ -8,9 +8,16 @@ from sqlalchemy.orm import Session
 from portal.careservice.clock import now
 from portal.careservice.domain import clinics, notifications, people, sharing
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signer, live_at, with_people
+from portal.careservice.domain.consents.forms import (
+    IN_USE,
+    OPEN,
+    ConsentForm,
+    Signer,
+    status_column,
+    with_people,
+)
 from portal.careservice.domain.embryos import EmbryoStorage
-from portal.careservice.domain.enumerations import CareStatus, ConsentStatus, EmbryoStatus, Severity
+from portal.careservice.domain.enumerations import CareStatus, EmbryoStatus, Severity
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.permissions import STAFF
@@ -29,7 +36,9 @@ def end(session: Session, actor: Actor, relationship_id: str) -> None:
     if not actor.is_staff and not owner.is_about(actor):
         raise NotThere
     today = clinics.today(session, relationship.tenant_id)
-    was_shared = sharing.is_shared_on(relationship, today)
+    was_shared = session.scalar(
+        select(Relationship.id).where(Relationship.id == relationship.id, sharing.in_force(today))
+    )
     if relationship.end_date is not None and relationship.end_date <= today:
         raise NotThere
     if was_shared:
@@ -75,8 +84,7 @@ def _forms_waiting_for(session: Session, patient_id: str, partner: Patient) -> l
             .join(Signer, Signer.form_id == ConsentForm.id)
             .where(
                 ConsentForm.patient_id == patient_id,
-                ConsentForm.status.in_(OPEN),
-                live_at(now()),
+                status_column(now()).in_(OPEN),
                 Signer.person_id == person_id,
             )
             .order_by(ConsentForm.creation_time, ConsentForm.id)
@@ -101,8 +109,7 @@ def _is_in_use(session: Session, relationship: Relationship) -> bool:
         select(ConsentForm.id)
         .where(
             or_(ConsentForm.patient_id.in_(pair) & ConsentForm.partner_id.in_(pair), *other_signs),
-            ConsentForm.status != ConsentStatus.DRAFT,
-            live_at(now()),
+            status_column(now()).in_(IN_USE),
         )
         .limit(1)
     )
