@@ -25,6 +25,7 @@ from portal.services.errors import NotFound
 from portal.services.listed import Listed
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.pgt_results import READ_PGT_RESULT, PgtResult, without_sex
+from portal.services.protocols import LIST_PROTOCOLS, Protocol, ProtocolQuery
 from portal.services.relationships import PARTNERS, Relationship
 from portal.services.storage import EmbryoStorage
 from portal.values import Value
@@ -188,6 +189,23 @@ def _message(message: Message) -> Message:
     return replace(message, read_at=message.sent_at, is_archived=False, attachments=())
 
 
+def _list_protocols(
+    view: AsPatient,
+    query: ProtocolQuery,
+    _ids: Mapping[str, str],
+    ask: Callable[[Any], PagedResult[Protocol]],
+) -> PagedResult[Protocol]:
+    """The patient's own, and those of the treatment asked for, whose page isn't shown unless they may see it."""
+    page = ask(query)
+    told = tuple(
+        plan
+        for plan in page.items
+        if plan.patient_id == view.patient_id
+        or (query.episode_id is not None and plan.episode_id == query.episode_id)
+    )
+    return replace(page, items=told, total_count=len(told), is_counted=page.listed.is_whole)
+
+
 def _list_notifications(
     _view: AsPatient, _query: Any, _ids: Mapping[str, str], _ask: Callable[[Any], PagedResult[Any]]
 ) -> PagedResult[Any]:
@@ -213,5 +231,6 @@ _RULES: Mapping[AnyEndpoint, _Rule] = {
     LIST_CONSENTS: _list_consents,
     LIST_CONVERSATIONS: _list_conversations,
     LIST_NOTIFICATIONS: _list_notifications,
+    LIST_PROTOCOLS: _list_protocols,
     READ_PGT_RESULT: _read_pgt_result,
 }

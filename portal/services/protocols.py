@@ -15,6 +15,7 @@ from portal.dates import days_after
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, PagedResult, Record, Timed
+from portal.services.listed import Listed
 from portal.services.paging import read_page
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
@@ -235,10 +236,12 @@ class ProtocolQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
 
     sorting: str | None = None
     status: ProtocolStatus | None = None
+    episode_id: str | None = None
 
 
 _protocols = Group("FertilityProtocol", Module.MEDICINES)
 _PROTOCOLS = "/api/care/fertility-protocols"
+_PLANS = 50
 LIST_PROTOCOLS = _protocols.get(
     _PROTOCOLS, PagedResult[Protocol], ProtocolQuery, shows="protocol", page="/protocols"
 )
@@ -257,6 +260,7 @@ def list_protocols(
     sorting: str | None = None,
     text: str | None = None,
     status: ProtocolStatus | None = None,
+    episode_id: str | None = None,
 ) -> PagedResult[Protocol]:
     """One page of protocols; patients get their own."""
 
@@ -264,11 +268,25 @@ def list_protocols(
         return care.read(
             LIST_PROTOCOLS,
             query=ProtocolQuery(
-                skip_count=at, max_result_count=size, sorting=sorting, filter=text, status=status
+                skip_count=at,
+                max_result_count=size,
+                sorting=sorting,
+                filter=text,
+                status=status,
+                episode_id=episode_id,
             ),
         )
 
     return read_page(read, skip, limit, care.largest_page)
+
+
+def list_plans_of(care: Care, episode_id: str) -> Listed[Protocol]:
+    """The plans made for a treatment that aren't drafts and haven't ended: its record holds only one of them."""
+    return list_protocols(care, limit=_PLANS, episode_id=episode_id).listed.where(
+        lambda plan: (
+            plan.episode_id == episode_id and plan.status in (ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD)
+        )
+    )
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:

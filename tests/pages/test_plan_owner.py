@@ -54,6 +54,35 @@ def test_the_doses_are_told_as_those_of_whose_plan_it_is(
     assert (others in calendar) is not is_own
 
 
+def test_a_treatments_other_plans_are_named_with_whose_they_are(visitor: SignIn, fake_api: FakeApi) -> None:
+    treatment(fake_api, "amelia-patient")
+
+    def other(name: str, status: ProtocolStatus, **changed: object) -> Protocol:
+        of_both = replace(PLAN, episode_id="e-1", patient_id="daniel-patient")
+        return replace(of_both, id=f"p-{name}", name=name, status=status, **changed)
+
+    fake_api.gives(
+        LIST_PROTOCOLS,
+        [
+            replace(PLAN, episode_id="e-1"),
+            other("Antibiotics", ProtocolStatus.ACTIVE),
+            other("Vitamins", ProtocolStatus.ON_HOLD, patient_id="amelia-patient"),
+            other("Draft", ProtocolStatus.DRAFT),
+            other("Cancelled", ProtocolStatus.CANCELLED),
+            other("Elsewhere", ProtocolStatus.ACTIVE, episode_id="e-2"),
+        ],
+    )
+    told = {"amelia": ["Daniel · Active", "Paused"], "daniel": ["Active", "Millie · Paused"]}
+    for sub, meta in told.items():
+        rows = visitor(sub).get("/episodes/e-1/medication").select(".links a")
+        assert [row["href"] for row in rows] == ["/protocols/p-Antibiotics", "/protocols/p-Vitamins"]
+        assert [row.select("span")[-1].words for row in rows] == meta
+    fake_api.refuses(LIST_PROTOCOLS, 503)
+    page = visitor("amelia").get("/episodes/e-1/medication")
+    assert "Other plans can’t be shown right now." in page.words
+    assert "Follitropin" in page.words
+
+
 def test_only_whose_plan_it_is_ticks_a_dose_off(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

@@ -8,7 +8,8 @@ from portal.config.modules import Module
 from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
-from portal.services.gather import gather, needed
+from portal.services.gather import gather, ids_of, needed
+from portal.services.protocols import list_plans_of
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
@@ -20,6 +21,7 @@ from portal.views.episodes.show import (
     EmbryosPage,
     MedicationPage,
     MonitoringPage,
+    OtherPlan,
     OverviewPage,
     TabPage,
     TeamPage,
@@ -29,6 +31,7 @@ from portal.views.episodes.show import (
 )
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import follow_up_of, read_talks
+from portal.web.doses import plan_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import part_of
 
@@ -92,8 +95,27 @@ def _declare(tab: type[TabPage]) -> None:
     bp.add_url_rule(f"/<record:episode_id>/{tab.name}", tab.name, view)
 
 
-for tab in (TimelinePage, MedicationPage, AppointmentsPage, EmbryosPage, DocumentsPage, TeamPage):
+for tab in (TimelinePage, AppointmentsPage, EmbryosPage, DocumentsPage, TeamPage):
     _declare(tab)
+
+
+@bp.get("/<record:episode_id>/medication")
+@part_of(Module.MEDICINES)
+@signed_in(Side.PATIENT, Side.STAFF)
+def medication(care: Care, person: Person, episode_id: str) -> Response:
+    """Show the medicines of the plan, and name the treatment's other plans."""
+    read, plans = gather(lambda: get_episode(care, episode_id), lambda: list_plans_of(care, episode_id))
+    episode = needed(read)
+    held = episode.protocol.id if episode.protocol else None
+    others = plans if isinstance(plans, CareError) else plans.where(lambda plan: plan.id != held)
+    audit.shown("protocol.list", "protocol", ids_of(others))
+    return show_tab(
+        EpisodeView(episode, person),
+        MedicationPage,
+        others=others
+        if isinstance(others, CareError)
+        else others.through(lambda them: [OtherPlan(plan, plan_of(plan, episode, person)) for plan in them]),
+    )
 
 
 @bp.get("/<record:episode_id>/monitoring")

@@ -12,6 +12,8 @@ from portal.i18n.gettext import _, for_each_language
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import Episode
 from portal.services.errors import CareError
+from portal.services.listed import Listed
+from portal.services.protocols import Protocol
 from portal.services.rules.signing import listed_role
 from portal.values import Value
 from portal.views.consents.labels import state_word, status_tone
@@ -67,6 +69,13 @@ class TabPage(Page, about="episode"):
     is_part: bool
 
 
+class OtherPlan(Value, frozen=True):
+    """A further plan of a treatment; `whose` is empty for the reader's own, or for staff the patient's."""
+
+    plan: Protocol
+    whose: str
+
+
 class OverviewPage(TabPage, template="episodes/overview.html"):
     name = "overview"
 
@@ -84,8 +93,11 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
+    """The plan's medicines; `others` are the treatment's plans besides the one that its record holds, with whose each is."""
+
     name = "medication"
     module = Module.MEDICINES
+    others: Listed[OtherPlan] | CareError
 
 
 class AppointmentsPage(TabPage, template="episodes/appointments.html"):
