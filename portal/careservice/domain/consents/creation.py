@@ -16,7 +16,7 @@ from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.consents import ends, kinds, notices
 from portal.careservice.domain.consents.content import Clause, LanguageTag, ShortText, Statement, content_hash
 from portal.careservice.domain.consents.forms import (
-    OPEN,
+    IN_USE,
     ConsentForm,
     Signer,
     require_not_ended,
@@ -218,7 +218,7 @@ def _require_no_duplicate(session: Session, actor: Actor, new: NewForm) -> None:
         ConsentForm.tenant_id == actor.tenant_id,
         ConsentForm.patient_id == new.patient_id,
         ConsentForm.episode_id == new.episode_id,
-        status_column(moment).in_([*OPEN, ConsentStatus.SIGNED]),
+        status_column(moment).in_(IN_USE),
     )
     if new.episode_id is None:
         alike = alike.where(ConsentForm.case_id == new.case_id)

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.consents import ends, kinds
-from portal.careservice.domain.consents.forms import LIVE, ConsentForm, with_people
+from portal.careservice.domain.consents.forms import ConsentForm, with_people
 from portal.careservice.domain.consents.parties import is_signed_since
 from portal.careservice.domain.consents.storage_consents import is_agreed_by_all
 from portal.careservice.domain.embryos import MOVES, EmbryoStorage, end_hold
@@ -19,7 +19,7 @@ from portal.careservice.domain.episodes import Episode
 def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
     """End the form that this one supersedes, and apply what was signed to the embryos that it names."""
     old = session.get(ConsentForm, form.supersedes_id) if form.supersedes_id else None
-    if old is not None and old.status in LIVE and ends.is_open(session, old):
+    if old is not None and old.status == ConsentStatus.SIGNED and ends.is_open(session, old):
         ends.leave_force(session, actor, old, ConsentStatus.SUPERSEDED, successor=form)
     kind = form.folded_kind
     if kind == kinds.TREATMENT:

@@ -41,9 +41,10 @@ from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere, Refused, Rule
 from portal.careservice.ids import new_id
 
-LIVE = (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED, ConsentStatus.SIGNED)
 OPEN = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
-"""The statuses in which a form is waiting for signatures and can expire; `LIVE` are all that aren't final."""
+"""The statuses in which a form is waiting for signatures and can expire."""
+IN_USE = (*OPEN, ConsentStatus.SIGNED)
+"""The statuses of a form that was sent and hasn't ended."""
 
 
 class ConsentForm(Audited, Base):
@@ -213,12 +214,6 @@ def status_column(moment: datetime) -> ColumnElement[Any]:
     return case((ended_by_time, ConsentStatus.EXPIRED.value), else_=ConsentForm.status)
 
 
-def live_at(moment: datetime) -> ColumnElement[bool]:
-    """The condition that selects the forms that haven't ended by `moment`."""
-    ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
-    return and_(ConsentForm.status.in_(LIVE), or_(ConsentForm.expires_at.is_(None), ~ended_by_time))
-
-
 def waits_for(person_id: str, moment: datetime) -> ColumnElement[bool]:
     """The condition that selects the forms that at `moment` lack this person's signature, whosever turn it is."""
     mine = aliased(Signer)
@@ -232,8 +227,7 @@ def waits_for(person_id: str, moment: datetime) -> ColumnElement[bool]:
         .where(Signature.form_id == ConsentForm.id, or_(Signature.person_id == person_id, as_record))
     )
     return and_(
-        ConsentForm.status.in_(OPEN),
-        or_(ConsentForm.expires_at.is_(None), ConsentForm.expires_at > moment),
+        status_column(moment).in_(OPEN),
         ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == person_id)),
         ~signed.exists(),
     )
