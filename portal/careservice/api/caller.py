@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.api.errors import NotPermitted, NotSignedIn, OtherScope, SignInTooOld
 from portal.careservice.clock import is_recent
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
+from portal.careservice.domain.permissions import ADMIN, SERVICE_CLIENTS, STAFF, Act, allows
 from portal.careservice.identity.dpop import ProofRefused, challenge
 from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.identity.tokens import InsufficientScope, InvalidToken, NoToken, verify_presented
@@ -36,11 +36,6 @@ class Caller:
     def is_staff(self) -> bool:
         """Whether the person works for the clinic."""
         return not STAFF.isdisjoint(self.roles)
-
-    @property
-    def is_patient(self) -> bool:
-        """Whether the person is one of the clinic's patients."""
-        return not PATIENT.isdisjoint(self.roles)
 
     @property
     def actor(self) -> Actor:

@@ -52,7 +52,6 @@ def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
     """The updated patient; patients may change only their own contact details, administrators may bind an account."""
     session = database.session()
     patient = patients.find(session, caller.actor, patient_id)
-    patients.require_kept_here(patient)
     details, stamp = payload.stamped(PatientDetails)
     contacts.update(session, caller.actor, patient, details, stamp)
     accounts.bind(session, caller.actor, patient, details.user_id)

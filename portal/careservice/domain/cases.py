@@ -87,10 +87,9 @@ def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, s
         physician = session.get(Physician, change.physician_id)
         if physician is None or physician.tenant_id != case.tenant_id:
             raise Invalid("No such physician.", "physicianId")
-    if change.coordinator_id is not None and change.coordinator_id != case.coordinator_id:
-        known = people.known(session, case.tenant_id, [change.coordinator_id]).get(change.coordinator_id)
-        if known is None or not known.is_staff:
-            raise Invalid("No such member of staff.", "coordinatorId")
+    staff = people.all_staff(session, case.tenant_id)
+    if change.coordinator_id not in (None, case.coordinator_id, *staff):
+        raise Invalid("No such member of staff.", "coordinatorId")
     if change.status != case.status:
         _require_move(case.status, change.status)
         case.closed_at = now() if change.status in _CLOSED else None

@@ -169,18 +169,13 @@ def find(session: Session, actor: Actor, patient_id: str) -> Patient:
     return patient
 
 
-def require_kept_here(patient: Patient) -> None:
-    """Raise KeptElsewhere if the record is kept by the clinic's own EMR."""
-    if patient.kept_by_emr:
-        raise KeptElsewhere
-
-
 def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Replace the record's details, except those set elsewhere; raises Refused or Invalid.
+    """Replace the record's details, except those set elsewhere; raises KeptElsewhere, Refused or Invalid.
 
     Patients may change only their contact details.
     """
-    require_kept_here(patient)
+    if patient.kept_by_emr:
+        raise KeptElsewhere
     require_stamp(patient.concurrency_stamp, stamp)
     _normalize_numbers(session, patient, details)
     changes = {

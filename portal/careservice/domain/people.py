@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -11,30 +10,6 @@ from sqlalchemy.orm import Session
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import STAFF
 from portal.careservice.identity.tables import Person
-
-
-@dataclass(frozen=True, kw_only=True)
-class KnownPerson:
-    """A person of a clinic: one with an account, or a patient without one."""
-
-    is_staff: bool
-
-
-def known(session: Session, tenant_id: str, ids: Iterable[str]) -> dict[str, KnownPerson]:
-    """Those of `ids` that are people of the clinic, by id."""
-    wanted = list(ids)
-    patients = session.scalars(
-        select(Patient.id).where(
-            Patient.tenant_id == tenant_id, Patient.id.in_(wanted), Patient.user_id.is_(None)
-        )
-    )
-    found = {patient_id: KnownPerson(is_staff=False) for patient_id in patients}
-    with_log_in = session.execute(
-        select(Person.id, Person.roles).where(Person.tenant_id == tenant_id, Person.id.in_(wanted))
-    )
-    for person_id, roles in with_log_in:
-        found[person_id] = KnownPerson(is_staff=not STAFF.isdisjoint(roles))
-    return found
 
 
 def locales(session: Session, ids: Iterable[str]) -> dict[str, str]:

@@ -113,6 +113,7 @@ def test_an_illegal_move_of_a_case_is_refused(api: Api) -> None:
     assert code(api("nora", "PUT", path, editable(case))) == "ClientelePortal:ConcurrencyConflict"
     held = api("nora", "PUT", path, editable(active, status="OnHold")).json()
     done = api("nora", "PUT", path, editable(held, status="Finished", closedReason="Complete")).json()
+    assert (active["closedAt"], held["closedAt"]) == (None, None)
     assert done["closedAt"] and done["closedReason"] == "Complete"
     assert (
         code(api("nora", "PUT", path, editable(done, status="Active"))) == "ClientelePortal:IllegalTransition"
