@@ -189,6 +189,12 @@ def test_an_impossible_form_is_invalid(api: Api, changes: dict[str, Any], member
     assert members(api("nora", "POST", CONSENTS, form(**changes))) == [member]
 
 
+def test_a_form_of_a_treatment_may_be_about_its_partner(api: Api) -> None:
+    his = {"patientId": patient("daniel"), "partnerId": None, "caseId": sample_id("case", "amelia")}
+    made = created(api, **his, kind="GeneticTesting", requiredSigners=[signer("Patient", "daniel")])
+    assert made["patientName"].startswith("Daniel")
+
+
 def test_a_missing_member_is_named(api: Api) -> None:
     body = form()
     del body["title"]

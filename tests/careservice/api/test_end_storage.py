@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -70,7 +71,9 @@ def test_missing_arguments_are_named(
 
 @pytest.mark.parametrize("limit", ["statutory_limit", "storage_consented_until"])
 def test_a_passed_limit_ends_storage(api: Api, families: Families, care_place: Place, limit: str) -> None:
-    family = families.add("grace", **{limit: date(2020, 1, 1)})
+    today = datetime.now(ZoneInfo("Europe/London")).date()
+    assert end(care_place, families.add("grace", **{limit: today}).embryos[0], reason="limit-passed") == 2
+    family = families.add("grace", **{limit: today - timedelta(days=1)})
     assert end(care_place, family.embryos[0], reason="limit-passed") == 0
     assert status(api, family.episode) == "Discarded"
 

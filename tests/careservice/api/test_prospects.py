@@ -50,6 +50,23 @@ def test_a_window_in_no_known_zone_or_of_nobody_is_invalid(api: Api) -> None:
     assert members(book(api, "nora", {**window, "physicianId": "x"})) == ["physicianId"]
 
 
+def test_windows_follow_one_another_from_the_first_to_the_last_hour_of_work(api: Api) -> None:
+    window = free_window(api, "leila", 9)
+    start = datetime.fromisoformat(window["start"])
+    for minutes, refused in (
+        (-1, "OutsideWorkingHours"),
+        (0, ""),
+        (30, ""),
+        (31, "SlotTaken"),
+        (180, ""),
+        (181, "OutsideWorkingHours"),
+    ):
+        begin, over = (start + timedelta(minutes=minutes + more) for more in (0, 30))
+        answer = book(api, "nora", {**window, "start": begin.isoformat(), "end": over.isoformat()})
+        assert (code(answer) if refused else "ClientelePortal:") == f"ClientelePortal:{refused}", minutes
+        assert (answer.status_code == 200) is not bool(refused)
+
+
 def merge(api: Api, who: str, one: str, other: str, body: Any = None) -> Any:
     first, second = sample_id("prospect", one), sample_id("prospect", other)
     return api(who, "POST", f"/api/prospect/records/{first}/merge/{second}", body)

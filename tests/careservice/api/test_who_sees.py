@@ -16,7 +16,7 @@ from portal.careservice.domain.consents.forms import ConsentForm, Signer
 from portal.careservice.domain.conversations import Attachment, Conversation, Message
 from portal.careservice.domain.documents import File
 from portal.careservice.domain.embryos import EmbryoStorage
-from portal.careservice.domain.enumerations import ConsentStatus, PgtStatus, RelationshipType
+from portal.careservice.domain.enumerations import ConsentStatus, EmbryoStatus, PgtStatus, RelationshipType
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult
@@ -214,7 +214,11 @@ def test_ending_a_relationship_on_which_forms_depend_ends_sharing_and_keeps_the_
     assert relationships(clinic, "amelia")[SHARED]["endDate"] == ended
 
 
-def test_a_relationship_with_stored_embryos_keeps_its_record_and_staff_may_end_it(clinic: Clinic) -> None:
+@pytest.mark.parametrize("status", [EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD])
+def test_a_relationship_with_stored_embryos_keeps_its_record_and_staff_may_end_it(
+    clinic: Clinic, status: EmbryoStatus
+) -> None:
+    clinic.change(lambda session: session.execute(update(EmbryoStorage).values(status=status)))
     joseph = sample_id("relationship", "grace-joseph")
     end_forms(clinic)
     assert clinic("nora", "DELETE", RELATIONSHIPS + joseph).status_code == 204
