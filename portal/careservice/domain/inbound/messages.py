@@ -44,11 +44,7 @@ def take(session: Session, tenant_id: str, sender: Sender, received: Received) -
     """Store the message where its sender and staff alone read it, and return its id."""
     conversation, written_by = _place(session, tenant_id, sender, received)
     body = received.body
-    if (
-        received.channel == Channel.EMAIL
-        and received.subject
-        and _topic(received.subject) != _topic(conversation.subject)
-    ):
+    if received.channel == Channel.EMAIL and _topic(received.subject) != _topic(conversation.subject):
         body = f"{received.subject}\n\n{body}".strip()
     return add_message(
         session,

@@ -84,9 +84,6 @@ def _may_answer(session: Session, patient: Patient, conversation: Conversation) 
     if not _sees(session, actor, conversation):
         return False
     inside = {participant.person_id for participant in conversation.participants}
-    owner = session.get(Patient, conversation.patient_id) if conversation.patient_id else None
-    if owner is not None:
-        inside.add(person_id(owner))
     others = inside - {actor.person_id} - people.all_staff(session, patient.tenant_id)
     return all(_may_read(session, actor, other, conversation) for other in others)
 
