@@ -288,7 +288,9 @@ def test_a_partner_pays_for_the_couples_embryos(hooks: Any) -> None:
 def test_a_failed_payment_is_reported_and_may_succeed_later(hooks: Any) -> None:
     before, payment_id = expiries(hooks), f"pay_{new_id()}"
     told = len(hooks.notifications("grace", "PaymentFailed"))
-    assert hooks.payment(payment(type="payment.failed", payment_id=payment_id)).json()["accepted"] is True
+    for is_new in (True, False):
+        failed = hooks.payment(payment(type="payment.failed", payment_id=payment_id))
+        assert failed.json()["accepted"] is is_new
     assert expiries(hooks) == before
     assert len(hooks.notifications("grace", "PaymentFailed")) == told + 1
     assert hooks.payment(payment(payment_id=payment_id)).json()["accepted"] is True

@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from portal.careservice.ids import new_id, sample_id
+from portal.careservice.webhooks.payloads import mail
 from portal.careservice.webhooks.sender import multipart
 from portal.careservice.webhooks.senders import is_verified, of_headers, of_parse_service
 from tests.careservice.webhooks.conftest import RECEIVER, SECRETS_OF, TWILIO_TOKEN
@@ -97,17 +98,18 @@ def test_an_unverified_reply_is_matched_only_by_the_reply_address_of_ones_own_co
 
 
 def test_an_email_to_nobody_in_particular_is_not_read_by_the_partner(hooks: Any) -> None:
-    answered = hooks.email(to=reply_address("amelia-scan")).json()
-    assert seen_by(hooks, "amelia", answered["id"]) and seen_by(hooks, "daniel", answered["id"])
+    for sender in (AMELIA, "daniel@riverside.example"):
+        answered = hooks.email(to=reply_address("amelia-scan"), **{"from": sender}).json()
+        assert seen_by(hooks, "amelia", answered["id"]) and seen_by(hooks, "daniel", answered["id"]), sender
     for message in (hooks.email().json(), hooks.sms().json()):
         assert seen_by(hooks, "amelia", message["id"]) and not seen_by(hooks, "daniel", message["id"])
 
 
 def test_a_verified_email_is_marked_verified_and_a_text_has_no_mark(hooks: Any) -> None:
-    mail = hooks.email(
+    sent = hooks.email(
         SPF="", headers=f"Authentication-Results: {RECEIVER}; dmarc=pass header.from=riverside.example"
     )
-    assert hooks.message("amelia", mail.json()["id"])["senderVerified"] is True
+    assert hooks.message("amelia", sent.json()["id"])["senderVerified"] is True
     assert hooks.message("amelia", hooks.sms().json()["id"])["senderVerified"] is None
 
 
@@ -125,6 +127,27 @@ def test_an_email_is_decoded_in_its_declared_charsets(hooks: Any) -> None:
 )
 def test_an_email_with_an_unknown_charset_is_accepted(hooks: Any, charset: str, status: int) -> None:
     assert hooks.email(charsets=f'{{"text": {charset}}}', text="Grüße").status_code == status
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("charsets", "{"),
+        ("envelope", "{"),
+        ("from", f"{AMELIA}, daniel@riverside.example"),
+        ("text", "a" * 100_001),
+    ],
+)
+def test_an_email_that_cannot_be_read_whole_is_nobodys_surely(field: str, value: str) -> None:
+    given = {
+        "from": AMELIA,
+        "to": "hello@riverside.example",
+        "text": "Hello",
+        "dkim": "{@riverside.example : pass}",
+    }
+    assert mail(*multipart(given, [])).is_verified
+    taken = mail(*multipart(given | {field: value}, []))
+    assert (taken.faults, taken.is_verified, taken.original is None) == ((field,), False, False)
 
 
 def test_an_email_with_unreadable_charsets_is_kept_for_staff(hooks: Any) -> None:
