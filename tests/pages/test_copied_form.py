@@ -75,11 +75,14 @@ COUPLE = replace(
 def test_the_treatment_form_that_an_embryo_lacks_names_it(
     visitor: SignIn, fake_api: FakeApi, owner: str, other: str
 ) -> None:
-    fake_api.gives(READ_EPISODE, replace(COUPLE, embryos=(replace(EMBRYO, patient_id=owner),)))
+    gone = replace(EMBRYO, id="s-2", patient_id=owner, status=EmbryoStatus.TRANSFERRED)
+    embryos = (replace(EMBRYO, patient_id=owner), gone, replace(EMBRYO, id="s-3", patient_id=other))
+    fake_api.gives(READ_EPISODE, replace(COUPLE, embryos=embryos))
     fake_api.gives(LIST_CONSENTS, [])
     staff = visitor("elif", "physician")
     page = staff.get("/storage/s-1?episode=e-1")
     page = staff.get(page.select("a[href*='template=treatment']")[0]["href"])
+    assert [box["value"] for box in page.select("input[name=embryo]")] == ["s-1"], "here, and of that patient"
     page = page.form("/consents/new/fill").submit(**{"signer-2": "elif"})
     page.form("/consents/new").submit(status=None)
     body = fake_api.sent(CREATE_CONSENT)[0].body
