@@ -172,3 +172,18 @@ def test_staff_read_in_lists_whose_each_of_two_forms_is(
     for address, _, row in (place.partition(" ") for place in where):
         (found,) = nora.get(address).select(row)
         assert "Daniel Hart" in found.words, address
+
+
+@pytest.mark.parametrize("field", ["procedure_date", "expires_on"])
+@pytest.mark.parametrize("day", ["2026-11-24", "2026-11-25"])
+def test_a_new_form_is_for_today_by_the_clinics_clock_or_later(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], field: str, day: str
+) -> None:
+    fake_api.gives(READ_EPISODE, EPISODE)
+    nora = visitor("nora", "nurse")
+    at("25 23:30")
+    page = nora.get("/consents/new?template=treatment&episode=e-1").form("/consents/new/fill")
+    is_over = day == "2026-11-24"
+    page = page.submit(**{"signer-2": "nora", field: day}, status=422 if is_over else 200)
+    assert [fault["href"] for fault in page.select(".error-summary a")] == ([f"#{field}"] if is_over else [])
+    assert [box["value"] for box in page.select(f"input[name={field}]")] == ([day] if is_over else [])

@@ -200,12 +200,3 @@ def test_a_similar_form_created_meanwhile_is_detected_on_sending(nora: Any) -> N
     first = make_form(nora, "storage-renewal", title="Made by two at once")
     refused = preview.form("/consents/new").submit(status=403)
     assert refused.select('.error-summary a[href="#replaces"]') and refused.select(f'a[href="{first}"]')
-
-
-@pytest.mark.parametrize("field", ["procedure_date", "expires_on"])
-def test_a_past_date_is_refused_at_its_field(nora: Any, field: str) -> None:
-    page = nora.get(f"/consents/new?template=storage-renewal&episode={TREATMENT_OF_AMELIA}")
-    over = (date.today() - timedelta(days=2)).isoformat()
-    refused = page.form("/consents/new/fill").submit(title="Too late", **{field: over}, status=422)
-    assert refused.select(f'.error-summary a[href="#{field}"]') and "over already" in refused.words
-    assert refused.tree.select_one(f"input[name={field}]")["value"] == over
