@@ -104,7 +104,9 @@ def test_whatever_is_lost_of_a_form_that_is_sent_is_told(
     def kept(_query: object) -> object:
         (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
         signers = [{**signer, "personId": "somebody"} for signer in sent["requiredSigners"]]
-        return {"id": "c-2", "title": "Decision", "status": "Pending", "requiredSigners": signers}
+        body = [{**clause, "text": "As told"} for clause in sent["body"]]
+        form = {"id": "c-2", "title": "Decision", "status": "Pending"}
+        return {**form, "requiredSigners": signers, "body": body}
 
     fake_api.gives(READ_EPISODE, EPISODE)
     fake_api.computes(CREATE_CONSENT, kept)
