@@ -134,6 +134,16 @@ def test_another_way_to_take_a_medicine_is_a_change_beside_that_of_its_dose(
     assert change and [one.kind for one in change.doses] == [Kind.DOSE, *kinds]
 
 
+def test_a_day_with_two_routes_is_told_as_neither() -> None:
+    evening = altered(PROGESTERONE, id="q", time="20:00")
+    change = changed(
+        snapshot_of(plan(PROGESTERONE, evening)), plan(PROGESTERONE, altered(evening, route="Oral")), DAY_8
+    )
+    assert change
+    (one,) = change.doses
+    assert one.before and one.after and (one.before.route, one.after.route) == ("Vaginal", "")
+
+
 def test_what_a_plan_says_no_more_or_in_other_spacing_is_no_other_way() -> None:
     seen = snapshot_of(plan(PROGESTERONE))
     for members in (

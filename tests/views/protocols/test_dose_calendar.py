@@ -181,11 +181,12 @@ def test_nothing_until_the_trigger_comes_after_it_or_on_its_evening(medications:
                 assert row.last_dose_day is not None or (at is not None and at < 12 * 60), "on its evening"
 
 
-def course(**changes: Any) -> list[tuple[str | None, range]]:
+def course(hour: str | None = "21:00", **changes: Any) -> list[tuple[str | None, range]]:
+    """The course of a row beside a trigger on day 10 at this hour."""
     fsh = Medication(
         **{"drug": "FSH", "drug_class": "Gonadotropin", "start_day": 1, "time": "19:00", **changes}
     )
-    hcg = Medication(drug="hCG", start_day=10, is_trigger=True, time=changes.pop("hour", "21:00"))
+    hcg = Medication(drug="hCG", start_day=10, is_trigger=True, time=hour)
     return [(one.time, one.days(30)) for one in courses([fsh, hcg]) if one.medication.drug == "FSH"]
 
 
@@ -199,6 +200,10 @@ def course(**changes: Any) -> list[tuple[str | None, range]]:
         ({"stop_rule": "until trigger", "last_dose_day": 10}, 10),
         ({"stop_rule": "until trigger", "last_dose_day": 8}, 8),
         ({"stop_rule": "until trigger", "last_dose_day": 12, "time": "22:00"}, 9),
+        ({"stop_rule": "until trigger", "last_dose_day": 10, "hour": None}, 10),
+        ({"stop_rule": "until trigger", "start_day": 10, "time": "08:00"}, 10),
+        ({"stop_rule": "until trigger", "hour": "06:00"}, 9),
+        ({"stop_rule": "until trigger", "hour": "05:59"}, 8),
         ({"end_day": 10}, 10),
         ({"drug_class": "GnRH antagonist", "stop_rule": None}, 9),
         ({"drug_class": "Vitamin", "stop_rule": None}, 30),
@@ -321,8 +326,8 @@ def test_what_outlasts_the_treatment_stays_shown(
         ),
         Medication(drug="Later", start_day=50),
     ]
-    ended = episode(plan(medications), end_date=BEGINS + timedelta(days=30), **ending)
-    page = seen(ended, BEGINS + timedelta(days=35), monkeypatch)
+    ended = episode(plan(medications), end_date=BEGINS + timedelta(days=2), **ending)  # on day 3
+    page = seen(ended, BEGINS + timedelta(days=59), monkeypatch)
     assert sorted({line.drug for line in page.doses}) == left
     assert len(page.go_on) == len(left)
     assert all(

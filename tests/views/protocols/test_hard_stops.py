@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from portal.config.dose_ranges import DoseRange, range_of, usual_ranges, usual_units
 from portal.services.episodes import Appointment
-from portal.views.protocols.hard_stops import _changed_a_lot, triggers_told
+from portal.views.protocols.hard_stops import _changed_a_lot, _out_of_range, triggers_told
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 
@@ -68,7 +68,9 @@ def test_units_in_other_words_are_the_same_and_micrograms_are_not_units() -> Non
 def test_a_trigger_is_compared_with_itself_alone() -> None:
     assert asked(TRIGGER, dose="500") and not asked(TRIGGER, start_day="12")
     low = replace(TRIGGER, id="l", dose="25", start_day="1", is_trigger="")
+    support = replace(low, start_day="14")
     assert _changed_a_lot(TRIGGER, None, Plan(medications=(low, TRIGGER))) == []
+    assert _changed_a_lot(support, None, Plan(medications=(TRIGGER, support))) == []
 
 
 def test_a_new_row_is_compared_with_the_one_before_it_in_any_unit() -> None:
@@ -79,6 +81,17 @@ def test_a_new_row_is_compared_with_the_one_before_it_in_any_unit() -> None:
         assert not _changed_a_lot(ROW, None, Plan(medications=(ROW, later))), (
             "the first row has none before it"
         )
+
+
+@pytest.mark.parametrize(
+    ("start", "dose", "is_asked"), [("5", "290", False), ("5", "301", True), ("3", "400", False)]
+)
+def test_a_new_row_is_compared_with_the_last_that_began_on_a_day_before_it(
+    start: str, dose: str, is_asked: bool
+) -> None:
+    rows = [replace(ROW, id="", dose=was, start_day=day) for was, day in (("200", "3"), ("267", "1"))]
+    later = replace(ROW, id="", dose=dose, start_day=start)
+    assert bool(_changed_a_lot(later, None, Plan(medications=(*rows, later)))) is is_asked
 
 
 def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
@@ -126,6 +139,10 @@ def test_a_range_holds_for_each_spelling_of_its_unit(unit: str) -> None:
     found = range_of(usual_ranges(), "rFSH", unit)
     assert found and (found.least, found.most) == (37.5, 450)
     assert range_of(usual_ranges(), "rFSH", "mg") is None
+    edges = {"37.4": True, "37.5": False, "450": False, "450.1": True}
+    row = MedicationRow(drug="rFSH", unit=unit)
+    told = {dose: bool(_out_of_range(replace(row, dose=dose), usual_ranges())) for dose in edges}
+    assert told == edges
 
 
 @pytest.mark.parametrize(
