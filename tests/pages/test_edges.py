@@ -305,6 +305,28 @@ def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they
     )
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_another"),
+    [
+        ("Take 225 IU.", False),
+        ("Take 200 IU.", True),
+        ("Take 200 units.", True),
+        ("Take 200 mg.", False),
+        ("Do I stay at 150?", True),
+        ("Do I stay at 12,5?", True),
+        ("My number is 200.", False),
+        ("It is at 20:00.", False),
+        ("Cetrorelix 0.25 mg as before.", False),
+        ("Menopur stays at 75 IU.", False),
+        ("Fostimon 75 IU, Menopur as before.", True),
+    ],
+)
+def test_a_sentence_tells_another_dose_of_the_medicine_that_changes(sentence: str, is_another: bool) -> None:
+    change = dose_mentions._Changed("Fostimon", "IU", frozenset({150, 12.5}), frozenset({225}))
+    drugs = {("Fostimon", "IU"), ("Menopur", "IU"), ("Cetrorelix", "mg")}
+    assert bool(list(dose_mentions._contradictions(sentence, [change], drugs))) is is_another
+
+
 @pytest.mark.parametrize(("done", "is_done"), [((), False), ((0, 1), False), ((1, 0), False), ((1, 1), True)])
 def test_the_other_doses_of_a_day_are_done_once_all_are_ticked_off(
     done: tuple[int, ...], is_done: bool

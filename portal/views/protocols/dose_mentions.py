@@ -135,8 +135,8 @@ def _contradictions(
 ) -> Iterable[tuple[str, _Changed]]:
     for sentence in filter(None, map(str.strip, _SENTENCE.split(text))):
         for change in changed:
-            others = [drug for drug, unit in drugs if drug != change.drug and is_same_unit(unit, change.unit)]
-            if speaks_of(sentence, others) and not speaks_of(sentence, [change.drug]):
+            alike = [drug for drug, unit in drugs if is_same_unit(unit, change.unit)]
+            if speaks_of(sentence, alike) and not speaks_of(sentence, [change.drug]):
                 continue
             if any(_tells_another(value, unit, change) for value, unit in _AMOUNT.findall(sentence)):
                 yield sentence, change
