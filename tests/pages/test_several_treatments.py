@@ -119,6 +119,17 @@ def test_old_records_are_searched_for_treatments_once(visitor: SignIn, fake_api:
     assert [call.query["IncludeArchived"] for call in fake_api.sent(LIST_CONVERSATIONS)] == ["false"]
 
 
+def test_treatments_are_searched_at_every_look_where_there_are_more_than_are_remembered(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    has(fake_api, **dict.fromkeys("abcdefghijklm", CareStatus.FINISHED))
+    amelia = visitor("amelia")
+    amelia.get("/")
+    fake_api.calls.clear()
+    amelia.get("/")
+    assert [call.query["IncludeArchived"] for call in fake_api.sent(LIST_CONVERSATIONS)] == ["true"]
+
+
 @pytest.mark.parametrize("first", ["/", "/storage"])
 def test_where_not_all_could_be_searched_a_page_says_so_and_searches_again(
     visitor: SignIn, fake_api: FakeApi, first: str
@@ -140,12 +151,20 @@ def test_what_is_under_way_stands_on_home_although_another_page_came_first(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], is_one_down: bool
 ) -> None:
     at("25 12:00")
-    has(fake_api, a=CareStatus.FINISHED, b=CareStatus.FINISHED, c=CareStatus.ACTIVE, d=CareStatus.FINISHED)
+    treatments = {
+        "a": CareStatus.FINISHED,
+        "b": CareStatus.FINISHED,
+        "c": CareStatus.ACTIVE,
+        "d": CareStatus.ACTIVE,
+    }
+    has(fake_api, **treatments)
     if is_one_down:
         fake_api.refuses(READ_EPISODE, 500, id_="d")
     amelia = visitor("amelia")
     amelia.get("/storage")
-    assert "Medicine-c" in amelia.get("/").words
+    has(fake_api, **treatments)
+    home = amelia.get("/").words
+    assert "Medicine-c" in home and "Medicine-d" in home
 
 
 def test_treatments_that_ended_are_not_read_at_every_look(

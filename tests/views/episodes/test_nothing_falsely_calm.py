@@ -46,7 +46,8 @@ def test_forms_that_a_live_treatment_rests_on_are_told_when_withdrawn() -> None:
     assert {one.id for one in told} == {f"{kind}-Revoked" for kind in kinds}
     assert not episode(consent_forms=forms, status=CareStatus.FINISHED).withdrawn
     anew = form(ConsentKind.TREATMENT, ConsentStatus.SIGNED)
-    told = episode(consent_forms=(*forms, anew)).withdrawn
+    partners = form(ConsentKind.STORAGE, ConsentStatus.SIGNED)
+    told = episode(consent_forms=(*forms, anew, partners)).withdrawn
     assert {one.kind for one in told} == {ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD}
     another = replace(anew, title="Consent to embryo transfer")
     assert {one.kind for one in episode(consent_forms=(*forms, another)).withdrawn} == set(kinds)
