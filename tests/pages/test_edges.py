@@ -230,6 +230,16 @@ def test_times_are_offered_until_the_end_of_the_day(day: date, end: str) -> None
     assert [period.words for period in workday.works] == ["23:00–24:00"]
 
 
+def test_hours_in_another_time_zone_are_offered_on_the_clinics_day(day: date) -> None:
+    """The morning in Tokyo is the afternoon of the day before on the Pacific coast."""
+    following = day + timedelta(days=1)
+    hours = WorkingHours(day_of_week=f"{following:%A}", start="09:00", end="10:00")
+    hiro = Physician(id="d-1", name="Hiro", time_zone="Asia/Tokyo", working_hours=(hours,))
+    midnight = datetime.combine(day, time(), ZONE)
+    offered = [len(free_windows.day_of(on, [hiro], ZONE, midnight).windows) for on in (day, following)]
+    assert offered == [2, 0]
+
+
 @pytest.mark.parametrize("ending", Ending)
 def test_only_who_records_a_withdrawal_says_when_the_clinic_was_told(day: date, ending: Ending) -> None:
     given = Given(who="amelia", told_on=day.isoformat(), told_time="23:10", told_by="Telephone")

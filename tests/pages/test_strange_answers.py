@@ -337,6 +337,7 @@ def test_a_booking_is_told_as_the_clinics_system_made_it(visitor: SignIn, fake_a
     receipt = book(nora, fake_api)
     assert receipt.heading == "The visit isn’t confirmed yet"
     assert "24 Dec 2030, 10:00–10:30" in receipt.words
+    assert {"Anna", "Quayside"} <= {*receipt.select("main dl")[0].words.split()}, "as was asked for"
     assert "isn’t confirmed yet. We have noted Tuesday, 24 December 2030" in receipt.words
     (calendar,) = receipt.select("a[href*='appointment.ics']")
     assert "STATUS:TENTATIVE" in nora.get(str(calendar["href"])).text
