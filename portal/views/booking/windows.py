@@ -79,7 +79,7 @@ class Week(Value, frozen=True):
 
     @property
     def earlier(self) -> date | None:
-        return max(self.first_day - timedelta(days=_DAYS), today()) if self.first_day > today() else None
+        return self.first_day - timedelta(days=_DAYS) if self.first_day > today() else None
 
     @property
     def later(self) -> date | None:
