@@ -215,12 +215,14 @@ def test_a_file_that_is_moved_away_while_it_is_written_loses_no_line(stream: Str
     archive.write_bytes(stream.file().read_bytes())
     stream.file().unlink()
     stream.audit.probe()
+    stream.record()
     stream.audit.assure()
-    stream.record(2)
+    stream.record()
     stream.audit.close()
     for thread in threading.enumerate():
         if thread.name == "audit":
             thread.join(10)
+    assert all(checkpoint.closed for checkpoint in stream.checkpoints.all())
     found = verify([archive.parent, stream.folder], stream.checkpoints.all(), [KEY])
     assert [(chain.verdict, chain.words[:7]) for chain in found] == [
         (ChainVerdict.GOOD, "3 lines"),
