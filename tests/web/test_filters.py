@@ -114,3 +114,4 @@ def test_how_long_ago_is_told_as_babel_tells_it(language: str, monkeypatch: pyte
                 )
                 assert ago(now + delta) == told, seconds
         assert ago(now) == ago(now - timedelta(seconds=59.9)) == ago(now - timedelta(seconds=1))
+        assert ago(now) != ago(now + timedelta(seconds=59.9)) == ago(now + timedelta(seconds=1))
