@@ -47,7 +47,7 @@ def from_answer(
     `adapter` doesn't specify is looked for in the usual places.
     """
     answer = _json(body, media_type)
-    status = adapter.status(status)
+    status = adapter.status_of(answer) or adapter.status(status)
     if status in (408, 425, 429) or (status >= 500 and status != 501):
         outcome_known = endpoint.is_safe or status in (425, 429)
         return Unavailable(f"status {status}", retry_seconds(retry_after), outcome_known)

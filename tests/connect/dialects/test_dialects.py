@@ -353,7 +353,7 @@ def test_errors_are_read_from_the_configured_paths() -> None:
 def test_a_rule_is_recognised_by_its_code_whatever_the_status() -> None:
     dialect = dialect_of(
         '[errors]\ncode = "errors.0.code"\nfields = "errors"\nname = "source"\n'
-        '[errors.codes]\nSTALE = "ConcurrencyConflict"\n17 = "SlotTaken"'
+        '[errors.codes]\nSTALE = "ConcurrencyConflict"\n17 = "SlotTaken"\nNONE = 404'
     )
 
     def told(status: int, *errors: Any) -> Any:
@@ -364,6 +364,7 @@ def test_a_rule_is_recognised_by_its_code_whatever_the_status() -> None:
         assert cast("Refused", told(status, {"code": "OUT_OF_ORDER"})).code == "OutOfOrder", status
         assert cast("Refused", told(status, {"code": 17})).code == "SlotTaken", status
         assert isinstance(told(status, {"code": "STALE"}), Conflict), status
+        assert isinstance(told(status, {"code": "NONE"}), NotFound), status
     assert isinstance(told(404, {"code": "OUT_OF_ORDER"}), NotFound)
     assert isinstance(told(410, {"code": "GONE"}), NotFound)
     assert isinstance(told(422), Invalid)
