@@ -15,7 +15,7 @@ from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.plausible import Doubt, doubts
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.report import Report
-from portal.connect.conform.walk import Visit
+from portal.connect.conform.walk import LIST_SIZE, Visit
 from portal.connect.dialects.file import parse_dialect
 from portal.connect.dialects.named_records import records
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
@@ -70,7 +70,9 @@ def test_days_from_zero_lengths_and_half_days() -> None:
     assert set(found) == {"Medication.startDay", "Medication.endDay", "time"}
     assert 'endDay = "DurationDays"' in found["Medication.endDay"]
     fine = [{"drug": "Gonal-f", "startDay": 5, "endDay": 5, "time": "20:30"}]
-    assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": fine})) == {}
+    before = [{**fine[0], "startDay": day} for day in (-7, 0)]
+    for counted in (fine, before):
+        assert doubted(visit(READ_PROTOCOL, {**PLAN, "medications": counted})) == {}
     for hour, about in (("20:30:00", set()), ("evening", {"Medication.time"})):
         row = {**fine[0], "time": None, "times": [hour]}
         assert set(doubted(visit(READ_PROTOCOL, {**PLAN, "medications": [row]}))) == about
@@ -105,8 +107,9 @@ def test_lists_that_are_cut_or_briefs_and_records_that_are_deleted() -> None:
     assert found["GET /api/care/consent-forms"] == "lists.largest_page = 2?"
     assert found["ConsentForm.requiredSigners"].endswith("fixed_query")
     assert found["lists.deleted"] == 'deleted ones? { path = "isDeleted", … }'
-    whole = {"items": [FORM], "totalCount": 1}
-    assert doubted(visit(LIST_CONSENTS, whole), visit(READ_CONSENT, FORM)) == {}
+    for items, total in (([FORM], 1), ([FORM] * LIST_SIZE, 30)):
+        whole = {"items": items, "totalCount": total}
+        assert doubted(visit(LIST_CONSENTS, whole), visit(READ_CONSENT, FORM)) == {}
 
 
 def test_a_list_that_is_not_found_may_be_empty() -> None:
@@ -142,6 +145,8 @@ def test_signers_by_record_contradictions_and_answers_that_say_whether_they_are_
         visit(LIST_CONSENTS, {"? ok": True, "items": [form], "totalCount": 1}),
     )
     assert set(found) == {"Signer.personId", "ConsentForm.status", "errors.success"}
+    for status in ("Revoked", "superseded"):
+        assert doubted(visit(READ_CONSENT, {**form, "status": status})) == {}
 
 
 def test_doubts_are_duties_and_count_until_they_are_accepted() -> None:
