@@ -42,7 +42,7 @@ class Overlay:
             translated = decoding.decode(content, object, self._reading.of(answer))
             for record in _records(translated):
                 kind = cast("tuple[type, object]", record[SOURCE])[0]
-                if family(shape)[0] in family(kind) and wanted in (None, str(record.get("id"))):
+                if family(shape)[0] in family(kind) and wanted in (None, record.get("id")):
                     return self._over(endpoint.body, body, shape, record)
         return None
 

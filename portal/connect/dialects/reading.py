@@ -244,7 +244,7 @@ class Reading:
             case inspect.BoolType():
                 return self._truth
             case inspect.StrType():
-                is_id = names_id(names[0].rpartition(".")[2]) and not self.keeps_unknown
+                is_id = names_id(names[0].rpartition(".")[2])
                 return self._text(names) or (formats.id_as_text if is_id else None)
             case inspect.DictType():
                 return self._unless_deleted(self._free_members(self.rules.members.get(names[0], {})), {})

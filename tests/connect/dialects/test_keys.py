@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.file import DialectError, parse_dialect
@@ -177,6 +178,9 @@ def test_one_member_may_hold_both_names() -> None:
     body = {"firstName": "Lena", "lastName": "KELLER", "preferredName": "Leni"}
     sent = json.loads(dialect(text).sent(UPDATE_PATIENT, body)[0])
     assert sent == {"Name": "KELLER, Lena", "preferredName": "Leni"}
+    for first in ("Lena", "Leni"):
+        sent = changed(text, UPDATE_PATIENT, replace(patient, first_name=first), patient, came)
+        assert sent["Name"] == f"KELLER, {first}"
     assert "both called" in faults('[members.Patient]\nfirstName = "Name"\nlastName = "Name"')
 
 
@@ -429,6 +433,7 @@ by_language = { en = "En", es = "Es" }
         "Diagnosis": None,
         "RowVersion": 125,
     }
+    older = {**came, "Title": {"En": "IVF"}, "RowVersion": 124}
     before = read(text, came, Case, "en")
     body = {
         "title": "IVF 2",
@@ -445,7 +450,12 @@ by_language = { en = "En", es = "Es" }
         closed_reason=None, concurrency_stamp="125",
     )  # fmt: skip
     (sent, _headers) = dialect(text).sent(
-        UPDATE_CASE, body, change, {"id": "7"}, [(Case, json.dumps(came).encode())], "en"
+        UPDATE_CASE,
+        body,
+        change,
+        {"id": "7"},
+        [(Case, json.dumps(case).encode()) for case in (older, came)],
+        "en",
     )
     assert json.loads(sent) == {
         "Status": "ACTIVE",
@@ -471,17 +481,10 @@ def test_rows_that_were_not_changed_go_back_as_they_came() -> None:
     first, second = before.medications
     rows = (
         first,
-        Medication(
-            **{
-                **{name: getattr(second, name) for name in second.__struct_fields__},
-                "instructions": "Evenings",
-            }
-        ),
+        replace(second, instructions="Evenings"),
         Medication(drug="Ovitrelle", start_day=11, dose=0.5),
     )
-    after = Protocol(
-        **{**{name: getattr(before, name) for name in before.__struct_fields__}, "medications": rows}
-    )
+    after = replace(before, medications=rows)
     sent = changed(text, UPDATE_PROTOCOL, after, before, came)
     assert sent["startDate"] == "0001-01-01"
     assert sent["medications"] == [
@@ -490,6 +493,13 @@ def test_rows_that_were_not_changed_go_back_as_they_came() -> None:
         {"drug": "Ovitrelle", "startDay": "11", "dose": "0,5"},
     ]
     assert set(sent) == {"id", "name", "status", "startDate", "concurrencyStamp", "medications"}
+    came["medications"] = [
+        {"drug": drug, "startDay": 1, "brand": brand}
+        for drug, brand in (("Gonal-f", "x"), ("Cetrotide", "y"))
+    ]
+    before = read(text, came, Protocol)
+    after = replace(before, medications=before.medications[1:])
+    assert changed(text, UPDATE_PROTOCOL, after, before, came)["medications"] == came["medications"][1:]
 
 
 def test_a_record_within_another_is_found_among_what_came() -> None:
@@ -542,7 +552,7 @@ def test_a_changed_value_goes_back_in_the_object_in_which_it_came() -> None:
         "type": {"Code": "X9", "Label": "Own"},
     }
     before = read(CODED, plan, Protocol)
-    after = msgspec.structs.replace(before, status=ProtocolStatus.ACTIVE)
+    after = replace(before, status=ProtocolStatus.ACTIVE)
     sent = changed(CODED, UPDATE_PROTOCOL, after, before, plan)
     assert sent["status"] == {"Code": "Active"}
     assert sent["type"] == {"Code": "X9", "Label": "Own"}
