@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
-from portal.services.consents.forms import ConsentStatus
+from portal.services.consents.forms import ConsentStatus, Signer, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS, ReplyAddress
 from portal.services.episodes import READ_EPISODE
-from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, TALK
+from tests.pages.test_patient_banner import AMELIA, DANIEL, EPISODE, FORM, TALK
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Page, Visitor
 
@@ -38,3 +39,27 @@ def test_only_the_patients_own_number_is_called(visitor: SignIn, fake_api: FakeA
     fake_api.gives(LIST_CONSENTS, [untold])
     page = nora.get(LIST)
     assert addresses(page) == [] and page.select(".waits")[0].words == "Not given", "who has signed"
+
+
+@pytest.mark.parametrize(
+    ("waits", "is_called"),
+    [("patients", True), ("partners", True), ("no-account", True), ("us", False), ("", False)],
+)
+def test_lists_of_people_to_call_have_each_ones_own_number(
+    visitor: SignIn, fake_api: FakeApi, waits: str, is_called: bool
+) -> None:
+    daniel = replace(DANIEL, user_id="daniel", phone_number="+447700900182")
+    signers = (*FORM.required_signers[:1], replace(FORM.required_signers[1], person_id="p-1"))
+    signers += (Signer(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart"),)
+    fake_api.gives(
+        READ_EPISODE, replace(EPISODE, patient=replace(AMELIA, phone_number="+447700900181"), partner=daniel)
+    )
+    fake_api.gives(LIST_CONSENTS, [replace(FORM, partner_id="p-2", required_signers=signers)])
+    page = visitor("nora", "nurse").get(f"/consents?list=open&waits={waits}")
+    called = [
+        (one.words.split()[0], link["href"])
+        for one in page.select(".wait")
+        for link in one.select("a[href^=tel]")
+    ]
+    both = [("Amelia", "tel:+447700900181"), ("Daniel", "tel:+447700900182")]
+    assert sorted(called) == (both if is_called else [])
