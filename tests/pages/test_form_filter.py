@@ -41,6 +41,15 @@ def test_a_form_that_names_no_signers_may_belong_to_any_list(
 def test_partners_are_found_by_the_forms_of_their_own(
     visitor: SignIn, fake_api: FakeApi, role: SignerRole, name: str, is_partners: bool
 ) -> None:
-    fake_api.gives(LIST_CONSENTS, [replace(OWN, required_signers=(Signer(role=role, name=name),))])
+    signers = (Signer(role=SignerRole.CLINICIAN, name="Victor"), Signer(role=role, name=name))
+    fake_api.gives(LIST_CONSENTS, [replace(OWN, required_signers=signers)])
     page = visitor("nora", "nurse").get("/consents?list=open&waits=partners")
     assert ("Nothing waits here" in page.words) is not is_partners
+
+
+def test_a_patients_list_has_no_form_of_another_whatever_the_api_gives(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [OWN, replace(OWN, id="c-2", patient_id="p-9", patient_name="Ines Berg")])
+    page = visitor("nora", "nurse").get("/consents?list=open&patient=p-1")
+    assert [row.words for row in page.select("tbody th")] == ["Amelia Hart Consent to IVF"]
