@@ -83,6 +83,14 @@ def test_a_signer_of_record_who_has_an_account_is_asked_to_sign(lena: Visitor, a
     assert "Mats Keller hasn’t signed yet" in lena.get("/consents/f1").words
 
 
+@pytest.mark.parametrize(
+    "by", [{"revoked_by_id": "50011"}, {"revoked_by_id": "nora", "on_behalf_of": "50011"}]
+)
+def test_who_ended_a_form_is_told_that_it_was_they(lena: Visitor, api: FakeApi, by: dict[str, str]) -> None:
+    api.gives(READ_CONSENT, replace(FORM, status=ConsentStatus.REVOKED, **by))
+    assert ("By", "You") in lena.get("/consents/f1/revoke").facts
+
+
 def test_whose_account_it_is_may_come_with_the_sign_in(portal: InProcess, api: FakeApi) -> None:
     api.refuses(READ_EPISODE, 403)
     person = portal.visitor("mats", "patient", name="Mats Keller", record="50012")
