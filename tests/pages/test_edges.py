@@ -24,6 +24,7 @@ from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
+from portal.services.protocols import Protocol, ProtocolStatus
 from portal.services.relationships import Relationship
 from portal.services.rules import free_windows
 from portal.services.rules.ending import Ending
@@ -39,11 +40,13 @@ from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
+from portal.views.protocols.dose_changes import new_doses, with_new_dose
 from portal.views.protocols.plan import MedicationRow, Plan
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.web.filters import countdown, local, now, today
+from portal.web.filters import day as write_day
 from tests.support.builders import consent, person
 from tests.support.fake_api import ZONE, sample
 from tests.support.in_process import InProcess
@@ -313,6 +316,39 @@ def test_doses_told_in_the_last_week_are_found_newest_first_and_whose_words_they
         dose_mentions.read_dose_mentions(cast("Any", None), "p-1", "", before=plan("150"), after=plan("150"))
         is None
     )
+
+
+@pytest.mark.parametrize(
+    ("members", "first"),
+    [
+        ({"time": "19:00"}, 6),
+        ({"time": "23:45"}, 5),
+        ({"time": "08:00, 23:45"}, 6),
+        ({"time": ""}, 6),
+        ({"time": "23:45", "every_days": "2"}, 5),
+        ({"time": "23:45", "every_days": "3"}, 7),
+        ({"time": "19:00", "end_day": "6"}, 6),
+        ({"time": "19:00", "end_day": "5"}, None),
+        ({"time": "23:45", "start_day": "5"}, None),
+        ({"time": "23:45", "is_trigger": "yes"}, None),
+    ],
+    ids=str,
+)
+def test_a_new_dose_begins_with_the_next_day_of_which_all_hours_are_to_come(
+    day: date, members: dict[str, str], first: int | None
+) -> None:
+    begins = day - timedelta(days=4)
+    protocol = Protocol(id="f-1", name="", status=ProtocolStatus.ACTIVE, start_date=begins)
+    row = MedicationRow(**{"id": "m-1", "start_day": "1", "stop_rule": "Until trigger", **members})
+    before = Plan(start_date=begins.isoformat(), medications=(row,))
+    found = new_doses(protocol, before).get(0)
+    assert (found and found.first) == first
+    if found:
+        when = "tonight, 23:45" if first == 5 else write_day(begins + timedelta(days=found.first - 1))
+        assert found.label == f"New dose from {when}"
+        after = with_new_dose(protocol, before, "split-medication-0")
+        ended = replace(row, end_day=str(found.first - 1), stop_rule="")
+        assert after and after.medications == (ended, replace(row, id="", start_day=str(first)))
 
 
 @pytest.mark.parametrize(
