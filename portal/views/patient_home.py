@@ -15,7 +15,7 @@ from portal.services.errors import CareError
 from portal.services.found_episodes import Found, is_whole, mentioned, read_episodes
 from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
-from portal.services.notifications import Notification, is_pressing, newest_unread, notable, unread_among
+from portal.services.notifications import Notification, newest_unread, notable, unread_among
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
@@ -194,11 +194,7 @@ def _not_shown(news: Listed[Notification], treatment: TreatmentRegion | CareErro
         set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
     )
     return news.where(
-        lambda notification: (
-            notification.type != "StorageReminder"
-            or is_pressing(notification)
-            or notification.entity_id not in near
-        )
+        lambda notification: notification.type != "StorageReminder" or notification.entity_id not in near
     )
 
 
