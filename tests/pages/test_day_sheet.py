@@ -53,7 +53,8 @@ def holds(fake_api: FakeApi) -> None:
     waiting = (ConsentBrief(id="c-1", title="Consent c-1", status=ConsentStatus.PENDING),)
     episodes = (
         Episode(id="1", status=CareStatus.ACTIVE, patient=ayse, consent_forms=waiting,
-                appointments=(visit("Egg collection", 10), visit("Scan", 9, days=1))),
+                appointments=(visit("Egg collection", 10), visit("Scan", 9, days=1),
+                              replace(visit("Blood test", 7), status="Cancelled"))),
         Episode(id="2", status=CareStatus.ACTIVE, patient=sian, protocol=PLAN, appointments=(visit("Scan", 8),)),
     )  # fmt: skip
     fake_api.gives(LIST_PROTOCOLS, [PLAN])

@@ -45,6 +45,7 @@ AFTER = replace(
         MonitoringDay(date=date(2026, 11, on), follicles=Follicles(left=(12,)), verified=True)
         for on in (23, 25)
     ),
+    pgt_results=(PgtBrief(id="r-9", embryo_code="E9", status=PgtStatus.REPORTED),),
 )
 FORM = ConsentForm(id="c-1", title="Storing embryos", status=ConsentStatus.PARTIALLY_SIGNED)
 SIGNED = replace(

@@ -107,3 +107,9 @@ def test_one_that_came_after_the_page_stays_unread(
     assert [call.body for call in fake_api.sent(UPDATE_NOTIFICATIONS)] == [{"ids": ["seen"], "isRead": True}]
     fake_api.gives(LIST_NOTIFICATIONS, [told("later", 29)])
     assert not button.submit().select(".toast")
+
+
+def test_home_counts_at_the_bell_what_the_api_counts(visitor: SignIn, fake_api: FakeApi) -> None:
+    told = {"totalCount": 1, "unreadCount": 7, "items": [{"id": "n-1", "title": "News"}]}
+    fake_api.computes(LIST_NOTIFICATIONS, lambda _query: told)
+    assert "7" in visitor("amelia").get("/").select("#bell")[0].words

@@ -76,7 +76,7 @@ def test_the_care_team_is_that_of_all_treatments_under_way_or_of_the_last_one(
 
 
 OLD_NEWS = {"id": "n-1", "isRead": True, "entityType": "Episode", "entityId": "b"}
-OLD_TALK = {"id": "t-b", "episodeId": "b", "isArchived": True}
+OLD_TALK = {"id": "t-b", "episodeId": "b", "isArchived": True, "unreadCount": 1, "subject": "Put away"}
 
 
 def mentions_old(fake_api: FakeApi, *, news: bool, talks: bool) -> None:
@@ -112,7 +112,7 @@ def test_embryos_that_only_old_records_mention_are_listed_whatever_page_came_fir
 def test_old_records_are_searched_for_treatments_once(visitor: SignIn, fake_api: FakeApi) -> None:
     mentions_old(fake_api, news=True, talks=True)
     amelia = visitor("amelia")
-    amelia.get("/")
+    assert "Put away" not in amelia.get("/").words
     fake_api.calls.clear()
     for page in ("/", "/storage", "/episodes"):
         amelia.get(page)
@@ -188,7 +188,7 @@ def test_a_form_that_the_clinic_cancelled_was_withdrawn_by_nobody(
     brief = ConsentBrief(
         id="form", title="Egg retrieval", kind=ConsentKind.STORAGE, status=ConsentStatus.REVOKED
     )
-    shows(fake_api, episode(consent_forms=(brief,)))
+    shows(fake_api, episode(None, consent_forms=(brief,)))
     form = consent(*[AMELIA] * is_signed, status=ConsentStatus.REVOKED, revoked_by_id="nora")
     fake_api.gives(READ_CONSENT, form)
     for page in ("/", "/episodes/e-1"):
@@ -219,6 +219,17 @@ def test_a_change_is_told_although_she_looked_at_other_plans_meanwhile(
     rows = tuple(replace(row, dose=300) for row in PLAN.medications)
     fake_api.gives(READ_EPISODE, episode(replace(PLAN, id="now", medications=rows)), id_="now")
     assert "The plan has changed" in amelia.get("/episodes/now/medication").words
+
+
+@pytest.mark.parametrize(("other", "is_said"), [(404, True), (500, False)])
+@pytest.mark.parametrize("page", ["/", "/episodes"])
+def test_nobody_is_told_that_no_treatment_is_left_while_one_cannot_be_read(
+    visitor: SignIn, fake_api: FakeApi, page: str, other: int, is_said: bool
+) -> None:
+    has(fake_api, a=CareStatus.ACTIVE, b=CareStatus.ACTIVE)
+    fake_api.refuses(READ_EPISODE, 404, id_="a")
+    fake_api.refuses(READ_EPISODE, other, id_="b")
+    assert bool(visitor("amelia").get(page).select("[data-state='gone']")) is is_said
 
 
 def test_an_embryo_of_two_treatments_is_one(visitor: SignIn, fake_api: FakeApi) -> None:
