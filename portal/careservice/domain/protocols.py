@@ -219,7 +219,7 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
     if plan.episode_id is not None:
         episode = session.get(Episode, plan.episode_id)
         require_of_clinic(episode, actor.tenant_id, "episodeId")
-        if episode is not None and plan.patient_id not in (episode.patient_id, episode.partner_id):
+        if episode is not None and plan.patient_id not in {episode.patient_id, episode.partner_id} - {None}:
             raise Invalid("The episode is not this patient's.", "episodeId")
     for index, medication in enumerate(plan.medications):
         where = f"medications[{index}]"

@@ -164,6 +164,7 @@ def test_a_protocol_is_created_read_changed_and_ended(api: Api) -> None:
         ({"medications": [{"drug": "x"}]}, "medications[0].drugClass"),
         ({"patientId": sample_id("patient", "maya")}, "patientId"),
         ({"episodeId": AMELIA_EPISODE}, "episodeId"),
+        ({"patientId": None, "episodeId": ZOFIA_EPISODE}, "episodeId"),
         ({"startDate": "2026-02-30"}, "startDate"),
         ({"monitoring": [{"day": "five", "kind": "Scan"}]}, "monitoring[0].day"),
     ],
