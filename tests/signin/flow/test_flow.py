@@ -15,8 +15,11 @@ from portal.services.errors import Unavailable
 from portal.signin import flow
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.errors import SignInFailed
-from portal.signin.flow import PasswordNeeded, SignIn, SignInLoop, local_path
+from portal.signin.flow import Browser, PasswordNeeded, SignIn, SignInLoop, local_path
 from portal.signin.tokens import Expected
+from portal.store import open_store
+from portal.store.names import hashed_name
+from portal.store.vault import Vault
 from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
 
@@ -63,6 +66,18 @@ def test_a_well_formed_cookie_is_kept_and_any_other_replaced(sign_in: SignIn) ->
     assert start(sign_in, cookie).cookie == cookie
     for other in (None, "", "a" * 42, "a" * 44, "a" * 42 + "!", "a" * 42 + "\n"):
         assert start(sign_in, other).cookie != other
+
+
+def test_a_cookie_whose_record_processes_with_newer_keys_sealed_is_replaced(
+    sign_in: SignIn, sqlite: str, clock: Clock
+) -> None:
+    cookie = start(sign_in).cookie
+    newer = Vault(open_store(sqlite, clock), ("n" * 40, "k" * 40), clock)
+    assert newer.name("any"), "the naming key is sealed anew"
+    assert newer.update(hashed_name("browser", cookie), Browser, lambda browser: browser)
+    again = start(sign_in, cookie)
+    assert again.cookie != cookie
+    assert finish(sign_in, again) is not None
 
 
 @pytest.mark.parametrize(
