@@ -57,7 +57,7 @@ class Breaker:
         self._failed_at = 0.0
         self._pause = 0.0  # 0 while closed
         self._paused_at = 0.0
-        self._pauses = 0
+        self._next_pause = FIRST_PAUSE
         self._is_probing = False
 
     @property
@@ -112,15 +112,14 @@ class Breaker:
     def _open(self, now: float) -> None:
         if not self._pause:
             metrics.opened(self._upstream, self._group)
-        pause = min(FIRST_PAUSE * 2**self._pauses, LONGEST_PAUSE)
+        pause, self._next_pause = self._next_pause, min(2 * self._next_pause, LONGEST_PAUSE)
         self._pause = pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 (jitter)
-        self._pauses = min(self._pauses + 1, 8)
         self._paused_at, self._is_probing = now, False
 
     def _close(self) -> None:
         if self._pause:
             metrics.closed(self._upstream, self._group)
-        self._history, self._pause, self._pauses, self._is_probing = 0, 0.0, 0, False
+        self._history, self._pause, self._next_pause, self._is_probing = 0, 0.0, FIRST_PAUSE, False
 
 
 class Breakers:

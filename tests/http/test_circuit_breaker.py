@@ -56,8 +56,9 @@ def test_old_failures_do_not_count(breaker: Breaker, clock: Clock) -> None:
 def test_after_the_pause_the_probe_is_one_read_and_never_an_act(breaker: Breaker, clock: Clock) -> None:
     fail(breaker)
     clock.now += LONGEST
-    with pytest.raises(Open):
+    with pytest.raises(Open) as held_back:
         breaker.admit(is_read=False)
+    assert held_back.value.seconds == 0
     breaker.admit(is_read=True)
     for is_read in (True, False):
         with pytest.raises(Open):
@@ -75,6 +76,13 @@ def test_a_failed_probe_doubles_the_pause_up_to_the_maximum(breaker: Breaker, cl
         clock.now += held_back.value.seconds + 0.001
         breaker.admit(is_read=True)
         breaker.record_failure()
+    clock.now += LONGEST
+    breaker.admit(is_read=True)
+    breaker.record_success()
+    fail(breaker)
+    with pytest.raises(Open) as held_back:
+        breaker.admit(is_read=True)
+    assert held_back.value.seconds <= FIRST_PAUSE * 1.2
 
 
 def test_a_lost_probe_is_followed_by_another(breaker: Breaker, clock: Clock) -> None:
