@@ -69,6 +69,15 @@ def test_redirects_are_not_followed_and_cookies_are_not_stored(upstream: Make) -
     assert len(server.seen) == 2
 
 
+def test_the_headers_are_those_of_the_last_head(upstream: Make) -> None:
+    """The last of a name that is repeated, all of a list; and the path is sent as it is."""
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"
+    server = upstream(lambda line, number: hints + ok(b"{}", "ETag: 1", "Vary: a", "ETag: 2", "Vary: b"))
+    answer = transport.send(Call("GET", f"{server.url}/patients/../cases"))
+    assert answer.headers == {"content-length": "2", "etag": "2", "vary": "a, b"}
+    assert server.seen == ["GET /patients/../cases HTTP/1.1"]
+
+
 def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     server = upstream(lambda line, number: ok())
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
@@ -194,6 +203,22 @@ def test_a_stalled_file_times_out(upstream: Make) -> None:
     with pytest.raises(TransportError, match="timed out"):
         list(pieces)
     assert time.monotonic() - began < 5
+
+
+def test_a_file_may_come_more_slowly_than_a_calls_timeout() -> None:
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+            for _ in range(4):
+                time.sleep(0.4)
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, daemon=True).start()
+        call = Call("GET", f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=1)
+        assert b"".join(transport.stream(call)[2]) == b"xxxx"
 
 
 def test_a_file_ends_after_the_maximum_duration(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
