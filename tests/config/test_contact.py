@@ -61,8 +61,9 @@ def test_a_contact_needs_only_a_telephone_number() -> None:
         (WHOLE.replace("Mon-Fri", "Fri-Mon"), "GB", "hours: must map weekdays to times"),
         (WHOLE.replace("18:00", "24:30"), "GB", "hours: must map weekdays to times"),
         ('telephone = "020 7946 0120"\nhours = "always"', "GB", "hours: must be a table like"),
-        (WHOLE + 'closed = ["Christmas"]', "GB", "closed: must be a list of days"),
+        (WHOLE + 'closed = ["2026-12-25", "26 December"]', "GB", "closed: must be a list of days"),
         (WHOLE + "reply_hours = 0", "GB", "reply_hours: must be a whole number of hours"),
+        (WHOLE + "reply_hours = 241", "GB", "reply_hours: must be a whole number of hours"),
         (WHOLE + 'emergency = "call 999"', "GB", "emergency: must be a number of 3 to 6 digits"),
         (WHOLE + 'call_now = ["Bleeding"]', "GB", "call_now: must give each language its list of signs"),
         (WHOLE + "call_now = { en = [] }", "GB", "call_now: must give each language its list of signs"),
@@ -98,6 +99,7 @@ def test_opening_hours_are_in_the_clinics_time_zone(
     [
         ((2026, 12, 24, 12), time(18), (2026, 12, 24), True),
         ((2026, 12, 25, 12), None, (2026, 12, 28), True),  # a Friday, and the Saturday is closed, too
+        ((2026, 12, 26, 12), None, (2026, 12, 28), True),
         ((2026, 12, 28, 12), time(18), (2026, 12, 28), False),  # no holiday after it is known
     ],
 )
@@ -114,6 +116,12 @@ def test_nobody_answers_on_a_holiday(
 
 def test_without_holidays_it_isnt_sure_who_answers() -> None:
     assert not the_contact().is_sure(date(2026, 11, 23))
+
+
+def test_the_longest_of_a_days_hours_counts() -> None:
+    contact = the_contact(WHOLE.replace("Sat =", '"Mon-Tue" = "07:00-20:00", Sat ='))
+    monday = datetime(2026, 11, 23, 12, tzinfo=ZoneInfo("Europe/London"))
+    assert (contact.closes(monday), [line.opens.hour for line in contact.hours]) == (time(20), [7, 8, 9])
 
 
 def test_signs_to_call_on_are_given_by_language() -> None:

@@ -118,6 +118,11 @@ def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None
             "tenants.other.tenant_claim: is missing, and riverside has the same auth_url",
         ),
         (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
+        (GOOD.replace("https://id.example", "https://id.example#/"), "tenants.riverside.auth_url"),
+        (
+            GOOD + 'authorize_params = { client_id = "x" }',
+            "tenants.riverside.authorize_params.client_id: must",
+        ),
         (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
         (GOOD + 'scope = "profile"', "must include openid"),
         (

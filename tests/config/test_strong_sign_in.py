@@ -37,17 +37,18 @@ def test_a_clinic_without_the_table_asks_for_none(tmp_path: Path) -> None:
 def test_the_table_says_who_needs_what(tmp_path: Path) -> None:
     strong = load(
         tmp_path,
-        '[tenants.riverside.strong]\nacr = ["https://a.example/mfa"]\namr = ["hwk"]\nroles = ["doctor"]\n'
+        '[tenants.riverside.strong]\nacr = ["https://a.example/mfa"]\namr = ["hwk", "otp"]\nroles = ["doctor"]\n'
         'acts = ["embryos"]\nkinds = ["Legal-Parenthood"]',
     )
     assert strong is not None
-    wanted = Strength(("https://a.example/mfa",), ("hwk",))
+    wanted = Strength(("https://a.example/mfa",), ("hwk", "otp"))
     assert strong.to_come_in(frozenset({"doctor", "x"})) == wanted
     assert strong.to_come_in(frozenset({"patient"})) is None
     assert strong.to_do(Act.EMBRYOS) == wanted
     assert strong.to_do(Act.ADMINISTRATION) is None
     assert [strong.to_do(Act.SIGNING, kind) for kind in ("Storage", "LegalParenthood")] == [None, wanted]
     assert strong.to_do(Act.SIGNING, None) == wanted, "a kind that isn't known may be that one"
+    assert [wanted.is_met("", amr) for amr in (("pwd", "otp"), ("pwd",), ())] == [True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,9 @@ def test_keys_are_changed_without_anyone_at_the_identity_server() -> None:
     assert [key["kid"] for key in after.public] == names[::-1]
     stronger = after.by("PS256")
     assert stronger and [key["alg"] for key in stronger.public] == ["PS256", "ES256"]
+    both = read_client_key(new + new)
+    stronger = both and both.by("PS256")
+    assert stronger and [key["alg"] for key in stronger.public] == ["PS256", "PS256"]
 
 
 def test_the_service_client_authenticates_with_its_key(
