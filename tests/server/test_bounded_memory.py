@@ -63,6 +63,17 @@ def test_requests_that_wait_for_a_thread_count_as_held(served: Served) -> None:
     )
 
 
+def test_of_unfinished_bodies_the_oldest_is_dropped(served: Served) -> None:
+    clients = [served.client() for _ in range(10)]
+    for client in clients:
+        client.send(
+            b"POST / HTTP/1.1\r\nHost: small.test\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 900_000
+        )
+    clients[-1].send(b"x" * 100_000)
+    assert _is_answered(clients[-1])
+    assert clients[0].is_closed()
+
+
 def _is_answered(client: Client) -> bool:
     try:
         return client.answer()[0] == 200

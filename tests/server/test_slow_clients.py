@@ -111,10 +111,13 @@ def test_a_response_waiting_for_data_does_not_hold_a_thread(served: Served) -> N
 def test_the_oldest_incomplete_request_is_dropped_for_a_new_connection(tmp_path: Path) -> None:
     few = Served(tmp_path, "--worker-connections", "10")
     try:
+        kept = few.client()
+        assert kept.get("/")[0] == 200
         half = [few.client() for _ in range(30)]
         for client in half:
             client.send(b"GET / HTTP/1.1\r\n")
         assert few.get("/")[0] == 200
+        assert kept.get("/")[0] == 200
         assert half[0].is_closed()
         half[-1].send(HOST + b"\r\n")
         assert half[-1].answer()[0] == 200
