@@ -37,7 +37,7 @@ EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
 # By route: who opens which address, and how many calls it may make. Home and lists of episodes make one call per
 # episode, because no endpoint lists episodes; everyone has opened home before, so the ids are known.
 BUDGET: dict[str, list[tuple[str, str, int]]] = {
-    "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 5)],
+    "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 6)],
     "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 3)],
     "/notifications/bell": [("amelia", "/notifications/bell", 1), ("nora", "/notifications/bell", 1)],
     "/notifications/settings": [
@@ -46,8 +46,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/consents": [
         ("amelia", "/consents", 1),
-        ("nora", "/consents", 2),
-        ("nora", "/consents?list=friday&waits=patients", 5),
+        ("nora", "/consents", 3),
+        ("nora", "/consents?list=friday&waits=patients", 6),
         ("nora", "/consents?q=genetic", 1),
         ("nora", f"/consents?list=all&patient={AMELIA}", 2),
     ],
@@ -84,8 +84,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],
     **{
         f"/episodes/<record:episode_id>/{tab}": [
-            ("amelia", f"{EPISODE}/{tab}", 2 if tab == "monitoring" else 1),
-            ("nora", f"{EPISODE}/{tab}", 1),
+            ("amelia", f"{EPISODE}/{tab}", 2 if tab in ("monitoring", "medication") else 1),
+            ("nora", f"{EPISODE}/{tab}", 2 if tab == "medication" else 1),
         ]
         for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
     },
