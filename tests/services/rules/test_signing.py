@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningMethod
 from portal.services.rules.signing import (
     SIGNERS_UNKNOWN,
     has_signed,
@@ -30,6 +30,7 @@ def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
 
 
 RECORD = Signer(role=SignerRole.PARTNER, person_id="partner-record", name="Daniel", order=2)
+OF_RECORD = Signature(role=SignerRole.PATIENT, person_id="amelia-record")
 NURSE = Signer(role=SignerRole.WITNESS, person_id="partner-record", name="Nora", order=3)
 
 
@@ -41,13 +42,22 @@ NURSE = Signer(role=SignerRole.WITNESS, person_id="partner-record", name="Nora",
         ({"partner_id": "another-record"}, "amelia", []),
         ({"signatures": (Signature(role=SignerRole.PARTNER, person_id="partner-record"),)}, "amelia", []),
         ({}, "partner-record", []),
+        ({"signatures": (replace(OF_RECORD, method=SigningMethod.PAPER),)}, "daniel", [RECORD]),
+        ({"signatures": (replace(OF_RECORD, method=SigningMethod.TYPED_NAME),)}, "daniel", []),
     ],
-    ids=["an open form", "an ended one", "another's record", "signed by", "ids are accounts'"],
+    ids=[
+        *("an open form", "an ended one", "another's record", "signed by", "ids are accounts'"),
+        *("a record has signed on paper", "a record has signed here"),
+    ],
 )
 def test_an_open_form_waits_for_the_account_of_its_partners_record(
     changes: dict[str, Any], sub: str, waits: list[Signer]
 ) -> None:
-    named = {"partner_id": "partner-record", "required_signers": (AMELIA, RECORD, NURSE)}
+    named = {
+        "patient_id": "amelia-record",
+        "partner_id": "partner-record",
+        "required_signers": (AMELIA, RECORD, NURSE),
+    }
     assert [*without_account(consent(**(named | changes)), person(sub))] == waits
 
 
