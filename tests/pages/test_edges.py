@@ -24,7 +24,7 @@ from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
-from portal.services.protocols import Protocol, ProtocolStatus
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.services.relationships import Relationship
 from portal.services.rules import free_windows
 from portal.services.rules.ending import Ending
@@ -40,9 +40,11 @@ from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
-from portal.views.protocols.dose_changes import new_doses, with_new_dose
+from portal.views.protocols.dose_changes import dose_change_faults, new_doses, with_new_dose
 from portal.views.protocols.plan import MedicationRow, Plan
+from portal.views.storage.inventory import kept_of
 from portal.views.storage.near_dates import storage_dates
+from portal.views.storage.places import _row
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.web.filters import countdown, local, now, today
@@ -120,9 +122,14 @@ def test_which_lists_of_the_store_room_a_date_puts_an_embryo_in(
     on = day + timedelta(days=days)
     value = datetime.combine(on, time(23, 59), ZONE) if name.endswith("at") else on
     embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, **{**far, name: value})
-    lists = {which.value for which, is_in in _IS_IN.items() if is_in(EmbryoView(embryo, episode()), today())}
+    (kept,) = kept_of([episode(embryos=(embryo,))])
+    lists = {which.value for which, is_in in _IS_IN.items() if is_in(kept.view, today())}
     of_date = found & ({"unpaid", "ending"} if name.endswith("at") else {"ended", "ending"})
     assert lists == {"all", "no-place", *of_date}
+    (told,) = _row(kept.view).dates
+    assert (told.day, bool(told.word)) == (on, bool(found))
+    near = replace(embryo, storage_consented_until=day, statutory_limit=day)
+    assert [one.word for one in _row(EmbryoView(near, episode())).dates].count("Today") >= 2
 
 
 @pytest.mark.parametrize(("days", "word"), [(-1, ""), (0, "legal limit"), (1, "legal limit")])
@@ -349,6 +356,41 @@ def test_a_new_dose_begins_with_the_next_day_of_which_all_hours_are_to_come(
         after = with_new_dose(protocol, before, "split-medication-0")
         ended = replace(row, end_day=str(found.first - 1), stop_rule="")
         assert after and after.medications == (ended, replace(row, id="", start_day=str(first)))
+
+
+@pytest.mark.parametrize(
+    ("index", "members", "faults"),
+    [
+        (0, {"dose": "175"}, {"medication-0-dose"}),
+        (0, {"end_day": "6"}, set[str]()),
+        (1, {"end_day": "3"}, {"medication-1-end_day"}),
+        (2, {"dose": "175"}, set[str]()),
+        (2, {"start_day": "4"}, {"medication-2-start_day"}),
+        (3, {"start_day": "4"}, {"medication-3-start_day"}),
+        (3, {"start_day": "5"}, set[str]()),
+    ],
+    ids=str,
+)
+def test_days_gone_by_stay_and_today_may_be_changed(
+    day: date, index: int, members: dict[str, str], faults: set[str]
+) -> None:
+    rows = (("m-1", 1, 4), ("m-2", 1, 2), ("m-3", 5, 9))
+    protocol = Protocol(
+        id="f-1",
+        name="",
+        status=ProtocolStatus.ACTIVE,
+        start_date=day - timedelta(days=4),
+        medications=tuple(
+            Medication(id=id_, drug="rFSH", dose=150, start_day=first, end_day=last)
+            for id_, first, last in rows
+        ),
+    )
+    plan = Plan.of(protocol)
+    changed = [*plan.medications, MedicationRow(drug="rFSH", dose="150", end_day="9")][: max(3, index + 1)]
+    changed[index] = replace(changed[index], **members)
+    plan = replace(plan, medications=tuple(changed))
+    assert dose_change_faults(protocol, plan).keys() == faults
+    assert dose_change_faults(replace(protocol, status=ProtocolStatus.DRAFT), plan) == {}
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,14 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from portal.folding import folded
-from portal.i18n.gettext import _, ngettext
+from portal.i18n.gettext import _
 from portal.services.listed import Count, Listed
 from portal.values import Value
 from portal.views.storage.selection import Selection, StoredList, days_until, list_name, place_of
-from portal.views.storage.view import SOON_DAYS, EmbryoView
+from portal.views.storage.view import SOON_DAYS, EmbryoView, nearness
 from portal.web.filters import today
 
 PAGE = 100
-_NEAR_DAYS = 2
 _LONGEST = 100
 _DIGITS = re.compile(r"(\d+)")
 
@@ -153,14 +152,10 @@ def _row(view: EmbryoView) -> Row:
 
 def _end_date(term: str, day: date) -> EndDate:
     days = (day - today()).days
-    if days < 0:
-        return EndDate(term, day, _("Passed"), "urgent")
     if days > SOON_DAYS:
         return EndDate(term, day, "", "neutral")
-    word = ngettext("In %(num)s day", "In %(num)s days", days) if days else _("Today")
-    return EndDate(
-        term, day, word, "urgent" if not days else "attention" if days <= _NEAR_DAYS else "neutral"
-    )
+    word, tone = nearness(days)
+    return EndDate(term, day, _("Passed") if days < 0 else word, tone)
 
 
 def _order(view: EmbryoView) -> tuple[bool, tuple[tuple[tuple[bool, int, str], ...], ...], str]:
