@@ -204,8 +204,9 @@ def test_an_active_plan_whose_treatment_is_gone_has_its_doses(visitor: SignIn, f
     holds(fake_api)
     fake_api.gives(LIST_PROTOCOLS, [replace(PLAN, patient_name="Siân Pugh")])
     fake_api.refuses(READ_EPISODE, 404, id_="2")
-    (row,) = dosed(visitor("nora", "nurse").get(SHEET))
-    assert "19:00 Siân Pugh" in row
+    page = visitor("nora", "nurse").get(SHEET)
+    (row,) = dosed(page)
+    assert "19:00 Siân Pugh" in row and "wasn’t read" not in page.words
 
 
 def test_doses_stand_by_the_clock_and_not_by_their_words(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -8,10 +8,13 @@ from datetime import datetime
 import pytest
 from msgspec.structs import replace
 
+from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS, Attachment, Conversation, Message, MessageSide
 from portal.services.episodes import Appointment
 from portal.services.patients import Patient
-from tests.pages.test_tonight import episode, shows
+from portal.services.protocols import ProtocolStatus
+from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import Visitor
 
@@ -36,6 +39,16 @@ def test_a_partner_reads_whose_medicines_and_visits_they_are(
     words = person.get("/papers").words.translate({0x2068: None, 0x2069: None})
     assert visits in words and words.count(medicines) >= 2
     assert ("My visits" in words, "My medicines" in words) == (sub == "amelia", sub == "amelia")
+
+
+def test_no_paper_is_made_of_a_plan_that_isnt_followed_or_of_a_form_that_waits(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 12:00")
+    shows(fake_api, episode(replace(PLAN, status=ProtocolStatus.ON_HOLD)))
+    fake_api.gives(LIST_CONSENTS, [ConsentForm(id="c-1", title="Storage", status=ConsentStatus.PENDING)])
+    words = visitor("amelia").get("/papers").words
+    assert "Storage" not in words and "As they are today" not in words
 
 
 LETTER = Message(id="m-1", attachments=(Attachment(file_id="f-1", name="Letter.pdf"),))

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
+from portal.services.consents.forms import ConsentStatus
 from portal.services.episodes import READ_EPISODE
 from portal.services.relationships import Relationship, RelationshipType
+from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -73,6 +75,28 @@ def test_whoever_still_sees_the_treatment_is_never_said_not_to(
     assert (page.heading, said in first) == (heading, True), first
 
 
+def test_what_stays_is_told_and_only_who_shares_with_the_reader_is_removed(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    embryos = tuple(
+        EmbryoStorage(id=code, embryo_code=code, status=status)
+        for code, status in (("A1", EmbryoStatus.STORED), ("A2", EmbryoStatus.TRANSFERRED))
+    )
+    people = (PARTNER, ENDED, FAR_SIDE)
+    mine = replace(AMELIA, user_id="amelia")
+    treatment = replace(EPISODE, patient=mine, embryos=embryos, relationships=people)
+    fake_api.gives(READ_EPISODE, treatment)
+    waiting = replace(
+        FORM, title="Storage of both", status=ConsentStatus.PENDING, patient_id="p-1", partner_id="p-2"
+    )
+    fake_api.gives(LIST_CONSENTS, [waiting])
+    amelia = visitor("amelia")
+    words = amelia.get("/relationships/r-1/remove?episode=e-1").words
+    assert "A1" in words and "A2" not in words and "Storage of both" in words
+    for ended_or_anothers in ("r-4", "r-5"):
+        amelia.get(f"/relationships/{ended_or_anothers}/remove?episode=e-1", status=404)
+
+
 def test_staff_read_whose_treatments_are_no_longer_seen(visitor: SignIn, fake_api: FakeApi) -> None:
     gives(fake_api, FAR_SIDE, replace(FAR_SIDE, id="r-7", patient_id="p-9"))
     nora = visitor("nora", "nurse")
@@ -83,7 +107,7 @@ def test_staff_read_whose_treatments_are_no_longer_seen(visitor: SignIn, fake_ap
 
 
 def test_my_details_say_of_each_entry_what_the_person_sees(visitor: SignIn, fake_api: FakeApi) -> None:
-    gives(fake_api, PARTNER, CONTACT, ENDED)
+    gives(fake_api, PARTNER, CONTACT, ENDED, FAR_SIDE)
     page = visitor("amelia").get("/me")
     assert [person.select("p")[-1].words for person in page.select("aside article")] == [
         "Sees your treatment in the portal.",

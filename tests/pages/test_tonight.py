@@ -192,6 +192,8 @@ def test_a_tick_says_what_was_taken_when_the_plan_changes_after_it(
         READ_EPISODE, episode(replace(PLAN, medications=(replace(first, times=("21:00",)), *others)))
     )
     assert "You ticked off Follitropin 225 units at 19:04, before the plan changed." in card(amelia)
+    at("26 08:00")
+    assert "before the plan changed" not in card(visitor("amelia")), "it is of yesterday"
 
 
 @pytest.mark.parametrize(
