@@ -34,7 +34,9 @@ def nora(visitor: Callable[..., Visitor], fake_api: FakeApi) -> Visitor:
     """A nurse who has read Ayşe's treatment alone."""
     for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
         fake_api.gives(row, [])
-    fake_api.gives(READ_EPISODE, Episode(id="e-12", number="IVF/12", status=CareStatus.ACTIVE, patient=AYSE))
+    fake_api.gives(
+        READ_EPISODE, Episode(id="e-12", type="Ivf", number="IVF/12", status=CareStatus.ACTIVE, patient=AYSE)
+    )
     nora = visitor("nora", "nurse")
     nora.get("/episodes/e-12")
     return nora
@@ -88,6 +90,21 @@ def test_whom_the_clinics_system_finds_by_a_number_comes_before_who_has_a_longer
     page = nora.fragment("/find", "found", data={"q": "RF-1"})
     assert found(page) == ["Bríd O’Shea", "Ayşe Yıldız"]
     assert page.select("#found[data-ambiguous]")
+
+
+def test_a_treatment_isnt_named_after_another_one(nora: Visitor, fake_api: FakeApi) -> None:
+    form = ConsentForm(
+        id="c",
+        title="IVF",
+        status=ConsentStatus.PENDING,
+        patient_id="p-12",
+        patient_name="Ayşe Yıldız",
+        episode_id="e-13",
+    )
+    fake_api.gives(LIST_CONSENTS, [form])
+    fake_api.refuses(READ_EPISODE, 503, id_="e-13")
+    (link,) = nora.fragment("/find", "found", data={"q": "ayse"}).select("#found .hit-second")
+    assert (link["href"], link.words) == ("/episodes/e-13", "Treatment · Ayşe Yıldız")
 
 
 def test_a_conversation_of_another_doesnt_give_a_patients_record_their_name(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -235,11 +236,48 @@ def test_a_plan_made_and_changed_in_the_week_is_told_as_both(nora: Visitor, fake
 def test_notifications_that_may_be_missing_from_the_week_are_said_to_be(
     nora: Visitor, fake_api: FakeApi
 ) -> None:
-    for days, total, is_said in ((0.5, 1, False), (0.5, 300, True), (8, 300, False)):
+    for days, total, is_said in ((0.5, 1, False), (0.5, 300, True), (6, 300, True), (8, 300, False)):
         read = replace(NEWS, creation_time=ago(days))
         fake_api.gives(LIST_NOTIFICATIONS, {"items": [read], "totalCount": total})
         said = "Only your newest notifications could be read" in nora.get("/patients/p-1?episode=e-1").words
         assert said == is_said, (days, total)
+
+
+@pytest.mark.parametrize(
+    ("says", "is_hers"),
+    [
+        ({"patient_id": "p-1"}, True),
+        ({"episode_id": "e-1"}, True),
+        ({"participants": (Participant(id="p-1", name="Amelia Hart", role="patient"),)}, True),
+        ({"participants": TALK.participants[1:]}, False),
+    ],
+)
+def test_a_conversation_is_hers_by_any_of_what_it_says(
+    nora: Visitor, fake_api: FakeApi, says: dict[str, Any], *, is_hers: bool
+) -> None:
+    bare = replace(WRITTEN, patient_id=None, episode_id=None, participants=())
+    fake_api.gives(LIST_CONVERSATIONS, [replace(bare, **says)])
+    page = nora.get("/patients/p-1?episode=e-1")
+    assert any("It is bigger today." in one for one in week(page)) is is_hers
+
+
+@pytest.mark.parametrize(
+    ("says", "is_new"),
+    [
+        ({"data": {"patientId": "p-1"}}, True),
+        ({"data": {"episodeId": "e-1"}}, True),
+        ({"entity_type": "Episode", "entity_id": "e-1"}, True),
+        ({"entity_type": "Conversation", "entity_id": "m-1"}, True),
+        ({"data": {"patientId": "p-2"}}, False),
+        ({"data": {"patientId": "p-1"}, "is_read": True}, False),
+    ],
+)
+def test_what_is_unread_is_new_if_it_is_about_her(
+    nora: Visitor, fake_api: FakeApi, says: dict[str, Any], *, is_new: bool
+) -> None:
+    fake_api.gives(LIST_NOTIFICATIONS, [replace(NEWS, **{"entity_type": None, "entity_id": None} | says)])
+    cards = nora.get("/patients/p-1?episode=e-1").select("section.card")
+    assert any("New for you A payment failed" in card.words for card in cards) is is_new
 
 
 def test_it_leads_to_every_record_and_each_leads_back(nora: Visitor) -> None:
@@ -557,6 +595,8 @@ def test_a_plan_is_begun_on_the_page_of_its_own_patient_alone(
     fake_api.gives(LIST_PROTOCOLS, [])
     found = {id_: victor.get(f"/patients/{id_}?episode=e-1").select(begins) for id_ in ("p-1", "p-2")}
     assert [link["href"] for link in found["p-1"]] == ["/protocols/new?episode=e-1"] and not found["p-2"]
+    fake_api.gives(READ_EPISODE, replace(TREATMENT, status=CareStatus.FINISHED))
+    assert not victor.get("/patients/p-1?episode=e-1").select(begins), "the treatment has ended"
 
 
 def test_a_partners_week_names_whose_treatment_it_tells_of(nora: Visitor) -> None:
@@ -623,6 +663,8 @@ def test_an_unknown_patients_name_costs_one_call(nora: Visitor, fake_api: FakeAp
 
 def test_patients_are_listed_by_what_is_newest_of_them(nora: Visitor, fake_api: FakeApi) -> None:
     fake_api.gives(LIST_CONSENTS, [replace(SENT, id="c-2", patient_id="p-7", patient_name="Bea Cole"), SENT])
+    enquirers = replace(WRITTEN, id="m-2", patient_id=None, prospect_id="q-1", participants=())
+    fake_api.gives(LIST_CONVERSATIONS, [WRITTEN, enquirers])
     nora.get("/patients/p-1?episode=e-1")
     rows = [row.words for row in nora.get("/patients").select("main tbody tr")]
     assert [row[:8] for row in rows] == ["Amelia H", "Bea Cole"]
