@@ -126,7 +126,6 @@ def _change_status(session: Session, actor: Actor, embryo: EmbryoStorage, change
     if wanted == EmbryoStatus.ON_HOLD:
         embryo.hold_cause = HoldCause.CLINIC
     elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.STORED:
-        embryo.thaw_form_id = None
         if embryo.hold_cause in BY_THE_PATIENT:
             changes["status"] = EmbryoStatus.ON_HOLD  # refrozen, and still on hold
     elif embryo.status == EmbryoStatus.ON_HOLD:

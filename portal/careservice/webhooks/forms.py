@@ -102,7 +102,7 @@ def _multipart(body: bytes, boundary: str) -> Form:
         elif named.get("filename"):
             kind = parse_options_header(headers.get("content-type", ""))[0]
             form.uploads.append(upload(named["filename"], kind, content))
-        elif "filename" not in named:
+        else:
             texts.append((named["name"], content))
     _decode(texts, form)
     return form
