@@ -155,8 +155,13 @@ def test_parameters_are_named_in_any_case_and_words_are_no_patterns(api: Api) ->
     assert api.get("nora", CONSENTS, Filter="100%_")["totalCount"] == 0
 
 
-def test_a_filter_that_is_no_person_or_day_is_invalid(api: Api) -> None:
-    for query in ({"WaitsFor": "victor"}, {"DueFrom": "23.11.2026"}, {"DueTo": "2026-02-30"}):
+def test_a_filter_that_is_no_person_day_or_number_is_invalid(api: Api) -> None:
+    for query in (
+        {"WaitsFor": "victor"},
+        {"DueFrom": "23.11.2026"},
+        {"DueTo": "2026-02-30"},
+        {"MaxResultCount": "²"},
+    ):
         assert api("nora", "GET", CONSENTS, **query).status_code == 400, query
 
 

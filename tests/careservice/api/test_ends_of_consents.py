@@ -79,6 +79,13 @@ def test_the_patient_withdraws_no_form_that_the_partner_has_of_their_own(
         assert revoke(couple.api, "daniel", his).status_code == 200
 
 
+def test_the_patient_withdraws_an_older_form_that_nobody_of_their_side_was_to_sign(
+    api: Api, families: Families
+) -> None:
+    made = families.older_form(families.add("grace"), "Storage", signed_by="victor")
+    assert revoke(api, "grace", api.get("grace", f"{CONSENTS}/{made}")).json()["status"] == "Revoked"
+
+
 @pytest.mark.parametrize(("who", "offset"), [("grace", "Z"), ("daniel", "")])
 def test_staff_record_a_withdrawal_for_a_signer(couple: Case, who: str, offset: str) -> None:
     """A time without an offset is UTC."""
@@ -283,6 +290,21 @@ def test_a_superseded_decision_is_undecided_again_for_the_embryos_left_out(coupl
     couple.signed("Disposition", disposition="Transport", embryoStorageIds=[kept], supersedesId=old["id"])
     found = couple.api.get("elif", f"{EPISODES}/{couple.family.episode}")["embryos"]
     assert {one["id"]: one["disposition"] for one in found} == {kept: "Transport", left_out: "Undecided"}
+
+
+def test_withdrawing_an_earlier_decision_leaves_the_later_one(couple: Case) -> None:
+    earlier = couple.signed("Disposition", disposition="Discard")
+    couple.signed("Disposition", disposition="Transport")
+    assert revoke(couple.api, "grace", earlier).status_code == 200
+    assert couple.embryo["disposition"] == "Transport"
+
+
+def test_a_form_that_names_an_embryo_that_is_gone_does_not_change_it(couple: Case) -> None:
+    both = list(couple.family.embryos)
+    couple.signed("Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=both)
+    gone = couple.put("elif", status="Discarded").json()
+    couple.signed("Disposition", disposition="Transport", embryoStorageIds=both)
+    assert couple.embryo == gone
 
 
 # Expiring

@@ -7,12 +7,17 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
+from portal.careservice import database
 from portal.careservice.domain.enumerations import ProspectStatus
+from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.prospects import Prospect
+from portal.careservice.identity.tables import Client
+from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import Api, code, members
+from tests.careservice.api.calls import Api, code, members, patient
 from tests.careservice.api.clinic import Clinic
 
 PHYSICIANS = "/api/calendar/resources/physicians"
@@ -104,7 +109,45 @@ def test_a_merged_prospect_is_as_far_as_either_was(
     def set_both(session: Session) -> None:
         for id_, status in zip(pair[::turn], (one, other), strict=True):
             session.get_one(Prospect, id_).status = status
+        session.get_one(Prospect, pair[1]).patient_id = patient("grace")
 
     clinic.change(set_both)
     answer = clinic("ada", "POST", f"/api/prospect/records/{pair[0]}/merge/{pair[1]}")
-    assert answer.json["status"] == merged
+    assert (answer.json["status"], answer.json["patientId"]) == (merged, patient("grace"))
+
+
+def test_one_key_at_two_addresses_is_two_acts(clinic: Clinic) -> None:
+    for one, other in (("ines", "ines-again"), ("noor", "ruth")):
+        first, second = sample_id("prospect", one), sample_id("prospect", other)
+        path = f"/api/prospect/records/{first}/merge/{second}"
+        assert clinic("ada", "POST", path, Idempotency_Key="one").json["id"] == first
+
+
+def test_a_link_books_again_once_the_visit_is_over_and_nobody_with_who_takes_none(clinic: Clinic) -> None:
+    def book_by_link(weeks: int) -> Any:
+        day = clinic.moment + timedelta(days=7 * weeks - clinic.moment.weekday())
+        window = {
+            "physicianId": sample_id("physician", "leila"),
+            "start": f"{day:%Y-%m-%d}T12:00:00",
+            "end": f"{day:%Y-%m-%d}T12:30:00",
+            "timeZone": "Europe/London",
+            "appointmentType": "First consultation",
+        }
+        path = f"/api/prospect/records/{sample_id('prospect', 'noor')}/book-window?__tenant=riverside"
+        return clinic.call(service_token(clinic), "POST", path, window)
+
+    assert book_by_link(5).status_code == 200
+    assert book_by_link(6).json["error"]["code"] == "ClientelePortal:AlreadyBooked"
+    clinic.moment += timedelta(days=42)
+    assert book_by_link(5).status_code == 200
+    clinic.moment += timedelta(days=42)
+    clinic.change(lambda session: session.execute(update(Physician).values(is_active=False)))
+    assert book_by_link(5).json["error"]["code"] == "ClientelePortal:PhysicianNotAvailable"
+
+
+def service_token(clinic: Clinic) -> str:
+    with clinic.app.app_context(), database.new_session(database.engine()) as session:
+        client = session.get_one(Client, "riverside-service")
+        token = access_token(session, client, "ClientelePortal", None, None)
+        session.commit()
+        return token

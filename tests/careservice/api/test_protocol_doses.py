@@ -119,6 +119,19 @@ def test_an_episode_has_the_plan_that_its_patient_follows(api: Api) -> None:
     assert api("nora", "GET", address).json()["protocol"]["id"] == made["Active"]
 
 
+def test_a_plan_that_was_carried_out_comes_before_a_later_one_that_was_cancelled(
+    api: Api, families: Families
+) -> None:
+    family, made = families.add("grace"), list[str]()
+    of = {"patientId": family.patient, "episodeId": family.episode, "startDate": TODAY.isoformat()}
+    for status in ("Completed", "Cancelled"):
+        one = api("victor", "POST", PROTOCOLS, plan(**of, status="Active")).json()
+        made.append(
+            api("victor", "PUT", f"{PROTOCOLS}/{one['id']}", editable(one, status=status)).json()["id"]
+        )
+    assert api.get("nora", f"/api/patient-portal/episodes/{family.episode}")["protocol"]["id"] == made[0]
+
+
 @pytest.mark.parametrize("hers", ["Draft", "Cancelled", "Completed"])
 def test_an_episode_has_the_plan_that_the_partner_follows_while_its_patient_follows_none(
     api: Api, families: Families, hers: str
