@@ -12,6 +12,7 @@ from werkzeug.test import EnvironBuilder
 from portal import metrics
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
+from portal.state import copies
 from portal.state.session_records import SessionRecord, Tokens, known_people_name, record_name
 from portal.state.sessions import Session, Sessions
 from portal.store import open_store
@@ -307,6 +308,20 @@ def test_a_logout_without_session_id_signs_out_by_subject(sessions: Sessions) ->
     assert sessions.end_tagged(issuer="https://id.example", tenant="riverside", sub="amelia", sid=None) == 1
     assert again(sessions, mine).person is None
     assert again(sessions, other).person is not None
+
+
+def test_a_logout_by_subject_counts_where_no_session_is_left(sessions: Sessions) -> None:
+    assert sessions.end_tagged(issuer="https://id.example", tenant="riverside", sub="amelia", sid=None) == 0
+    assert sessions.sign_outs.last("https://id.example", "riverside", "amelia") is not None
+
+
+def test_nothing_that_was_kept_for_a_session_outlives_it(sessions: Sessions) -> None:
+    name = record_name(begun(sessions, person("nora")))
+    kept = [*copies.names_of(name), known_people_name(name)]
+    for other in kept:
+        sessions._vault.insert(other, 1, expires_at=9e9)
+    sessions.end(name)
+    assert sessions._vault.get_many(kept) == {}
 
 
 @pytest.mark.parametrize(
