@@ -35,7 +35,9 @@ def test_a_signer_without_a_name_is_known_by_what_the_form_has(
 ) -> None:
     signer = replace(FORM.required_signers[1], name="")
     signature = Signature(role=SignerRole.PATIENT, person_id="amelia", name=signed_as)
-    form = replace(FORM, status=ConsentStatus.SIGNED, patient_name=patient_name, required_signers=(signer,))
+    nameless = replace(signer, role=SignerRole.PARTNER, person_id="daniel")
+    signers = (signer, nameless)
+    form = replace(FORM, status=ConsentStatus.SIGNED, patient_name=patient_name, required_signers=signers)
     fake_api.gives(READ_CONSENT, replace(form, signatures=(signature,)))
     fake_api.gives(READ_EPISODE, EPISODE)
     page = visitor("nora", "nurse").get("/consents/c-1/revoke")
