@@ -42,6 +42,8 @@ from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.dose_changes import dose_change_faults, new_doses, with_new_dose
 from portal.views.protocols.plan import MedicationRow, Plan
+from portal.views.protocols.schedule import _stamp
+from portal.views.protocols.view import ProtocolView
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
@@ -391,6 +393,37 @@ def test_days_gone_by_stay_and_today_may_be_changed(
     plan = replace(plan, medications=tuple(changed))
     assert dose_change_faults(protocol, plan).keys() == faults
     assert dose_change_faults(replace(protocol, status=ProtocolStatus.DRAFT), plan) == {}
+
+
+@pytest.mark.parametrize(
+    ("plan", "treatment", "to_patient", "to_staff"),
+    [
+        ({}, {}, (True, False, False), (True, False, False)),
+        ({}, {"status": CareStatus.FINISHED}, (False, False, False), (True, False, False)),
+        ({}, {"status": CareStatus.CANCELLED}, (False, True, True), (True, True, True)),
+        ({"patient_id": "p-9"}, {}, (False, True, True), (True, True, True)),
+        ({"start_date": None}, {}, (True, True, False), (True, False, False)),
+        ({"status": ProtocolStatus.ON_HOLD}, {}, (True, True, True), (True, False, True)),
+    ],
+    ids=str,
+)
+def test_who_reads_of_a_plans_status_and_why_it_isnt_followed_and_what_is_stamped_on_its_print(
+    day: date,
+    plan: dict[str, Any],
+    treatment: dict[str, Any],
+    to_patient: tuple[bool, bool, bool],
+    to_staff: tuple[bool, bool, bool],
+) -> None:
+    rows = (Medication(drug="Progesterone", start_day=1),)
+    given = {"status": ProtocolStatus.ACTIVE, "start_date": day, "patient_id": "p-1", "medications": rows}
+    protocol = Protocol(id="f-1", name="", **{**given, **plan})
+    g.request_id = "r-1"
+    for side, told in ((Side.PATIENT, to_patient), (Side.STAFF, to_staff)):
+        view = ProtocolView(protocol, person("x", side), None, replace(episode(), **treatment))
+        assert (view.has_status, bool(view.state), bool(_stamp(view))) == told
+    for days, number in ((0, 1), (1, None)):
+        begun = replace(protocol, status=ProtocolStatus.ACTIVE, start_date=day + timedelta(days=days))
+        assert ProtocolView(begun, person("x", Side.STAFF), None, None).day == number
 
 
 @pytest.mark.parametrize(
