@@ -11,6 +11,7 @@ from flask import g
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentStatus
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.services.relationships import Relationship
@@ -207,3 +208,16 @@ def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_
     fake_api.gives(UPDATE_EMBRYO_STORAGE, replace(embryos[1], disposition=Disposition.CONTINUE_STORAGE))
     kept = amelia.get("/storage/s-2/keep?episode=e-1").form("/storage/s-2/keep").submit(status=None)
     assert kept.select(".toast p")[0].words == f"Embryo {his}: your decision is recorded."
+
+
+def test_a_decision_leads_to_the_form_that_makes_it_alone(visitor: SignIn, fake_api: FakeApi) -> None:
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(EMBRYO,)))
+    move = replace(
+        FORM, status=ConsentStatus.PENDING, embryo_storage_ids=("s-1",), disposition=Disposition.TRANSPORT
+    )
+    fake_api.gives(LIST_CONSENTS, [move])
+    amelia = visitor("amelia")
+    for decision, leads in (("move", True), ("end-storage", False)):
+        page = amelia.get(f"/storage/s-1/{decision}?episode=e-1")
+        assert bool(page.select("main a[href^='/consents/c-1']")) is leads, decision
+        assert bool(page.select("article.letter")) is not leads
