@@ -106,11 +106,12 @@ def _check(case: Case, form: Form) -> None:
 
 
 def _physicians(care: Care, episode: Episode) -> Choices:
-    """The clinic's physicians, or the care team's if the calendar can't be read or isn't offered."""
+    """The clinic's physicians who are active or the case's, or the care team's if the calendar can't be read or isn't offered."""
+    current = episode.case and episode.case.physician_id
     listed = attempt(partial(list_physicians, care))
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
-    found = {item.id: item.name for item in page.value.items if item.is_active} if page else team
+    found = {p.id: p.name for p in page.value.items if p.is_active or p.id == current} if page else team
     hint = None if page else _("The clinic’s physicians can’t be listed right now.")
     return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
 

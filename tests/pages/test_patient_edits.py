@@ -1,4 +1,4 @@
-"""A patient's record, changed by several people: what is sent of it, and what is said."""
+"""A patient's record and case, changed by several people: what is sent of them, and what is said."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from portal.services.api import AnyEndpoint
-from portal.services.cases import CareStatus
+from portal.services.cases import CareStatus, Case
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS, Channel
-from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.episodes import READ_EPISODE, CareTeamMember, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.patients import UPDATE_PATIENT, Patient
+from portal.services.physicians import LIST_PHYSICIANS, Physician
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
@@ -184,3 +185,18 @@ def test_what_was_typed_stays_where_the_clinics_system_refuses_every_stamp(
     page = form.submit(preferred_name="Gracie", status=409)
     assert "What you entered is still here" in page.words
     assert page.select("#preferred_name")[0]["value"] == "Gracie"
+
+
+def test_a_case_names_whom_it_has_and_offers_those_who_are_active(visitor: SignIn, fake_api: FakeApi) -> None:
+    case = Case(id="k-1", status=CareStatus.ACTIVE, physician_id="left", coordinator_id="colin")
+    colin = CareTeamMember(physician_id="colin", name="Colin", role="Coordinator")
+    episode = Episode(id="1", status=CareStatus.ACTIVE, patient=GRACE, case=case, care_team=(colin,))
+    fake_api.gives(READ_EPISODE, episode)
+    clinics = [
+        Physician(id=id_, name=f"Dr {id_.title()}", is_active=id_ == "victor")
+        for id_ in ("left", "gone", "victor")
+    ]
+    fake_api.gives(LIST_PHYSICIANS, clinics)
+    page = visitor("nora", "nurse").get("/cases/k-1/edit?episode=1")
+    for field, names in (("physician_id", ["Dr Left", "Dr Victor"]), ("coordinator_id", ["Nobody", "Colin"])):
+        assert [one.text_content() for one in page.select(f"select[name={field}] option")] == names

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
-from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SignerRole
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide, Participant
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
 from tests.support.fake_api import ZONE, FakeApi
@@ -86,7 +86,9 @@ def duties(page: Page) -> dict[str, tuple[str, str]]:
 def test_whom_to_call_until_friday_is_one_click_with_number_and_mail(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:
-    fake_api.gives(LIST_CONSENTS, [form(-40), form(0), form(30)])
+    clinicians = (Signer(role=SignerRole.CLINICIAN, person_id="victor", name="Victor", order=1),)
+    staffs = replace(form(0), id="staffs", required_signers=clinicians)
+    fake_api.gives(LIST_CONSENTS, [form(-40), form(0), form(30), staffs])
     nora = visitor("nora", "nurse")
     count, href = duties(nora.get("/"))["Missing until Friday: whom to call"]
     assert count == "1"
@@ -191,6 +193,37 @@ def test_enquiries_are_counted_and_lead_to_their_list(visitor: SignIn, fake_api:
         frame = visitor(name, role).get("/help")
         assert frame.select("nav.rail [href='/patients']"), "patients are for everybody"
         assert not frame.select("nav.rail [href='/prospects']"), f"a {role} books for no enquiry"
+
+
+@pytest.mark.parametrize(
+    ("types", "query"), [(["PgtReleased"] * 2, "&type=PgtReleased"), (["PgtReleased", "PgtAmended"], "")]
+)
+def test_results_that_came_are_counted_and_all_of_them_listed(
+    visitor: SignIn, fake_api: FakeApi, types: list[str], query: str
+) -> None:
+    about = [
+        Notification(id=f"n-{number}", type=type_, title="A result", entity_type="PGTResult", entity_id="r")
+        for number, type_ in enumerate(types)
+    ]
+    fake_api.gives(LIST_NOTIFICATIONS, about)
+    home = visitor("elif", "embryologist").get("/")
+    assert duties(home)["Genetic results that came"] == ("2", f"/notifications?unread=1{query}")
+
+
+def test_what_was_withdrawn_is_told_for_eight_weeks(visitor: SignIn, fake_api: FakeApi) -> None:
+    ended = [
+        replace(
+            form(0),
+            id=f"ended-{days}",
+            status=ConsentStatus.REVOKED,
+            kind=ConsentKind.TREATMENT,
+            revoked_at=datetime.now(ZONE) - timedelta(days=days),
+        )
+        for days in (55, 57)
+    ]
+    fake_api.gives(LIST_CONSENTS, ended)
+    told = visitor("nora", "nurse").get("/").select("#withdrawn li a")
+    assert [link["href"] for link in told] == ["/consents/ended-55"]
 
 
 # ── what is counted beside the sections ─────────────────────────────────────────────────────────────────
