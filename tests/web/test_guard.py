@@ -12,8 +12,9 @@ from flask import Flask, Response, appcontext_pushed, g
 
 from portal.config.strong_sign_in import Act, Strength, StrongSignIn
 from portal.config.tenants import Side
-from portal.services.demand import FRESH, Demand
+from portal.services.demand import FRESH, FRESH_AT_WORK, Demand
 from portal.services.errors import NotAllowed, NotSignedIn, StepUpNeeded, Unavailable
+from portal.services.salvage import Lost
 from portal.state.session_records import Person
 from portal.web import guard
 from portal.web.guard import (
@@ -267,6 +268,9 @@ def test_a_sign_in_is_fresh_until_its_maximum_age(
     assert is_fresh(person(auth_time=clock.now - age)) is fresh
     assert is_fresh(person(auth_time=clock.now - 60), max_age=60)
     assert not is_fresh(person(auth_time=clock.now - 60), max_age=59)
+    longer = person(auth_time=clock.now - FRESH_AT_WORK)
+    assert guard.suffices(longer, Demand(FRESH_AT_WORK))
+    assert not guard.suffices(longer, Demand(FRESH_AT_WORK - 1))
 
 
 @pytest.mark.parametrize(
@@ -336,6 +340,14 @@ def test_unreadable_records_are_counted_in_total(app: Flask) -> None:
         for records in (2, 3):
             guard._count_unreadable(records, ())
         assert g.unreadable == 5
+
+
+def test_what_was_probably_meant_as_none_is_said_in_its_place_alone(app: Flask) -> None:
+    with app.test_request_context():
+        for is_none, lacks_details in ((True, False), (False, True), (True, True)):
+            guard._count_unreadable(0, (Lost(f"Thing.{is_none}", "$", is_none=is_none),))
+            assert g.lacks_details == lacks_details
+        assert g.lost_members == {"Thing.True", "Thing.False"}
 
 
 @pytest.mark.parametrize("is_by_itself", [False, True])
