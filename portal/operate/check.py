@@ -234,9 +234,6 @@ def _file(path: Path) -> Iterator[Finding]:
     advice = "" if free >= _LEAST_FREE else "Free some space: without it nobody can sign in"
     yield Finding("store's disk", f"{free} MB free", advice, is_fault=bool(advice))
     yield from _folder("store's folder", path.parent)
-    others = path.stat().st_mode & 0o077
-    advice = f"chmod 600 {path}: it holds sessions, even if sealed" if others else ""
-    yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", advice)
 
 
 def _folder(what: str, folder: Path) -> Iterator[Finding]:

@@ -118,6 +118,11 @@ def test_a_clinic_without_an_out_of_hours_number_is_a_note(looked: Callable[...,
     assert "contacts" in found
 
 
+def test_a_clinics_signs_in_some_of_its_languages_are_a_note(looked: Callable[..., list[Finding]]) -> None:
+    found = looked(("reply_hours = 24", 'reply_hours = 24\ncall_now = { en = ["Heavy bleeding"] }'))
+    assert "has no call_now for ar, es" in [one.found for one in found]
+
+
 def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, tmp_path: Path) -> None:
     (tmp_path / "store.db").write_text("no database " * 1000)
     done = subprocess.run(
@@ -158,6 +163,15 @@ def test_redis_is_6_or_newer(monkeypatch: pytest.MonkeyPatch, version: str, is_f
     assert [one.is_fault for one in check._redis("redis://")] == [is_fault, False, False]
 
 
+@pytest.mark.parametrize(("aof", "saves", "is_told"), [(1, "", False), (0, "3600 1", False), (0, "", True)])
+def test_a_redis_that_forgets_at_a_restart_is_a_note(
+    monkeypatch: pytest.MonkeyPatch, aof: int, saves: str, is_told: bool
+) -> None:
+    redis = SimpleNamespace(info=lambda: {"aof_enabled": aof}, config_get=lambda _: {"save": saves})
+    monkeypatch.setattr(check, "redis_client", lambda *_, **__: redis)
+    assert ("in memory only" in [one.found for one in check._redis("redis://")]) is is_told
+
+
 def test_an_unreachable_cache_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
     assert "PORTAL_CACHE_URL" in the_fault(looked(PORTAL_CACHE_URL=nowhere), "cache")
@@ -186,7 +200,7 @@ def test_a_data_folder_readable_by_others_is_a_fault(
 ) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
-    folder.chmod(0o755)
+    folder.chmod(0o750)
     assert f"chmod 700 {folder}" in the_fault(looked(PORTAL_AUDIT=str(folder)), "audit folder")
     assert f"chmod 700 {folder}" in the_fault(
         looked(PORTAL_STORE_URL=f"sqlite:///{folder}/s.db"), "store's folder"
