@@ -5,15 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from joserfc.jwk import ECKey
 
 from portal.config.settings import Settings
 from portal.operate.fingerprints import fingerprints
 
 KEYS = "k" * 40
+BOOKING, ANOTHER = (ECKey.generate_key("P-256").as_pem(private=True).decode() for _ in range(2))
 
 
 def of(
-    folder: Path, *, client: str = "s", keys: str = KEYS, name: str = "Riverside", **more: str
+    folder: Path,
+    *,
+    client: str = "s",
+    booking: str = BOOKING,
+    keys: str = KEYS,
+    name: str = "Riverside",
+    **more: str,
 ) -> dict[str, str]:
     """What a machine with these settings tells; its files stand in `folder`."""
     folder.mkdir(exist_ok=True)
@@ -27,6 +35,10 @@ def of(
         client_id = "riverside"
         client_secret_env = "SECRET"
         time_zone = "Europe/London"
+        dialect = "their.dialect.toml"
+        [tenants.riverside.service_client]
+        client_id = "booking"
+        client_key_env = "BOOKING"
         '''
     )
     usual = {
@@ -34,6 +46,7 @@ def of(
         "PORTAL_SECRET_KEYS": keys,
         "PORTAL_STORE_URL": "redis://redis.example/0",
         "SECRET": client,
+        "BOOKING": booking,
     }
     return fingerprints(Settings.from_env({**usual, **more}))
 
@@ -49,6 +62,7 @@ def test_two_machines_with_the_same_content_have_the_same(tmp_path: Path) -> Non
     ("more", "differ"),
     [
         ({"client": "t"}, {"tenants"}),
+        ({"booking": ANOTHER}, {"tenants"}),
         ({"name": "Riverbank"}, {"tenants"}),
         ({"PORTAL_SESSION_IDLE_STAFF": "600"}, {"settings"}),
         ({"PORTAL_STORE_URL": "redis://another.example/0"}, {"settings"}),
@@ -62,8 +76,9 @@ def test_what_differs_is_seen(tmp_path: Path, more: dict[str, str], differ: set[
     assert {what for what in usual if usual[what] != other[what]} == differ
 
 
-def test_a_template_is_part_of_the_tenants(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["consent-templates/storage.toml", "their.dialect.toml"])
+def test_templates_and_dialects_are_part_of_the_tenants(tmp_path: Path, name: str) -> None:
     before = of(tmp_path)
-    (tmp_path / "consent-templates").mkdir()
-    (tmp_path / "consent-templates" / "storage.toml").write_text("title = 'Storage'")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("title = 'Storage'")
     assert of(tmp_path)["tenants"] != before["tenants"]
