@@ -154,17 +154,22 @@ def test_ctrl_k_two_letters_and_enter_open_a_patient(nora: Page, stack: PortalTh
 
 def test_arrow_keys_move_through_the_hits_and_escape_closes_them(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, "/")
+    start = nora.get_by_role("link", name="Protocols")
+    start.focus()
     nora.keyboard.press("Control+k")
     nora.keyboard.type("elizabeth smith")
     expect(nora.locator("#found .hit-main")).to_have_count(2)
     nora.keyboard.press("Enter")
     expect(nora.locator("#found .hit-main").first).to_be_focused()
     nora.keyboard.press("ArrowDown")
+    bell = "document.dispatchEvent(new CustomEvent('htmx:after:swap', { detail: { ctx: {} } }))"
+    nora.evaluate(bell)
     expect(nora.locator("#found .hit-main").nth(1)).to_be_focused()
     nora.keyboard.press("ArrowUp")
     nora.keyboard.press("ArrowUp")
     expect(nora.locator("#find")).to_be_focused()
     nora.keyboard.press("Escape")
+    expect(start).to_be_focused()
     nora.mouse.move(5, 800)
     expect(nora.locator("#found")).to_be_hidden()
 
@@ -375,6 +380,10 @@ def test_a_pressed_tab_or_link_reacts_at_once(nora: Page, stack: PortalThread) -
     held[0].continue_()
     expect(nora.locator("html[data-loading]")).to_have_count(0)
     nora.unroute("**/timeline")
+    nora.get_by_role("heading", level=1).click()
+    nora.locator("a[href='#main']").dispatch_event("click")
+    nora.wait_for_timeout(300)
+    assert nora.locator("html[data-loading], a[aria-busy]").count() == 0, "nothing is under way"
     link = nora.get_by_role("link", name="Protocols")
     assert link.evaluate("(one) => (one.click(), one.ariaBusy)") == "true"
     expect(nora.get_by_role("heading", level=1)).to_have_text("Protocols")

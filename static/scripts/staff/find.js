@@ -6,14 +6,18 @@ const find = $("#find");
 if (find) {
   const sought = () => find.value.trim().replace(/\s+/g, " ");
   const first = () => ($("#found")?.dataset.for === sought() ? $("#found .hit-main") : null);
-  // Of two of the same name none is opened unseen.
-  const open = () => first()?.[$("#found[data-ambiguous]") ? "focus" : "click"]();
   let opening;
   let before;
+  // Of two of the same name none is opened unseen. It is done once: another part that is swapped in later moves nothing.
+  const open = () => {
+    const hit = first();
+    if (hit) (opening = null), hit[$("#found[data-ambiguous]") ? "focus" : "click"]();
+    return hit;
+  };
   find.addEventListener("focus", ({ relatedTarget }) => relatedTarget?.closest("#found") || (before = relatedTarget));
   find.form.addEventListener("submit", (event) => {
     opening = sought();
-    if (first()) event.preventDefault(), event.stopImmediatePropagation(), open();
+    if (open()) event.preventDefault(), event.stopImmediatePropagation();
   }, true);
   find.addEventListener("input", () => (opening = null));
   document.addEventListener("htmx:after:swap", () => opening && opening === sought() && open());
