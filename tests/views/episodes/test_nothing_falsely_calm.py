@@ -202,7 +202,10 @@ def test_what_is_verified_has_no_caution(portal: PortalThread, service: CareServ
 
 @pytest.mark.parametrize(
     ("days", "outcome", "told"),
-    [(20, None, "2 weeks after the transfer"), (43, None, None), (20, Outcome.NO_PREGNANCY, None)],
+    [
+        *((13, None, "13 days after the transfer"), (14, None, "2 weeks after the transfer")),
+        *((43, None, None), (20, Outcome.NO_PREGNANCY, None)),
+    ],
 )
 def test_days_since_a_transfer_are_counted_until_its_outcome(
     portal: PortalThread, days: int, outcome: Outcome | None, told: str | None
@@ -211,7 +214,9 @@ def test_days_since_a_transfer_are_counted_until_its_outcome(
         portal.app.preprocess_request()
         at = datetime.combine(today() - timedelta(days=days), time(12), UTC)
         done = TimelineEvent(id="t", stage=EpisodeStage.TRANSFER, occurred_at=at, verified=True)
-        shown = episode(stage=EpisodeStage.EARLY_SCAN, timeline=(done,), outcome=outcome)
+        before = replace(done, id="before", occurred_at=at - timedelta(days=2))
+        doubted = replace(done, id="doubted", occurred_at=at + timedelta(days=2), verified=False)
+        shown = episode(stage=EpisodeStage.EARLY_SCAN, timeline=(done, before, doubted), outcome=outcome)
         assert EpisodeView(shown, person()).day_note == told
 
 
