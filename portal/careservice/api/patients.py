@@ -51,7 +51,7 @@ class PatientRecord(Record, kw_only=True):
 def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
     """The updated patient; patients may change only their own contact details, administrators may bind an account."""
     session = database.session()
-    patient = patients.find(session, caller.actor, patient_id)
+    patient = patients.find_to_update(session, caller.actor, patient_id)
     details, stamp = payload.stamped(PatientDetails)
     contacts.update(session, caller.actor, patient, details, stamp)
     accounts.bind(session, caller.actor, patient, details.user_id)

@@ -159,23 +159,26 @@ def ids_of(session: Session, actor: Actor) -> list[str]:
     return list(found)
 
 
-def find(session: Session, actor: Actor, patient_id: str) -> Patient:
-    """The patient: for staff any of the clinic's, for patients only themselves; raises NotThere."""
+def find_to_update(session: Session, actor: Actor, patient_id: str) -> Patient:
+    """The patient: for staff any of the clinic's, for patients only themselves.
+
+    Raises NotThere, KeptElsewhere if the record is kept by the clinic's own EMR.
+    """
     patient = session.get(Patient, patient_id)
     if patient is None or patient.tenant_id != actor.tenant_id:
         raise NotThere
     if not actor.is_staff and not patient.is_about(actor):
         raise NotThere
+    if patient.kept_by_emr:
+        raise KeptElsewhere
     return patient
 
 
 def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Replace the record's details, except those set elsewhere; raises KeptElsewhere, Refused or Invalid.
+    """Replace the record's details, except those set elsewhere; raises Refused or Invalid.
 
     Patients may change only their contact details.
     """
-    if patient.kept_by_emr:
-        raise KeptElsewhere
     require_stamp(patient.concurrency_stamp, stamp)
     _normalize_numbers(session, patient, details)
     changes = {
