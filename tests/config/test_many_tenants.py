@@ -187,6 +187,8 @@ def test_a_clinic_whose_dialect_cannot_be_used_is_left_out(tmp_path: Path) -> No
     assert set(tenants.by_key) == {"clinic0", "clinic2"}
     assert "nonsense" in " ".join(tenants.left_out["0001.toml"])
     assert tenants.is_closed("clinic1.example")
+    both = tenants.without("0001.toml", ["another fault"]).left_out["0001.toml"]
+    assert both == (*tenants.left_out["0001.toml"], "another fault")
 
 
 def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_path: Path) -> None:
