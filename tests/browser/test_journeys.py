@@ -286,5 +286,11 @@ def test_the_chart_tells_its_latest_day_and_the_others_to_a_finger_drawn_across_
     expect(latest).to_be_hidden()
     expect(days.first.locator("text").first).to_be_visible()
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    for direction, onward, back in (("ltr", "ArrowRight", "ArrowLeft"), ("rtl", "ArrowLeft", "ArrowRight")):
+        page.evaluate("(direction) => (document.dir = direction)", direction)
+        days.first.focus()
+        for key, day in ((onward, 1), (onward, 2), (back, 1)):
+            page.keyboard.press(key)
+            expect(days.nth(day)).to_be_focused()
     page.get_by_text("Show as a table").click()
     expect(page.get_by_role("row").nth(1)).to_be_visible()
