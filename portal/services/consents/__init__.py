@@ -5,7 +5,7 @@ If a response is lost, the act isn't sent again: the form is read, and says whet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 
@@ -216,25 +216,11 @@ def _matching(
     ).where(fits)
 
 
-def unreplaced(care: Care, expired: Listed[ConsentForm]) -> Listed[ConsentForm]:
-    """The forms in whose place there is no open or signed one: reads the forms of their patients, of at most 20."""
-    patients = [*dict.fromkeys(form.patient_id for form in expired if form.patient_id)]
-    read = gather_all([partial(all_consents, care, patient_id=id_) for id_ in patients[:_MOST_PATIENTS]])
-    live = {
-        id_: [form for form in forms if form.is_open or form.is_signed]
-        for id_, forms in zip(patients, read, strict=False)
-        if isinstance(forms, Listed)
-    }
-    found = expired.where(
-        lambda form: (
-            form.patient_id in live
-            and form.superseded_by_id is None
-            and not any(
-                form.id == other.supersedes_id or is_alike(form, other) for other in live[form.patient_id]
-            )
-        )
-    )
-    return Listed(found.items, found.is_whole and len(live) == len(patients))
+def list_of_each(care: Care, patient_ids: Sequence[str]) -> dict[str, Listed[ConsentForm]]:
+    """The forms of each of these patients, of at most 20; not of one whose forms couldn't be read."""
+    asked = patient_ids[:_MOST_PATIENTS]
+    read = gather_all([partial(all_consents, care, patient_id=id_) for id_ in asked])
+    return {id_: forms for id_, forms in zip(asked, read, strict=True) if isinstance(forms, Listed)}
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
@@ -331,12 +317,15 @@ def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[Conse
     a couple has their own, also the signer.
     """
     live = (form for form in forms if form.is_open or form.is_signed)
-    return tuple(form for form in live if is_alike(form, draft))
+    return tuple(form for form in live if _matter(form) == _matter(draft))
 
 
-def is_alike(form: ConsentForm, other: ConsentForm | ConsentDraft) -> bool:
-    """Whether two forms are of one matter, as `find_alike` compares them."""
-    return _matter(form) == _matter(other)
+def is_replaced(form: ConsentForm, others: Iterable[ConsentForm]) -> bool:
+    """Whether an open or signed form is in the place of one that has ended."""
+    live = (other for other in others if other.is_open or other.is_signed)
+    return form.superseded_by_id is not None or any(
+        other.supersedes_id == form.id or _matter(other) == _matter(form) for other in live
+    )
 
 
 def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:

@@ -21,12 +21,13 @@ from msgspec.structs import replace
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import (
+    is_replaced,
     list_awaiting,
     list_due,
     list_expired,
+    list_of_each,
     list_open_consents,
     list_undated,
-    unreplaced,
 )
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.decoding import PagedResult
@@ -200,9 +201,15 @@ def _lapsed(
     listed = Listed[ConsentForm]((), is_whole=False) if isinstance(expired, CareError) else expired
     both = {form.id: form for form in (*listed, *read) if form.is_expired}
     last = day + timedelta(days=WEEK_DAYS)
-    ahead = (form for form in both.values() if form.procedure_date and day <= form.procedure_date <= last)
-    found = Listed(tuple(ahead), listed.is_whole)
-    return unreplaced(care, found) if found else found
+    ahead = [form for form in both.values() if form.procedure_date and day <= form.procedure_date <= last]
+    patients = [*dict.fromkeys(form.patient_id for form in ahead if form.patient_id)]
+    forms_of = list_of_each(care, patients)
+    lapsed = (
+        form
+        for form in ahead
+        if form.patient_id in forms_of and not is_replaced(form, forms_of[form.patient_id])
+    )
+    return Listed(tuple(lapsed), listed.is_whole and len(forms_of) == len(patients))
 
 
 def _by_list(

@@ -7,9 +7,10 @@ from flask import Blueprint, Response, g, url_for
 from portal.config.modules import Module
 from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
-from portal.services.errors import CareError
+from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import gather, ids_of, needed
-from portal.services.protocols import list_plans_of
+from portal.services.listed import Listed
+from portal.services.protocols import Protocol, list_plans_of
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
@@ -107,6 +108,8 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
     read, plans = gather(lambda: get_episode(care, episode_id), lambda: list_plans_of(care, episode_id))
     episode = needed(read)
     held = episode.protocol.id if episode.protocol else None
+    if isinstance(plans, NotAllowed | NotFound | NotOffered):  # an API that keeps them from this reader
+        plans = Listed[Protocol]()
     others = plans if isinstance(plans, CareError) else plans.where(lambda plan: plan.id != held)
     audit.shown("protocol.list", "protocol", ids_of(others))
     return show_tab(
