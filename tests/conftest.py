@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
@@ -25,7 +25,8 @@ from tests.support.stack import CareService, PortalThread, close_store, plan
 from tests.support.upstream import Make, Script, Upstream
 from tests.support.visitor import Visitor
 
-settings.register_profile("some", max_examples=examples(100))
+# The first text takes seconds where Hypothesis hasn't been before, and longer beside other tests.
+settings.register_profile("some", max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("some")
 
 

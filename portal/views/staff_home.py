@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import timedelta
 
-from portal.services.consents import list_open_consents, list_withdrawn
+from portal.services.consents import list_expired, list_open_consents, list_withdrawn
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.errors import CareError
 from portal.services.gather import attempt, gather, ids_of
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, new_enquiries, newest_unread, notable, unread_among
-from portal.views.consents.worklist import Work, WorkRow, read_expired, read_work, work_of
+from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
 from portal.views.conversations.view import Row, waiting_row
 from portal.views.notification_words import name_of, names_by_record
 from portal.views.recent import Opened, show_recent
@@ -21,7 +21,7 @@ from portal.views.storage.cryo_room import count_ending, ending_as_kept
 from portal.views.storage.pending_moves import PendingMove, pending_moves
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import bell, section_counts
-from portal.web.filters import now
+from portal.web.filters import now, today
 from portal.web.handlers import Care, Page, Person
 from portal.web.permissions import may
 
@@ -72,7 +72,7 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         lambda: _withdrawn(care),
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
-        lambda: read_expired(care),
+        lambda: list_expired(care, today()),
         lambda: read_waiting(care, person),
         lambda: newest_unread(care),
     )

@@ -110,7 +110,7 @@ def test_what_expired_unsigned_stays_on_the_list_while_it_is_needed_and_nothing_
             expired("today", "IVF", 0),
             expired("week", "Sedation", 7),
             expired("late", "Scan", -1),
-            expired("later", "Freezing", 8),
+            expired("later", "Freezing", 80),
             expired("sent-anew", "Icsi", 0),
             expired("anothers", "ICSI", 0, patient_id="p-2"),
             expired("replaced", "Transfer", 0),
@@ -123,7 +123,7 @@ def test_what_expired_unsigned_stays_on_the_list_while_it_is_needed_and_nothing_
     count, href = duties(nora.get("/"))["Missing until Friday: whom to call"]
     page = nora.get("/consents?list=open")
     rows = {str(row["id"]): row for row in page.select("tbody tr")}
-    assert rows.keys() == {"form-today", "form-week", "form-anothers", "form-new"}
+    assert rows.keys() == {"form-today", "form-week", "form-later", "form-anothers", "form-new"}
     assert rows["form-today"].select(".tag")[0].words == "Expired"
     assert "Amelia Hart" in rows["form-today"].select(".waits")[0].words
     assert not rows["form-today"].select(".row-actions a")

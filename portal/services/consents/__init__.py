@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -50,7 +51,9 @@ REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revok
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SOONEST = "procedureDate"
-_MOST_PATIENTS = 20
+_MOST_EXPIRED, _MOST_PATIENTS = 50, 20
+
+DateT = TypeVar("DateT", date, datetime)
 
 
 class WithdrawalNotice(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +130,7 @@ def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[Consent
 def list_open_consents(
     care: Care, status: ConsentStatus, patient_id: str | None = None
 ) -> PagedResult[ConsentForm]:
-    """The forms of a status, of a patient or of all, at most 1000, soonest needed first; without their text."""
+    """The forms with one of `forms.OPEN_STATUSES`, of a patient or of all, at most 1000, soonest needed first; without their text."""
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP, patient_id=patient_id)
 
 
@@ -137,10 +140,7 @@ def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
     One without the moment of its end counts as late.
     """
     page = list_consents(care, status=ConsentStatus.REVOKED, sorting="revokedAt desc", limit=CHUNK)
-    ends = [form.revoked_at for form in page.items if form.revoked_at]
-    is_in_order = len(ends) == page.received and ends == sorted(ends, reverse=True)
-    found = Listed(page.items, page.listed.is_whole or (is_in_order and bool(ends) and ends[-1] < since))
-    return found.where(
+    return _back_to(page, [form.revoked_at for form in page.items if form.revoked_at], since).where(
         lambda form: (
             form.is_revoked
             and form.kind in TREATMENT_RESTS_ON
@@ -148,6 +148,26 @@ def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
             and (form.revoked_at is None or form.revoked_at >= since)
         )
     )
+
+
+def list_expired(care: Care, since: date, *, patient_id: str | None = None) -> Listed[ConsentForm]:
+    """The forms that have expired and are needed on that day or later, the latest first; without their text."""
+    page = list_consents(
+        care,
+        status=ConsentStatus.EXPIRED,
+        sorting=f"{_SOONEST} desc",
+        limit=_MOST_EXPIRED,
+        patient_id=patient_id,
+    )
+    return _back_to(page, [form.procedure_date or date.min for form in page.items], since).where(
+        lambda form: form.is_expired and form.procedure_date is not None and form.procedure_date >= since
+    )
+
+
+def _back_to(page: PagedResult[ConsentForm], ends: Sequence[DateT], since: DateT) -> Listed[ConsentForm]:
+    """The page, whole if the list is, or is in order and goes back further than `since`; `ends` are when its forms ended."""
+    is_in_order = len(ends) == page.received and list(ends) == sorted(ends, reverse=True)
+    return Listed(page.items, page.listed.is_whole or (is_in_order and bool(ends) and ends[-1] < since))
 
 
 def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[ConsentForm]:
@@ -163,34 +183,17 @@ def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[C
     )
 
 
-def list_due(
-    care: Care, status: ConsentStatus, first: date, last: date, patient_id: str | None = None
-) -> Listed[ConsentForm]:
-    """The forms of a status needed from `first` to `last`, both included, as far as they can be told apart.
+def list_due(care: Care, status: ConsentStatus, first: date, last: date) -> Listed[ConsentForm]:
+    """Those of `list_open_consents` needed from `first` to `last`, both included, as far as they can be told apart.
 
     Asks up to three times.
     """
     return _matching(
         lambda skip, limit: list_consents(
-            care,
-            skip=skip,
-            limit=limit,
-            status=status,
-            sorting=_SOONEST,
-            due_from=first,
-            due_to=last,
-            patient_id=patient_id,
+            care, skip=skip, limit=limit, status=status, sorting=_SOONEST, due_from=first, due_to=last
         ),
         lambda form: form.procedure_date is not None and first <= form.procedure_date <= last,
     )
-
-
-def list_expired(care: Care, first: date, last: date, patient_id: str | None = None) -> Listed[ConsentForm]:
-    """The forms that expired and are needed from `first` to `last`; more of them from an API that knows no days."""
-    try:
-        return list_due(care, ConsentStatus.EXPIRED, first, last, patient_id)
-    except Invalid:
-        return list_open_consents(care, ConsentStatus.EXPIRED, patient_id).listed
 
 
 def list_undated(care: Care, status: ConsentStatus, total: int) -> Listed[ConsentForm]:

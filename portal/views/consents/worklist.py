@@ -146,16 +146,10 @@ def read_work(care: Care, person: Person, form_filter: FormFilter = EVERYTHING) 
     pending, partly, expired = gather(
         lambda: list_open_consents(care, ConsentStatus.PENDING, of),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED, of),
-        lambda: read_expired(care, of),
+        lambda: list_expired(care, today(), patient_id=of),
     )
     heads = {ConsentStatus.PENDING: needed(pending), ConsentStatus.PARTIALLY_SIGNED: needed(partly)}
     return replace(work_of(care, heads, expired, person, is_everybodys=of is None), form_filter=form_filter)
-
-
-def read_expired(care: Care, patient_id: str | None = None) -> Listed[ConsentForm]:
-    """The forms that have expired, and are needed today or in the next seven days."""
-    day = today()
-    return list_expired(care, day, day + timedelta(days=WEEK_DAYS), patient_id)
 
 
 def work_of(
@@ -166,7 +160,7 @@ def work_of(
     *,
     is_everybodys: bool = True,
 ) -> Work:
-    """The work lists from the first page of waiting forms of each status, and `read_expired`; raises NotSignedIn.
+    """The work lists from the first page of waiting forms of each status, and those expired; raises NotSignedIn.
 
     What waits for the person is counted beside the section, unless these are the forms of one patient.
     """
@@ -200,8 +194,7 @@ def _lapsed(
         raise expired
     listed = Listed[ConsentForm]((), is_whole=False) if isinstance(expired, CareError) else expired
     both = {form.id: form for form in (*listed, *read) if form.is_expired}
-    last = day + timedelta(days=WEEK_DAYS)
-    ahead = [form for form in both.values() if form.procedure_date and day <= form.procedure_date <= last]
+    ahead = [form for form in both.values() if form.procedure_date and form.procedure_date >= day]
     patients = [*dict.fromkeys(form.patient_id for form in ahead if form.patient_id)]
     forms_of = list_of_each(care, patients)
     lapsed = (
