@@ -453,6 +453,7 @@ def test_a_plan_whose_rows_never_end_says_so(visitor: SignIn, fake_api: FakeApi)
     rows = [{"drug": "Cetrotide", "startDay": 5, "durationDays": 5}]
     plan = {"id": "r-1", "name": "Plan", "status": "Active", "startDate": "2026-11-20", "medications": rows}
     gives(fake_api, episode(protocol=plan))
+    fake_api.gives(LIST_PROTOCOLS, [])
     words = visitor("grace").get("/episodes/e-1/medication").words
     assert "hasn’t given the portal until when each medicine is taken" in words
 

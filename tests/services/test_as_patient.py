@@ -21,6 +21,7 @@ from portal.services.episodes import READ_EPISODE
 from portal.services.errors import NotFound
 from portal.services.listed import Listed
 from portal.services.pgt_results import READ_PGT_RESULT, without_sex
+from portal.services.protocols import LIST_PROTOCOLS, Protocol, ProtocolQuery, ProtocolStatus
 from tests.careservice.api.calls import Api
 from tests.support.stack import CareService
 from tests.support.tokens import TokenMaker
@@ -110,9 +111,24 @@ def test_genetic_tests(api: Api, view: AsPatient) -> None:
         assert as_told(view, READ_PGT_RESULT, told(api, "nora", READ_PGT_RESULT, id_)) == own, id_
 
 
+def test_plans_are_the_patients_own_or_of_the_treatment_asked_for() -> None:
+    view = AsPatient("p-1", "amelia", "Amelia", date(2026, 11, 26), Listed(), {})
+    named = {"name": "Plan", "type": None, "status": ProtocolStatus.ACTIVE}
+    plans = (
+        Protocol(id="own", patient_id="p-1", **named),
+        Protocol(id="of-treatment", patient_id="p-2", episode_id="e-1", **named),
+        Protocol(id="anothers", patient_id="p-2", episode_id="e-2", **named),
+        Protocol(id="template", **named),
+    )
+    for episode_id, told in (("e-1", ["own", "of-treatment"]), (None, ["own"])):
+        query = ProtocolQuery(skip_count=0, max_result_count=9, episode_id=episode_id)
+        page = view.read(LIST_PROTOCOLS, query, {}, lambda _query: PagedResult(items=plans, total_count=4))
+        assert [plan.id for plan in page.items] == told
+
+
 def test_nothing_else_is_read() -> None:
     view = AsPatient("p-1", "amelia", "Amelia", date(2026, 11, 26), Listed(), {})
-    known = {READ_EPISODE, READ_CONSENT, LIST_CONSENTS, LIST_CONVERSATIONS, READ_PGT_RESULT}
+    known = {READ_EPISODE, READ_CONSENT, LIST_CONSENTS, LIST_CONVERSATIONS, READ_PGT_RESULT, LIST_PROTOCOLS}
     for row in ALL:
         if row not in known and row.template != "/api/app/notification":
             with pytest.raises(NotFound):
