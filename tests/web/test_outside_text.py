@@ -71,7 +71,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "address_parts": parse.address_parts,
     "local_path": flow.local_path,
     "page_of_link": open_by_id.page_of_link,
-    "an id or a link (find)": lambda text: (find._LINK.search(text), find._ID.fullmatch(text)),
+    "an id or a link (find)": lambda text: (find._LINK.match(text), find._ID.fullmatch(text)),
     "words of a place (storage)": selection.words_of,
     "a place's order (storage)": lambda text: places.natural([text]),
     "episode_id_of": lookup.episode_id_of,
