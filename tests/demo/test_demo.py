@@ -35,6 +35,7 @@ def test_the_demo_runs_lists_its_people_and_cleans_up(tmp_path: Path) -> None:
     portal_port, service_port = free_port(), free_port()
     demo = subprocess.Popen(
         [
+            *("env", "--default-signal=HUP"),  # under nohup it is ignored, and stays so
             *(sys.executable, "-u", "-m", "portal", "demo"),
             *(
                 "--portal-port",
