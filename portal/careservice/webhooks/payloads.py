@@ -17,7 +17,7 @@ from portal.careservice.domain.rules import Invalid
 from portal.careservice.webhooks import mail_headers, senders
 from portal.careservice.webhooks.forms import Form, Upload, form_of, upload
 from portal.careservice.webhooks.html_text import text_of
-from portal.careservice.webhooks.mail_addresses import MAX_ADDRESSES, addresses_of
+from portal.careservice.webhooks.mail_addresses import MAX_ADDRESSES, addresses_of, is_address
 from portal.careservice.webhooks.outside_text import MAX_TEXT, cleaned, json_of, one_line
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,250})>")
@@ -198,7 +198,7 @@ def _recipients(form: Form, envelope: _Envelope) -> tuple[str, ...]:
         raise Invalid("This is missing.", "to")
     named = [address for _, address in addresses_of(cleaned(form.fields.get("to", "")))]
     given = [cleaned(address).lower() for address in (*envelope.to[:MAX_ADDRESSES], *named)]
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(filter(is_address, given)))
 
 
 def _ids(headers: mail_headers.Headers, name: str) -> list[str]:
