@@ -504,13 +504,13 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         found: dict[int, Signature] = {}
         free = self.signatures
         for is_of in (_is_persons, _is_in_name, self._may_be_theirs, _is_anyones):
+            if not free:
+                break
             for place, signer in enumerate(self.required_signers):
                 fits = (s for s in free if s.role == signer.role and is_of(s, signer))
                 if place not in found and (signature := next(fits, None)):
                     found[place] = signature
                     free = tuple(s for s in free if not (s is signature or _is_same_signers(s, signature)))
-            if not free:
-                break
         return tuple((signer, found.get(place)) for place, signer in enumerate(self.required_signers))
 
     def _may_be_theirs(self, signature: Signature, signer: Signer) -> bool:
