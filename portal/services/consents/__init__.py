@@ -151,7 +151,7 @@ def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
 
 
 def list_expired(care: Care, since: date, *, patient_id: str | None = None) -> Listed[ConsentForm]:
-    """The forms that have expired and are needed on that day or later, the latest first; without their text."""
+    """The forms that have expired and are needed on that day or later, and more; the latest first, without their text."""
     page = list_consents(
         care,
         status=ConsentStatus.EXPIRED,
@@ -159,9 +159,7 @@ def list_expired(care: Care, since: date, *, patient_id: str | None = None) -> L
         limit=_MOST_EXPIRED,
         patient_id=patient_id,
     )
-    return _back_to(page, [form.procedure_date or date.min for form in page.items], since).where(
-        lambda form: form.is_expired and form.procedure_date is not None and form.procedure_date >= since
-    )
+    return _back_to(page, [form.procedure_date or date.min for form in page.items], since)
 
 
 def _back_to(page: PagedResult[ConsentForm], ends: Sequence[DateT], since: DateT) -> Listed[ConsentForm]:
