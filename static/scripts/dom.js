@@ -5,7 +5,8 @@ export const isPlain = (click) => !(click.defaultPrevented || click.button || cl
 export const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
 
 // What to do with what stands now where an answer was put.
-export const onSwap = (act) => document.addEventListener("htmx:after:swap", ({ detail: { ctx: { target } } }) => {
+export const onSwap = (act) => document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
+  const { target } = ctx;
   const region = (target?.id && document.getElementById(target.id)) || target;
-  if (region?.isConnected) act(region);
+  if (region?.isConnected) act(region, ctx);
 });

@@ -9,16 +9,17 @@ import { $, body, onSwap } from "./dom.js";
 const summary = $("#main [data-focus]");
 if (summary) focusOn(summary);
 
-let focused, renewed, unfolded;
-document.addEventListener("htmx:before:swap", (event) => {
-  const { sourceElement, target } = event.detail.ctx;
+const stood = new WeakMap(); // by request: several regions may be swapped at once
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  const { sourceElement, target } = ctx;
   const at = document.activeElement;
-  renewed = sourceElement === target;
-  unfolded = renewed ? target.querySelectorAll("details[id][open]") : [];
-  focused = at !== body && (sourceElement?.contains(at) || target?.contains?.(at)) ? at : null;
+  const renewed = sourceElement === target;
+  const unfolded = renewed ? target.querySelectorAll("details[id][open]") : [];
+  const focused = at !== body && (sourceElement?.contains(at) || target?.contains?.(at)) ? at : null;
+  stood.set(ctx, { renewed, unfolded, focused });
 });
 const addressOf = (element) => element.getAttribute("href") || element.form?.getAttribute("action");
-const alike = (lost, region) => {
+const alike = (lost, region, renewed) => {
   const things = (root) => [...root.querySelectorAll("a, button, summary")];
   const same = (root) => things(root).filter((one) => addressOf(lost) && addressOf(one) === addressOf(lost));
   if (lost.href && same(region)[0]) return same(region)[0];
@@ -29,12 +30,13 @@ const alike = (lost, region) => {
   const found = same(now).length === 1 ? same(now)[0] : place;
   if (found && !(renewed && found.textContent !== lost.textContent)) return found;
 };
-onSwap((region) => {
+onSwap((region, ctx) => {
+  const { renewed, unfolded, focused } = stood.get(ctx);
   for (const { id } of unfolded) document.getElementById(id)?.setAttribute("open", "");
   const errors = $("[data-focus]", region);
   if (errors) focusOn(errors);
   else if (focused && !focused.isConnected && document.activeElement === body) {
-    alike(focused, region)?.focus();
+    alike(focused, region, renewed)?.focus();
     const row = focused.closest("li[id]");
     if (row && document.activeElement === body) $(`#${CSS.escape(row.id)} summary`)?.focus();
     if (document.activeElement === body) focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);

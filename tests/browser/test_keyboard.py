@@ -416,6 +416,12 @@ def test_doses_that_renew_themselves_keep_the_focus_and_what_is_unfolded(visit: 
           other.id = "dose-other";
           for (const fold of other.querySelectorAll("details")) fold.id += "-other";
           dose.after(other);
+          // The bell is renewed at the same time, and its answer may come in between.
+          document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+            const target = document.querySelector("#bell");
+            const bell = { ctx: { target, sourceElement: target } };
+            if (ctx.target.id === "tonight") document.dispatchEvent(new CustomEvent("htmx:before:swap", { detail: bell }));
+          });
         }"""
     )
     renewed = doses.evaluate("(doses) => doses.outerHTML").replace("<div", '<div hx-nonce="n"', 1)
