@@ -9,14 +9,13 @@ import { $, body, onSwap } from "./dom.js";
 const summary = $("#main [data-focus]");
 if (summary) focusOn(summary);
 
-const stood = new WeakMap(); // by request: several regions may be swapped at once
+// What stood there is kept with its request: several regions may be swapped at once.
 document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
   const { sourceElement, target } = ctx;
   const at = document.activeElement;
   const renewed = sourceElement === target;
-  const unfolded = renewed ? target.querySelectorAll("details[id][open]") : [];
-  const focused = at !== body && (sourceElement?.contains(at) || target?.contains?.(at)) ? at : null;
-  stood.set(ctx, { renewed, unfolded, focused });
+  const focused = at !== body && (sourceElement?.contains(at) || target?.contains?.(at)) && at;
+  ctx.stood = { renewed, focused, unfolded: renewed ? target.querySelectorAll("details[id][open]") : [] };
 });
 const addressOf = (element) => element.getAttribute("href") || element.form?.getAttribute("action");
 const alike = (lost, region, renewed) => {
@@ -30,8 +29,7 @@ const alike = (lost, region, renewed) => {
   const found = same(now).length === 1 ? same(now)[0] : place;
   if (found && !(renewed && found.textContent !== lost.textContent)) return found;
 };
-onSwap((region, ctx) => {
-  const { renewed, unfolded, focused } = stood.get(ctx);
+onSwap((region, { stood: { renewed, focused, unfolded } }) => {
   for (const { id } of unfolded) document.getElementById(id)?.setAttribute("open", "");
   const errors = $("[data-focus]", region);
   if (errors) focusOn(errors);
