@@ -7,7 +7,7 @@ store nothing. It is masked differently in each response, so that the length of 
 expired session, or without any, is only given back to its author (`portal.web.unsent`).
 
 Flask-WTF calls `protect` before every request. Views that other servers call, or that change nothing, are marked with `exempt`.
-A view marked with `from_older_pages` also takes a token that this person got in an earlier session.
+A view marked with `from_older_pages` also takes a token that this person got in an earlier session, and any if nobody is signed in.
 """
 
 from __future__ import annotations
@@ -154,10 +154,11 @@ def _is_of_this_session() -> bool:
 
 
 def _is_of_older_page() -> bool:
-    """Whether the view takes the person's older pages, and this is one."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    who = session().person if hasattr(view, _FROM_OLDER_PAGES) else None
-    return who is not None and is_issued_for(who.issuer, who.sub)
+    """Whether the view takes the person's older pages, and this is one; each is if the session has ended since."""
+    if not hasattr(current_app.view_functions.get(request.endpoint or ""), _FROM_OLDER_PAGES):
+        return False
+    who = session().person
+    return who is None or is_issued_for(who.issuer, who.sub)
 
 
 def _submitted_token() -> bytes | None:

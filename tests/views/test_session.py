@@ -142,6 +142,8 @@ def test_a_page_from_before_a_fresh_sign_in_is_of_the_same_session(portal: Porta
     visitor.post("/notifications/read", {"csrf_token": older}, status=400)
     visitor.post("/sign-out", {"csrf_token": older}, status=None)
     assert visitor.request("GET", "/help", follow=False, status=303), "also a page of an earlier session can"
+    page = visitor.post("/sign-out", {"csrf_token": older}, status=None)
+    assert page.path == "/signed-out", "and a page in another tab, where nobody is signed in any more"
 
 
 def test_who_has_signed_in_again_is_not_told_to_be_signed_out(portal: PortalThread) -> None:
