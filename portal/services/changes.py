@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import msgspec
@@ -51,18 +51,3 @@ def _without_missing(value: object, was: object) -> object:
 def members_in(record: object) -> Members:
     """A record as JSON values."""
     return cast("Members", msgspec.to_builtins(record))
-
-
-def counterpart(row: Members, place: int, rows: list[Members]) -> Members | None:
-    """The row of the same id among those that came; without ids, the one of the same place."""
-    if row.get("id") is not None:
-        return next((other for other in rows if other.get("id") == row["id"]), None)
-    return rows[place] if place < len(rows) and rows[place].get("id") is None else None
-
-
-def rows_in(value: object) -> list[Members] | None:
-    """The records in a list; None for anything else."""
-    if not isinstance(value, list | tuple) or not value:
-        return None
-    rows = list(cast("Sequence[Members]", value))
-    return rows if all(isinstance(row, dict) for row in rows) else None

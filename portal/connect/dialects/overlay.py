@@ -13,7 +13,7 @@ from portal.connect.dialects.rules import Coded, Rules
 from portal.connect.dialects.writing import Writing
 from portal.services import decoding
 from portal.services.api import AnyEndpoint
-from portal.services.changes import Members, counterpart, members_in, rows_in
+from portal.services.changes import Members, members_in
 from portal.services.errors import BadResponse
 from portal.services.members import Member, members_of
 
@@ -82,25 +82,22 @@ class Overlay:
         shape = cast("type", member.nested)
         if isinstance(value, dict) and isinstance(held, dict) and SOURCE in held:
             return self._whole(shape, cast("Members", value), cast("Members", held))
-        rows, were = rows_in(cast("object", value)), rows_in(cast("object", held))
+        rows, were = _rows_in(cast("object", value)), _rows_in(cast("object", held))
         if rows is None or were is None:
             return written
-        each = cast("list[object]", written)
-        found = [self._row(shape, row, place, were, each[place]) for place, row in enumerate(rows)]
-        return self._in_envelopes(received, found)
+        each = zip(rows, _befores(shape, rows, were), strict=True)
+        return self._in_envelopes(received, [self._row(shape, row, before, were) for row, before in each])
 
-    def _row(self, shape: type, row: Members, place: int, were: list[Members], written: object) -> object:
-        same = next((record for record in were if _held(shape, record) == row), None)
-        before = same or counterpart(row, place, were)
-        if before is None or SOURCE not in before:
-            usual = {name for record in were for name in record}
-            given = {
-                name: value
-                for name, value in row.items()
-                if value is not None and (name in usual or value not in ("", [], ()))
-            }
-            return self._writing.record(shape)(given)
-        return self._whole(shape, row, before)
+    def _row(self, shape: type, row: Members, before: Members | None, were: list[Members]) -> object:
+        if before is not None and SOURCE in before:
+            return self._whole(shape, row, before)
+        usual = {name for record in were for name in record}
+        given = {
+            name: value
+            for name, value in row.items()
+            if value is not None and (name in usual or value not in ("", [], ()))
+        }
+        return self._writing.record(shape)(given)
 
     def _whole(self, shape: type, body: Members, record: Members) -> dict[str, object]:
         """A record within another as it came, with what was changed: whatever isn't sent of it would be erased."""
@@ -155,6 +152,38 @@ def _records(value: object) -> Iterator[Members]:
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _records(item)
+
+
+def _rows_in(value: object) -> list[Members] | None:
+    """The records in a list; None for anything else."""
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    rows = list(cast("Sequence[Members]", value))
+    return rows if all(isinstance(row, dict) for row in rows) else None
+
+
+def _befores(shape: type, rows: list[Members], were: list[Members]) -> list[Members | None]:
+    """For each row what it was before the change: the row of its id; without ids an equal one, else the likest."""
+    held = [_held(shape, record) or {} for record in were]
+    places: list[int | None] = [
+        next((at for at, other in enumerate(were) if other.get("id") == row["id"]), None)
+        if row.get("id") is not None
+        else next((at for at, other in enumerate(held) if other == row), None)
+        for row in rows
+    ]
+    for place, row in enumerate(rows):
+        free = [at for at, other in enumerate(were) if at not in places and other.get("id") is None]
+        if places[place] is None and row.get("id") is None and free:
+            likest = max(free, key=lambda at: (_likeness(row, held[at]), at == place))
+            is_in_place = likest == place and len(rows) == len(were)
+            places[place] = likest if is_in_place or _likeness(row, held[likest]) >= 0.5 else None
+    return [None if at is None else were[at] for at in places]
+
+
+def _likeness(row: Members, other: Members) -> float:
+    """How many of the values that are given are the same, 0 to 1."""
+    given = {name: value for name, value in row.items() if value not in (None, "", [])}
+    return sum(other.get(name) == value for name, value in given.items()) / max(1, len(given))
 
 
 def _held(shape: type, record: Members) -> Members | None:

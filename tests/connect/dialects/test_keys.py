@@ -500,6 +500,14 @@ def test_rows_that_were_not_changed_go_back_as_they_came() -> None:
     before = read(text, came, Protocol)
     after = replace(before, medications=before.medications[1:])
     assert changed(text, UPDATE_PROTOCOL, after, before, came)["medications"] == came["medications"][1:]
+    later = replace(
+        before,
+        medications=(replace(before.medications[1], start_day=5), Medication(drug="Ovitrelle", start_day=11)),
+    )
+    assert changed(text, UPDATE_PROTOCOL, later, before, came)["medications"] == [
+        {"drug": "Cetrotide", "startDay": "5", "brand": "y"},
+        {"drug": "Ovitrelle", "startDay": "11"},
+    ], "what is kept of a row that was removed isn't laid over another"
 
 
 def test_a_record_within_another_is_found_among_what_came() -> None:
