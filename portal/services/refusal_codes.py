@@ -40,6 +40,7 @@ RULES: Mapping[str, str] = {
     "SyncRunning": "the EMR endpoint is exchanging data",
     "SameRecord": "both enquiries are the same",
     "AlreadyMerged": "one of them has already been merged",
+    "TwoPatients": "they have become two different patients",
     "SlotTaken": "the time is taken",
     "OutsideWorkingHours": "the time is outside working hours",
     "SlotInThePast": "the time is in the past",

@@ -58,6 +58,7 @@ def _messages() -> dict[str, str]:
         "SyncRunning": _("It is exchanging data right now. Try again when that is over."),
         "SameRecord": _("Both are the same record."),
         "AlreadyMerged": _("One of the two has been merged already."),
+        "TwoPatients": _("The two have become different patients."),
         "SlotTaken": _("That time isn’t free any more."),
         "OutsideWorkingHours": _("That time is outside working hours."),
         "SlotInThePast": _("That time is over."),

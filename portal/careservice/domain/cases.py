@@ -92,7 +92,7 @@ def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, s
         raise Invalid("No such member of staff.", "coordinatorId")
     if change.status != case.status:
         _require_move(case.status, change.status)
-        case.closed_at = now() if change.status in _CLOSED else None
+        case.closed_at = (case.closed_at or now()) if change.status in _CLOSED else None
     for name, value in msgspec.structs.asdict(change).items():
         setattr(case, name, value)
     case.touch(actor.sub)

@@ -129,6 +129,8 @@ def merge(
         raise Refused(Rule.SAME_RECORD)
     if ProspectStatus.MERGED in (survivor.status, merged.status):
         raise Refused(Rule.ALREADY_MERGED)
+    if len({survivor.patient_id, merged.patient_id} - {None}) > 1:
+        raise Refused(Rule.TWO_PATIENTS)
     taken = _taken_from_merged(choices, survivor, merged)
     for field, attribute in _ATTRIBUTES.items():
         if field in taken or (field not in choices and not getattr(survivor, attribute)):

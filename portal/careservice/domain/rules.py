@@ -52,6 +52,7 @@ class Rule(StrEnum):
     # prospects
     SAME_RECORD = "SameRecord"
     ALREADY_MERGED = "AlreadyMerged"
+    TWO_PATIENTS = "TwoPatients"
     SLOT_TAKEN = "SlotTaken"
     OUTSIDE_WORKING_HOURS = "OutsideWorkingHours"
     SLOT_IN_THE_PAST = "SlotInThePast"

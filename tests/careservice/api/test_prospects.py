@@ -116,6 +116,18 @@ def test_a_merged_prospect_is_as_far_as_either_was(
     assert (answer.json["status"], answer.json["patientId"]) == (merged, patient("grace"))
 
 
+def test_enquiries_of_two_patients_are_not_merged(clinic: Clinic) -> None:
+    pair = [sample_id("prospect", name) for name in ("ines", "ines-again")]
+
+    def convert(session: Session) -> None:
+        for id_, name in zip(pair, ("grace", "amelia"), strict=True):
+            session.get_one(Prospect, id_).patient_id = patient(name)
+
+    clinic.change(convert)
+    answer = clinic("ada", "POST", f"/api/prospect/records/{pair[0]}/merge/{pair[1]}")
+    assert answer.json["error"]["code"] == "ClientelePortal:TwoPatients"
+
+
 def test_one_key_at_two_addresses_is_two_acts(clinic: Clinic) -> None:
     for one, other in (("ines", "ines-again"), ("noor", "ruth")):
         first, second = sample_id("prospect", one), sample_id("prospect", other)

@@ -119,7 +119,9 @@ def test_an_illegal_move_of_a_case_is_refused(api: Api) -> None:
         code(api("nora", "PUT", path, editable(done, status="Active"))) == "ClientelePortal:IllegalTransition"
     )
     assert members(api("nora", "PUT", path, editable(done, physicianId="x"))) == ["physicianId"]
-    assert api("amelia", "PUT", path, editable(done)).content == b""
+    erroneous = api("nora", "PUT", path, editable(done, status="EnteredInError")).json()
+    assert erroneous["closedAt"] == done["closedAt"]
+    assert api("amelia", "PUT", path, editable(erroneous)).content == b""
     assert api("omar", "PUT", path, editable(done)).status_code == 404
 
 
