@@ -4,7 +4,8 @@ const vendored = new URL("vendor/htmx.js", document.currentScript.src);
 const signs = ["pointermove", "pointerdown", "keydown", "focusin", "scroll", "portal:look"];
 // htmx begins a turn later. It hasn't heard the look that loaded it, nor what was typed into a search, or pressed to reach Find's.
 // Nothing else is repeated: what is typed into a form may have been sent meanwhile.
-const repeat = (sign) => {
+const begin = (sign) => {
+  document.head.append(Object.assign(document.createElement("link"), { rel: "manifest", href: "/portal.webmanifest" }));
   if (sign?.type === "portal:look") document.dispatchEvent(new Event(sign.type));
   const at = document.activeElement;
   const isSought = at?.matches("[type=search]") && (at.id === "find" || at.value !== at.defaultValue);
@@ -13,8 +14,7 @@ const repeat = (sign) => {
 const load = async (sign) => {
   for (const name of signs) document.removeEventListener(name, load, true);
   await import(vendored).catch(() => {});
-  document.head.append(Object.assign(document.createElement("link"), { rel: "manifest", href: "/portal.webmanifest" }));
-  setTimeout(repeat, 0, sign);
+  setTimeout(begin, 0, sign);
 };
 new PerformanceObserver((_, observer) => {
   observer.disconnect();

@@ -10,6 +10,7 @@ const dialog = $("#session-warning");
 export const own = body.dataset.session;
 let ends = Date.now() + body.dataset.lasts * 1000;
 let over = false;
+let halves; // minutes left, by which the warning is read out
 const part = (name) => $(`[data-session=${name}]`, dialog);
 const tabs = new BroadcastChannel("session");
 const tell = () => tabs.postMessage([own, ends]);
@@ -78,7 +79,9 @@ if (own) {
     if (over || left > 120) return over || dialog.close();
     if (left <= 0) return clear();
     $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-    if (left % 30 === 0) part("said").textContent = $("p", part("warning")).textContent;
+    // A busy machine leaves seconds out.
+    if (dialog.open && halves !== Math.ceil(left / 30)) part("said").textContent = $("p", part("warning")).textContent;
+    halves = Math.ceil(left / 30);
     dialog.open || ask();
   }, 1000);
 }
