@@ -148,9 +148,15 @@ def page(
     forms: Mapping[str, Any],
     gettext: Callable[[str], str] = gettext,
     url_for: Callable[..., str] = url_for,
+    format_date: Callable[..., str] = format_date,
 ) -> dict[str, Any]:
     """The context of an episode's consents page, from the two responses."""
     read = {form["id"]: form for form in forms["items"]}
+
+    def about(id_: str) -> str:
+        day = read[id_]["procedureDate"] if id_ in read else None
+        return gettext("Procedure on %(day)s") % {"day": format_date(_date(day), "EEE d MMM")} if day else ""
+
     rows = [
         {
             "id": brief["id"],
@@ -158,7 +164,7 @@ def page(
             "status": gettext(brief["status"]),
             "tone": _TONES.get(brief["status"], "neutral"),
             "is_mine_to_sign": False,
-            "procedure_date": read[brief["id"]]["procedureDate"] if brief["id"] in read else None,
+            "about": about(brief["id"]),
         }
         for brief in episode["consentForms"]
     ]
@@ -213,7 +219,7 @@ def frame(
         "nav": nav,
         "unread_count": 1,
         "bell_htmx": hx(nonce, get="/notifications/bell?known=1", trigger="portal:look from:document", target="#bell"),
-        "session_expires_at": datetime.datetime.now(UTC),
+        "session_lasts": 1800,
     }  # fmt: skip
 
 

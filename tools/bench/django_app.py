@@ -15,6 +15,7 @@ from typing import Any
 import django
 import httpx
 import orjson
+from babel.dates import format_date
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.http import HttpRequest, HttpResponse
@@ -49,7 +50,7 @@ async def consents(request: HttpRequest, episode_id: str) -> HttpResponse:
         read(f"/api/care/consent-forms?EpisodeId={episode_id}&SkipCount=0&MaxResultCount=100"),
     )
     around = frame(request.path, request.build_absolute_uri(), "en", nonce.get, gettext)
-    context = {**around, **page(episode, forms, gettext, url_for)}
+    context = {**around, **page(episode, forms, gettext, url_for, format_date)}
     written = env.get_template("episodes/consents.html").render(context).encode()
     return HttpResponse(written, headers={"Content-Length": str(len(written))})
 

@@ -70,7 +70,7 @@ async def consents(request: Request, episode_id: str) -> HTMLResponse:
         read(session, f"/api/care/consent-forms?EpisodeId={episode_id}&SkipCount=0&MaxResultCount=100"),
     )
     around = frame(request.url.path, str(request.url), "en", nonce.get, gettext)
-    context = {**around, **page(episode, forms, gettext, url_for)}
+    context = {**around, **page(episode, forms, gettext, url_for, format_date)}
     return HTMLResponse(env.get_template("episodes/consents.html").render(context))
 
 

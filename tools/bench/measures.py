@@ -62,6 +62,8 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
         "bell": (portal, BELL),
         **({"go": (go, PAGE)} if go else {}),
     }
+    procedures = {name: _procedures(*one) for name, one in asked.items() if name != "bell"}
+    assert len({*procedures.values()}) == 1, f"they don't make the same page: {procedures}"
     costs = in_turns({name: cost_of(*one, size.pages) for name, one in asked.items()}, size.rounds)
     for server in {server for server, _path in asked.values()}:
         server.stop()
@@ -77,6 +79,11 @@ def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
             "CPU of a badge refresh ÷ a page", 0.15, costs["bell"], costs["page"], statistics.median(costs["bell"])
         ),
     ]  # fmt: skip
+
+
+def _procedures(server: Server, path: str) -> int:
+    """How many rows of the page tell their procedure's day."""
+    return server.get(path).body.count(b"Procedure on ")
 
 
 def in_turns(costs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
