@@ -171,12 +171,14 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     Each text of the other direction is isolated: two Latin ones in Arabic would otherwise be shown from left to right. The
     mark in front sets the direction for `<bdi>` and `dir="auto"`, which go by the first strong character, even inside isolates.
     """
+    if not (parts := [*things]):
+        return ""
     is_rtl_page = is_rtl()
-    parts = ["\u2068" + thing + "\u2069" if is_rtl_page or _has_rtl(thing) else thing for thing in things]
+    parts = ["\u2068" + part + "\u2069" if is_rtl_page or _has_rtl(part) else part for part in parts]
     comma = between or _comma()
     joined = escape(comma).join(parts) if Markup in map(type, parts) else comma.join(parts)
     if is_rtl_page:
-        return "\u200f" + joined if joined else joined
+        return "\u200f" + joined
     return "\u200e" + joined if len(parts) > 1 and _has_rtl(joined) else joined
 
 

@@ -134,12 +134,12 @@ def others_missing(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     """Signers with an account, other than `person`, whom an open form is waiting for."""
     if not form.is_open or form.lacks_signatures:
         return ()
-    no_account = without_account(form, person)
-    unidentified = (signer for signer in form.missing_signers if signer.person_id is None)
+    missing, no_account = form.missing_signers, without_account(form, person)
+    unidentified = (signer for signer in missing if signer.person_id is None)
     own = next((signer for signer in unidentified if _may_sign_as(form, signer, person)), None)
     return tuple(
         signer
-        for signer in form.missing_signers
+        for signer in missing
         if signer.person_id != person.sub and signer is not own and signer not in no_account
     )
 

@@ -94,7 +94,8 @@ def group(forms: Listed[ConsentForm], person: Person) -> Groups:
         elif form.is_signed:
             signed.append(_item(form, person))
         else:
-            (mine if listed_role(form, person) else others).append(_item(form, person))
+            is_mine = listed_role(form, person) is not None
+            (mine if is_mine else others).append(_item(form, person, is_mine=is_mine))
     is_whole = forms.is_whole and not unknown
 
     def listed(items: list[Item]) -> Listed[Item]:
@@ -155,28 +156,31 @@ def _sign_by(expires_at: datetime) -> str:
     return _("Sign by %(day)s", day=day(last))
 
 
-def _item(form: ConsentForm, person: Person) -> Item:
-    return Item(form, line(form, person), due(form))
+def _item(form: ConsentForm, person: Person, *, is_mine: bool = False) -> Item:
+    return Item(form, line(form, person, is_mine=is_mine), due(form))
 
 
 def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
     return in_a_row(filter(None, [words, *account_words(without_account(form, person))]), " · ")
 
 
-def line(form: ConsentForm, person: Person) -> str:
-    """What a list says of the form: whom it waits for or whose it is, and its latest event."""
+def line(form: ConsentForm, person: Person, *, is_mine: bool) -> str:
+    """What a list says of the form: whom it waits for or whose it is, and its latest event.
+
+    `is_mine` says whether it is the reader's to sign now (`listed_role`).
+    """
     if not form.is_open:
         is_anothers = person.is_staff or is_for_others_alone(form, person)
         who = signed_by(form) if is_anothers else ""
         return in_a_row(filter(None, [who, _history(form)]), " · ")
-    if listed_role(form, person):
+    if is_mine:
         later = others_missing(form, person)
         words = _("After you: %(names)s", names=names_of(later)) if later else ""
         told = _with_accounts(words, form, person)
         return told or ("" if form.lacks_signatures else _("Only your signature is missing"))
-    if is_awaited(form, person) and (obstacle := _obstacle(form)):
-        return obstacle
     if is_awaited(form, person):
+        if obstacle := _obstacle(form):
+            return obstacle
         turn = form.whose_turn()
         words = ngettext(
             "%(names)s signs first, then you",

@@ -12,10 +12,14 @@ from portal.views.consents.labels import names_of
 def missing_words(form: ConsentForm, person: Person) -> list[str]:
     """What keeps an open form from being signed, apart from the reader's own signature."""
     waiting = others_missing(form, person)
-    words = ngettext(
-        "%(names)s hasn’t signed yet", "%(names)s haven’t signed yet", len(waiting), names=names_of(waiting)
-    )
-    return [*([words] if waiting else []), *account_words(without_account(form, person))]
+    words = account_words(without_account(form, person))
+    if not waiting:
+        return words
+    names = names_of(waiting)
+    return [
+        ngettext("%(names)s hasn’t signed yet", "%(names)s haven’t signed yet", len(waiting), names=names),
+        *words,
+    ]
 
 
 def unseen_words(form: ConsentForm, role: SignerRole) -> str:
@@ -31,10 +35,12 @@ def unseen_words(form: ConsentForm, role: SignerRole) -> str:
 
 
 def account_words(signers: tuple[Signer, ...]) -> list[str]:
+    if not signers:
+        return []
     words = ngettext(
         "%(names)s has no account yet: the form waits",
         "%(names)s have no account yet: the form waits",
         len(signers),
         names=names_of(signers),
     )
-    return [words] if signers else []
+    return [words]

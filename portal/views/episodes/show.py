@@ -151,22 +151,23 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
         status = form.status if form else brief.status
         if person.is_patient and (form or status == ConsentStatus.DRAFT):
             continue
+        is_mine = form is not None and listed_role(form, person) is not None
         rows.append(
             ConsentRow(
                 brief.id,
                 brief.title or _("Consent form"),
                 state_word(form) if form else choice_name(status) if status else "",
                 status_tone(status) if status else "neutral",
-                bool(form and listed_role(form, person)),
-                _about(form, person) if form else "",
+                is_mine,
+                _about(form, person, is_mine=is_mine) if form else "",
             )
         )
     return sorted(rows, key=lambda row: not row.is_mine_to_sign)
 
 
-def _about(form: ConsentForm, person: Person) -> str:
+def _about(form: ConsentForm, person: Person, *, is_mine: bool) -> str:
     procedure = _("Procedure on %(day)s", day=day(form.procedure_date)) if form.procedure_date else ""
-    return in_a_row(filter(None, [line(form, person), procedure]), " · ")
+    return in_a_row(filter(None, [line(form, person, is_mine=is_mine), procedure]), " · ")
 
 
 @for_each_language

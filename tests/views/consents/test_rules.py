@@ -215,7 +215,8 @@ UNIDENTIFIED = Signer(role=SignerRole.PATIENT, name="A")
 def test_nobody_is_said_to_sign_after_themselves(
     signers: tuple[Signer, ...], more: dict[str, Any], words: str
 ) -> None:
-    assert line(form(*signers, **more), person("a", name="A")) == words
+    asked, reader = form(*signers, **more), person("a", name="A")
+    assert line(asked, reader, is_mine=listed_role(asked, reader) is not None) == words
 
 
 @pytest.mark.parametrize(
