@@ -242,7 +242,7 @@ def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn,
     amelia.page.clock.fast_forward("28:57")
     dialog = amelia.page.locator("#session-warning")
     expect(dialog).to_be_visible()
-    amelia.page.clock.fast_forward("00:05")  # a busy machine leaves out seconds, and with them the whole minute
+    amelia.page.clock.fast_forward("00:05")  # a busy machine leaves out seconds
     expect(dialog.get_by_role("status")).to_have_text(re.compile(r"signed out in 0:5\d"))
     amelia.page.clock.fast_forward("01:01")
     expect(dialog).to_have_accessible_name("You are signed out")

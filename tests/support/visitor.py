@@ -69,7 +69,7 @@ class LocalSession(requests.Session):
     def __init__(self) -> None:
         super().__init__()
         self.trust_env = False
-        self.headers["Accept-Encoding"] = "identity"  # that pages are compressed is a matter for the tests about it
+        self.headers["Accept-Encoding"] = "identity"  # what is compressed has tests of its own
         self.cookies.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
         self.mount("http://", LocalAdapter())
 
