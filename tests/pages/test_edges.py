@@ -366,6 +366,8 @@ def test_a_new_dose_begins_with_the_next_day_of_which_all_hours_are_to_come(
         (0, {"dose": "175"}, {"medication-0-dose"}),
         (0, {"end_day": "6"}, set[str]()),
         (1, {"end_day": "3"}, {"medication-1-end_day"}),
+        (1, {"time": "08:00, 20:00"}, {"medication-1-time"}),
+        (1, {"time": "08:00"}, set[str]()),
         (2, {"dose": "175"}, set[str]()),
         (2, {"start_day": "4"}, {"medication-2-start_day"}),
         (3, {"start_day": "4"}, {"medication-3-start_day"}),

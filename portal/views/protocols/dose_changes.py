@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 
@@ -129,8 +130,8 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
             if row.id not in begun and start is not None and start < plan.today:
                 found[f"medication-{index}-start_day"] = _("That day is over. Begin it today or later.")
     kept = {row.id: (index, row) for index, row in enumerate(plan.medications) if row.id}
-    given = _days_before(day, protocol.medications)
-    longer = _days_before(day, [row.medication() for row in plan.medications])
+    given = _doses_before(day, protocol.medications)
+    longer = _doses_before(day, [row.medication() for row in plan.medications])
     for id_, old in begun.items():
         if id_ not in kept:
             found["name"] = _(
@@ -146,21 +147,26 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
                     amount=old.amount,
                 )
         if new.start_day == old.start_day and longer[id_] - given[id_]:
-            column = (
-                "every_days" if new.end_day == old.end_day and new.every_days != old.every_days else "end_day"
-            )
+            column = _column_of_more(new, old)
             found[f"medication-{index}-{column}"] = _(
                 "This adds doses on earlier days, which stay as they were. Add the medicine again, from today or later."
             )
     return found
 
 
-def _days_before(day: int, medications: Sequence[Medication]) -> dict[str | None, set[int]]:
-    """The days before `day` with a dose, by row."""
-    found: dict[str | None, set[int]] = {}
+def _doses_before(day: int, medications: Sequence[Medication]) -> dict[str | None, Counter[int]]:
+    """How many doses each row has on each day before `day`; an hour may change, for the amount stays."""
+    found: dict[str | None, Counter[int]] = {}
     for course in courses(medications):
-        found.setdefault(course.medication.id, set()).update(course.days(day - 1))
+        found.setdefault(course.medication.id, Counter()).update(course.days(day - 1))
     return found
+
+
+def _column_of_more(new: MedicationRow, old: MedicationRow) -> str:
+    """The column by which a row has more doses than before."""
+    if new.end_day == old.end_day and new.every_days != old.every_days:
+        return "every_days"
+    return "time" if new.end_day == old.end_day and len(new.hours) > len(old.hours) else "end_day"
 
 
 def _is_same_dose(column: str, new: MedicationRow, old: MedicationRow) -> bool:
