@@ -360,6 +360,20 @@ def test_a_new_dose_begins_with_the_next_day_of_which_all_hours_are_to_come(
         assert after and after.medications == (ended, replace(row, id="", start_day=str(first)))
 
 
+@pytest.mark.parametrize(("trigger", "first"), [("4", None), ("5", None), ("6", 6), ("7", 6)])
+def test_no_new_dose_begins_once_the_trigger_has_ended_the_medicine(
+    day: date, trigger: str, first: int | None
+) -> None:
+    begins = day - timedelta(days=4)
+    protocol = Protocol(id="f-1", name="", status=ProtocolStatus.ACTIVE, start_date=begins)
+    rows = (
+        MedicationRow(id="m-1", start_day="1", time="08:00", stop_rule="Until trigger"),
+        MedicationRow(id="m-2", start_day=trigger, time="21:00", is_trigger="yes"),
+    )
+    found = new_doses(protocol, Plan(start_date=begins.isoformat(), medications=rows))
+    assert {index: new.first for index, new in found.items()} == ({} if first is None else {0: first})
+
+
 @pytest.mark.parametrize(
     ("index", "members", "faults"),
     [

@@ -79,8 +79,9 @@ def new_doses(protocol: Protocol | None, plan: Plan) -> dict[int, NewDose]:
     if protocol is None or day is None:
         return {}
     found: dict[int, NewDose] = {}
+    last_days = _last_days(plan)
     for index, row in enumerate(plan.medications):
-        first = _next_due(row, day)
+        first = _next_due(row, day, last_days.get(index))
         if first is not None:
             found[index] = NewDose(first, _label(protocol, row, first))
     return found
@@ -177,9 +178,26 @@ def _day_of(protocol: Protocol | None) -> int | None:
     return protocol.day_on(today()) if protocol and (protocol.is_active or protocol.is_on_hold) else None
 
 
-def _next_due(row: MedicationRow, day: int) -> int | None:
+def _last_days(plan: Plan) -> dict[int, int]:
+    """The last day with a dose of each row that ends, by index: by its own day, or with the trigger."""
+    rows = {
+        index: row.medication()
+        for index, row in enumerate(plan.medications)
+        if day_in(row.start_day) is not None and (not row.end_day or day_in(row.end_day) is not None)
+    }
+    of = courses(list(rows.values()))
+    found: dict[int, int] = {}
+    for index, row in rows.items():
+        ends = [course.last for course in of if course.medication is row]
+        known = [end for end in ends if end is not None]
+        if len(known) == len(ends):
+            found[index] = max(known)
+    return found
+
+
+def _next_due(row: MedicationRow, day: int, last: int | None) -> int | None:
     """The first day from today on which all hours of the row are still to come; None if it hasn't begun or is over."""
-    start, last = day_in(row.start_day), day_in(row.end_day)
+    start = day_in(row.start_day)
     if start is None or start >= day or row.is_trigger:
         return None
     here = local(now())
