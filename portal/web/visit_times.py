@@ -17,7 +17,7 @@ from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment
-from portal.web.filters import day, in_a_row, local
+from portal.web.filters import day, in_a_row, local, now
 
 
 def init_app(app: Flask) -> None:
@@ -55,8 +55,8 @@ def visit_time(visit: Appointment, style: str = "moment") -> str:
 
 
 def visit_doubt(visit: Appointment) -> str:
-    """Return that it has to be confirmed, where it has to be; else nothing."""
-    return _("To be confirmed") if visit.is_tentative else ""
+    """Return that it has to be confirmed, where it has to be and isn't over; else nothing."""
+    return _("To be confirmed") if visit.is_tentative and visit.ends > now() else ""
 
 
 def _visit_time(visit: Appointment, style: str = "moment") -> Markup:

@@ -76,6 +76,26 @@ def test_an_unconfirmed_visit_is_told_as_such_everywhere(
 
 
 @pytest.mark.parametrize(
+    ("who", "path"),
+    [
+        (("amelia",), "/episodes/e-1/appointments"),
+        (("nora", "nurse"), "/episodes/e-1"),
+        (("nora", "nurse"), "/day-sheet?day=2026-11-25"),
+    ],
+)
+def test_a_visit_that_is_over_is_not_to_be_confirmed(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], who: tuple[str, ...], path: str
+) -> None:
+    shows(fake_api, replace(SCAN, start=datetime(2026, 11, 25, 10, tzinfo=ZONE), status="Rescheduled"))
+    for hour, is_told in (("10:20", True), ("10:40", False)):
+        at(f"25 {hour}")
+        person = visitor(*who)
+        person.get("/episodes/e-1")
+        page = person.get(path).words
+        assert "10:00" in page and ("To be confirmed" in page) is is_told
+
+
+@pytest.mark.parametrize(
     "end", [None, datetime(2026, 11, 28, tzinfo=ZONE), datetime(2026, 11, 28, 9, tzinfo=ZONE)]
 )
 def test_a_visit_without_a_usable_end_is_told_for_half_an_hour(
