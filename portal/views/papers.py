@@ -14,7 +14,7 @@ from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.found_episodes import Found
 from portal.services.gather import gather, known
-from portal.services.rules.doses import Standing, standing
+from portal.services.rules.doses import standing
 from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.conversations.view import is_mine
@@ -122,7 +122,7 @@ def _files_of(talk: Conversation, person: Person) -> Iterable[Paper]:
 
 
 def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
-    """The calendar of the visits ahead, and the plan that is followed, by day and as a calendar."""
+    """The calendar of the visits ahead, and the plan as far as it is taken, by day and as a calendar."""
     is_own, called = episode.patient.is_me(person.sub), isolate(episode.patient.called)
     if episode.upcoming(now()):
         yield Paper(
@@ -136,7 +136,7 @@ def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
             icon="calendar",
         )
     plan = episode.protocol
-    if plan is None or standing(plan, episode, today()) is not Standing.FOLLOWED:
+    if plan is None or not standing(plan, episode, today()).has_doses:
         return
     href = url_for("episodes.medication", episode_id=episode.id)
     title = medicines_of(plan_of(plan, episode, person)) or _("My medicines")

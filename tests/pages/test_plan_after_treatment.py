@@ -88,7 +88,9 @@ def test_none_of_its_doses_stand_once_its_treatment_was_stopped(visitor: SignIn,
     page = amelia.get(PAGE)
     assert NOT_FOLLOWED in page.words and "call the clinic" in page.words
     assert not page.select("figure svg") and "today is day" not in page.words
-    assert not page.select("a[href$='schedule.ics']") and not page.select("h1 ~ .tag, .pagehead .tag")
+    for offering in (page, amelia.get("/papers")):
+        assert not offering.select("a[href$='schedule.ics']")
+    assert not page.select("h1 ~ .tag, .pagehead .tag")
     words = printed(amelia)
     assert "Status Active" not in words
     assert NOT_FOLLOWED in words and "Day by day" not in words and "Valid" not in words
@@ -128,6 +130,8 @@ def test_what_outlasts_the_treatment_goes_on_alone(visitor: SignIn, fake_api: Fa
     assert told in page.select("main")[0].text_content() and NOT_FOLLOWED not in page.words
     assert not page.select("figure svg")
     words = printed(amelia)
+    for offering in (page, amelia.get("/episodes/e-1/medication"), amelia.get("/papers")):
+        assert offering.select("a[href$='schedule.ics']")
     assert told.replace("\N{NO-BREAK SPACE}", " ") in words.replace("\N{NO-BREAK SPACE}", " ")
     assert calendar(amelia) == {"f": "CANCELLED", "l": "Progesterone 400\N{NO-BREAK SPACE}mg, 22:00"}
 

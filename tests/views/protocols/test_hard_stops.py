@@ -16,6 +16,7 @@ from portal.services.episodes import Appointment
 from portal.views.protocols.hard_stops import _changed_a_lot, _out_of_range, triggers_told
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
+from portal.web import visit_times
 
 ROW = MedicationRow(
     id="p", drug="Progesterone", dose="400", unit="mg", start_day="1", end_day="10", time="08:00"
@@ -102,7 +103,10 @@ def test_a_trigger_of_a_treatment_that_is_unread_says_so() -> None:
     assert triggers_told(Plan(medications=(ROW, TRIGGER)), collection) == []
 
 
-def test_a_trigger_is_timed_for_an_egg_collection_that_may_have_been_moved() -> None:
+def test_a_trigger_is_timed_for_an_egg_collection_that_may_have_been_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(visit_times, "now", lambda: datetime(2026, 11, 11, tzinfo=UTC))
     g.tenant, g.current_date = SimpleNamespace(time_zone=UTC, country="GB"), date(2026, 11, 11)
     collection = Appointment(id="a", start=datetime(2026, 11, 13, 8, tzinfo=UTC), status="Rescheduled")
     (told,) = triggers_told(Plan(start_date="2026-11-01", medications=(TRIGGER,)), collection)
