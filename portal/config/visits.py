@@ -61,6 +61,20 @@ def folded(kind: str) -> str:
     return re.sub(r"[\W_]", "", kind).casefold()
 
 
+def is_settled(status: str) -> bool:
+    """Whether a visit of this status needs nobody's confirmation; the words for that are few, those for the contrary aren't."""
+    return folded(status) in _SETTLED
+
+
+_SETTLED = frozenset(
+    {
+        *("", "booked", "confirmed", "scheduled", "planned", "accepted", "approved", "active", "created"),
+        *("arrived", "checkedin", "inprogress", "ongoing", "started"),
+        *("attended", "fulfilled", "completed", "complete", "done", "finished", "closed"),
+    }
+)
+
+
 def _is_at(place: Place, location: str) -> bool:
     name, whole = place.location.casefold(), location.strip().casefold()
     return whole == name or (whole.startswith(name) and not whole[len(name)].isalnum())

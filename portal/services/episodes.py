@@ -15,7 +15,7 @@ from msgspec import structs
 from msgspec.structs import force_setattr, replace
 
 from portal.config.modules import Module
-from portal.config.visits import folded
+from portal.config.visits import folded, is_settled
 from portal.dates import later
 from portal.services import consents
 from portal.services.api import Group
@@ -183,13 +183,6 @@ _USUAL_LENGTH = timedelta(minutes=30)
 _NOT_HELD = frozenset(
     {"noshow", "enteredinerror", "declined", "rejected", "refused", "denied", "deleted", "void"}
 )
-_UNSURE = frozenset(
-    {
-        *("tentative", "proposed", "pending", "waitlist", "requested"),
-        *("unconfirmed", "notconfirmed", "provisional", "needsaction", "onhold"),
-        *("rescheduled", "moved", "postponed"),
-    }
-)
 
 
 class Appointment(Timed, frozen=True, kw_only=True):
@@ -224,8 +217,10 @@ class Appointment(Timed, frozen=True, kw_only=True):
 
     @property
     def is_tentative(self) -> bool:
-        """Whether the clinic hasn't confirmed it yet, or has moved it: some systems keep its former time under such a status."""
-        return folded(self.status) in _UNSURE
+        """Whether the clinic hasn't confirmed it yet, or has moved it: some systems keep its former time under such a status.
+        A status that the portal doesn't know may say that, too.
+        """
+        return not (self.is_cancelled or is_settled(self.status))
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):

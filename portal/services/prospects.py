@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
-from portal.config.visits import folded
+from portal.config.visits import folded, is_settled
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed
@@ -69,16 +69,8 @@ class Booking(Timed, frozen=True, kw_only=True):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs nobody's confirmation; the words for that are few, those for the contrary aren't."""
-        return folded(self.status) in (
-            "",
-            "booked",
-            "confirmed",
-            "scheduled",
-            "accepted",
-            "active",
-            "created",
-        )
+        """Whether it needs nobody's confirmation."""
+        return is_settled(self.status)
 
     @property
     def is_refused(self) -> bool:

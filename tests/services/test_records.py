@@ -274,7 +274,11 @@ def test_an_episode_knows_its_next_appointment():
         ("Unconfirmed", True),
         ("Provisional", True),
         ("needs-action", True),
+        ("Superseded", True),
         ("Confirmed", False),
+        ("checked-in", False),
+        ("no-show", False),
+        ("", False),
     ],
 )
 def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
