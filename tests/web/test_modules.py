@@ -22,7 +22,7 @@ from tests.support.visitor import Page, Visitor
 from tests.web.test_call_budget import CASES
 
 HEADINGS = {
-    Module.MEDICINES: r"Medicines|Medicine plan|Protocols?|The whole medicine plan|\d+ medicines? today|Medication",
+    Module.MEDICINES: r"Medicines|Medicine plan|Protocols?|The whole medicine plan|All medicines of this treatment|\d+ medicines? today|Medication",
     Module.CHARTS: r"Monitoring|Scans and blood tests|Follicles",
     Module.STORAGE: r"Embryos|Embryo storage|Dates of your stored embryos|Embryo \w+-\d+",
     Module.RESULTS: r"PGT|PGT results?|Genetic tests?.*|See the result",
