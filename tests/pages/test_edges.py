@@ -41,7 +41,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.dose_changes import dose_change_faults, new_doses, with_new_dose
-from portal.views.protocols.plan import MedicationRow, Plan
+from portal.views.protocols.plan import CheckRow, MedicationRow, Plan
 from portal.views.protocols.schedule import _stamp
 from portal.views.protocols.view import ProtocolView
 from portal.views.storage.inventory import kept_of
@@ -358,6 +358,19 @@ def test_a_new_dose_begins_with_the_next_day_of_which_all_hours_are_to_come(
         after = with_new_dose(protocol, before, "split-medication-0")
         ended = replace(row, end_day=str(found.first - 1), stop_rule="")
         assert after and after.medications == (ended, replace(row, id="", start_day=str(first)))
+
+
+def test_the_minus_of_a_day_stays_before_it_in_arabic(day: date) -> None:
+    g.language = "ar"
+    rows = (
+        MedicationRow(drug="OCP", start_day="-7", end_day="-7"),
+        MedicationRow(drug="OCP", start_day="-14", end_day="-7"),
+        MedicationRow(drug="OCP", start_day="-7"),
+        CheckRow(day="-7", kind="Scan"),
+    )
+    for row in rows:
+        for told in (row.brief, row.words()):
+            assert "-" in told and told.count("-") == told.count("\u2068-"), told
 
 
 @pytest.mark.parametrize(("trigger", "first"), [("4", None), ("5", None), ("6", 6), ("7", 6)])

@@ -10,7 +10,7 @@ from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import CheckRow, MedicationRow, column_labels, decode_row
 from portal.web.edit_form import EditForm
-from portal.web.filters import in_a_row
+from portal.web.filters import in_a_row, isolate
 from portal.web.forms import Values
 
 
@@ -70,7 +70,9 @@ def _order_changed(before: Plan, after: Plan) -> list[Change]:
 def _in_order(names: Sequence[str], values: Values) -> str:
     rows = (_row(name, values[name]) for name in names)
     return in_a_row(
-        row.drug if isinstance(row, MedicationRow) else f"{row.day} {row.kind}" for row in rows if row
+        row.drug if isinstance(row, MedicationRow) else f"{isolate(row.day)} {row.kind}"
+        for row in rows
+        if row
     )
 
 

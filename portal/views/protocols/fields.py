@@ -18,6 +18,7 @@ from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import CheckRow, MedicationRow, RowT, decode_row, encode_row
 from portal.views.protocols.typed_values import clean
 from portal.web.fields import Fields, Rows, given, member
+from portal.web.filters import isolate
 from portal.web.forms import Values, text
 
 _LONGEST = 100_000
@@ -85,7 +86,7 @@ def _medication_label(text: str) -> str:
 
 def _check_label(text: str) -> str:
     row = decode_row(text, CheckRow)
-    return _("Monitoring: day %(day)s", day=row.day if row else "")
+    return _("Monitoring: day %(day)s", day=isolate(row.day) if row else "")
 
 
 def _words(kind: type[RowT]) -> Any:

@@ -26,7 +26,7 @@ from portal.views.protocols.typed_values import (
     too_long,
 )
 from portal.web.doses import dose_number
-from portal.web.filters import in_a_row
+from portal.web.filters import in_a_row, isolate
 
 _LONGEST_INTERVAL = 100
 _MOST_HOURS = 24
@@ -113,10 +113,10 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def days(self) -> str:
         if self.end_day and self.end_day == self.start_day:
-            return _("day %(day)s", day=self.start_day)
+            return _("day %(day)s", day=isolate(self.start_day))
         if self.start_day and self.end_day:
-            return _("days %(start)s to %(end)s", start=self.start_day, end=self.end_day)
-        return _("from day %(start)s", start=self.start_day) if self.start_day else ""
+            return _("days %(start)s to %(end)s", start=isolate(self.start_day), end=isolate(self.end_day))
+        return _("from day %(start)s", start=isolate(self.start_day)) if self.start_day else ""
 
     @property
     def brief(self) -> str:
@@ -185,10 +185,12 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def brief(self) -> str:
         """When: what tells the row in a list of them."""
-        return in_a_row(part for part in (self.day and _("day %(day)s", day=self.day), self.note) if part)
+        day = self.day and _("day %(day)s", day=isolate(self.day))
+        return in_a_row(part for part in (day, self.note) if part)
 
     def words(self) -> str:
-        return in_a_row(part for part in (_("day %(day)s", day=self.day), self.kind, self.note) if part)
+        day = _("day %(day)s", day=isolate(self.day))
+        return in_a_row(part for part in (day, self.kind, self.note) if part)
 
     def faults(self) -> dict[str, str]:
         found: dict[str, str] = {}
