@@ -144,14 +144,28 @@ def test_a_day_with_two_routes_is_told_as_neither() -> None:
     assert one.before and one.after and (one.before.route, one.after.route) == ("Vaginal", "")
 
 
+def test_a_route_in_two_spellings_is_one() -> None:
+    evening = altered(PROGESTERONE, id="q", time="20:00", route="PV")
+    change = changed(
+        snapshot_of(plan(PROGESTERONE, evening)),
+        plan(altered(PROGESTERONE, route="Oral"), altered(evening, route="p.o.")),
+        DAY_8,
+    )
+    assert change
+    (one,) = change.doses
+    assert one.before and one.after and (one.before.route, one.after.route) == ("PV", "p.o.")
+
+
 def test_what_a_plan_says_no_more_or_in_other_spacing_is_no_other_way() -> None:
-    seen = snapshot_of(plan(PROGESTERONE))
+    seen = snapshot_of(plan(altered(PROGESTERONE, stop_rule="Until week 10")))
     for members in (
         {"instructions": None},
         {"route": ""},
         {"route": "vaginal"},
         {"route": "p.v."},
         {"instructions": " Lie  down"},
+        {"stop_rule": "Until week  10 "},
+        {"unit": "Milligrams"},
     ):
         assert changed(seen, plan(altered(PROGESTERONE, **members)), DAY_8) is None, members
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
+from portal.config.units import unit_of
 from portal.services.protocols import Medication, Protocol, ProtocolStatus, route_of
 from portal.services.rules.doses import Dose, common_horizon, courses, doses_of_day
 from portal.values import Value
@@ -51,19 +52,23 @@ class Portion(Value, frozen=True):
 
     @property
     def amounts(self) -> tuple[Amount, ...]:
-        """How much at each hour."""
-        return tuple((dose.medication.dose, dose.medication.unit) for dose in self.doses)
+        """How much at each hour, its unit in one spelling."""
+        return tuple((dose.medication.dose, unit_of(dose.medication.unit)) for dose in self.doses)
 
     def given(self, *members: str) -> set[str]:
         """What these members of its rows say, where they say anything."""
         told = ((member, getattr(dose.medication, member)) for dose in self.doses for member in members)
-        return {route_of(words) if member == "route" else words.casefold() for member, words in told if words}
+        return {
+            route_of(words) if member == "route" else " ".join(words.casefold().split())
+            for member, words in told
+            if words
+        }
 
     @property
     def route(self) -> str:
         """Its route; empty where none is given, or more than one."""
-        routes = {dose.medication.route for dose in self.doses}
-        return routes.pop() if len(routes) == 1 else ""
+        routes = {route_of(dose.medication.route): dose.medication.route for dose in self.doses}
+        return next(iter(routes.values())) if len(routes) == 1 else ""
 
     @property
     def amount(self) -> Amount | None:
