@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -204,10 +204,39 @@ def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_
     )
     assert " ".join(amelia.get("/storage/s-2?episode=e-1").heading.split()) == f"Embryo {his}"
     assert amelia.get("/consents/c-1").select("#about-embryos li")[0].words == his
+    cards = amelia.get("/episodes/e-1/embryos").select("article h3")
+    assert [card.words for card in cards] == [f"Embryo {code}" for code in (hers, his, "AH-3")]
     assert f"ending the storage of embryo {his}." in amelia.get("/storage/s-2/end-storage?episode=e-1").words
     fake_api.gives(UPDATE_EMBRYO_STORAGE, replace(embryos[1], disposition=Disposition.CONTINUE_STORAGE))
     kept = amelia.get("/storage/s-2/keep?episode=e-1").form("/storage/s-2/keep").submit(status=None)
     assert kept.select(".toast p")[0].words == f"Embryo {his}: your decision is recorded."
+
+
+@pytest.mark.parametrize(
+    ("frozen", "hers"),
+    [
+        (datetime(2025, 3, 3, 12, tzinfo=UTC), "frozen on 3 March 2025"),
+        (None, "Frozen embryo transfer, Mar 2025"),
+    ],
+    ids=["frozen on another day", "without the day"],
+)
+def test_of_two_treatments_embryos_of_one_code_are_told_apart_also_where_one_is_decided_about(
+    visitor: SignIn, fake_api: FakeApi, frozen: datetime | None, hers: str
+) -> None:
+    first = replace(EPISODE, type="FetNatural", start_date=date(2025, 3, 1), end_date=date(2025, 3, 20))
+    first = replace(first, embryos=(replace(EMBRYO, cryopreserved_at=frozen),))
+    other = replace(
+        first, id="e-2", start_date=date(2026, 5, 1), end_date=None, embryos=(replace(EMBRYO, id="s-2"),)
+    )
+    fake_api.gives(READ_EPISODE, first, id_="e-1")
+    fake_api.gives(READ_EPISODE, other, id_="e-2")
+    fake_api.gives(LIST_CONSENTS, [FORM, replace(FORM, id="c-2", episode_id="e-2")])
+    amelia = visitor("amelia")
+    rows = [row.words for row in amelia.get("/storage").select("#results .link-row .link-title")]
+    assert f"Embryo AH-1 · {hers}" in rows and len(set(rows)) == len(rows)
+    page = amelia.get("/storage/s-1/end-storage?episode=e-1")
+    assert f"ending the storage of embryo AH-1 · {hers}." in page.words
+    assert f"Embryo AH-1 · {hers}" in amelia.get("/storage/s-1/keep?episode=e-1").words
 
 
 def test_a_decision_leads_to_the_form_that_makes_it_alone(visitor: SignIn, fake_api: FakeApi) -> None:

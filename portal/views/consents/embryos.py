@@ -22,7 +22,7 @@ def episode_of(care: Care, form: ConsentForm) -> Episode | None:
 
 def names_in(form: ConsentForm, episode: Episode | None) -> list[str]:
     """The codes of the form's embryos; the id if the code can't be read."""
-    return named(form.embryo_storage_ids or (), _codes_in(episode))
+    return named(form.embryo_storage_ids or (), codes_in(episode))
 
 
 def named(ids: Iterable[str], codes: Mapping[str, str]) -> list[str]:
@@ -34,10 +34,11 @@ def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Map
     episode_id = form.episode_id
     if not episode_id or not (form.embryo_storage_ids or tuple(before)):
         return {}
-    return _codes_in(known(attempt(lambda: get_episode(care, episode_id))))
+    return codes_in(known(attempt(lambda: get_episode(care, episode_id))))
 
 
-def _codes_in(episode: Episode | None) -> Mapping[str, str]:
+def codes_in(episode: Episode | None) -> Mapping[str, str]:
+    """The codes of the episode's embryos by id, those of one code told apart."""
     if episode is None:
         return {}
     return {view.embryo.id: view.code for view in told_apart((one, episode) for one in episode.embryos)}

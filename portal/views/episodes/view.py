@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
@@ -23,6 +24,7 @@ from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, 
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.values import Value
+from portal.views.consents.embryos import codes_in
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Paper, papers_of
 from portal.views.episodes.ending import ONLY_VERIFIED, frozen_in, words_of_ending
@@ -382,6 +384,11 @@ class EpisodeView:
         """The name of a member of the care team."""
         team = self.episode.care_team
         return next((m.name for m in team if physician_id and m.physician_id == physician_id), None)
+
+    @cached_property
+    def codes(self) -> Mapping[str, str]:
+        """Its embryos' codes by id, those of one code told apart."""
+        return codes_in(self.episode)
 
     def pgt(self, embryo: EmbryoStorage) -> PgtBrief | None:
         """The genetic test of an embryo, as far as the person may see it."""

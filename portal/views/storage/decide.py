@@ -25,7 +25,7 @@ from portal.views.storage.decisions import (
     obstacle_to,
 )
 from portal.views.storage.letter import Letter, letter_about
-from portal.views.storage.view import EmbryoView, find_embryo
+from portal.views.storage.view import EmbryoView, find_embryo, told_alone
 from portal.web import labels
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import Editing, open_form, save_edit
@@ -73,7 +73,7 @@ class ObstaclePage(Page, template="storage/cannot.html"):
 @signed_in(Side.PATIENT)
 def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Show the consequences of a decision, and ask; or link to the form that makes it."""
-    view = find_embryo(care, person, embryo_id)
+    view = told_alone(find_embryo(care, person, embryo_id))
     audit.shown("embryo.read", "embryo", view.embryo.id)
     _wanted(decision)
     if (obstacle := obstacle_to(view.embryo, decision)) is not None:
@@ -87,7 +87,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
 @signed_in(Side.PATIENT)
 def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Save the decision; a repeat is harmless."""
-    view = find_embryo(care, person, embryo_id)
+    view = told_alone(find_embryo(care, person, embryo_id))
     embryo, wanted = view.embryo, _wanted(decision)
     if decision == "take-back" and embryo.disposition == wanted:
         toast(_("Embryo %(code)s is left as it is now.", code=view.code), tone="info")

@@ -21,8 +21,8 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
-from portal.web.filters import isolate, local, long_date, today
-from portal.web.labels import place_line, tone_of_days, with_record
+from portal.web.filters import in_a_row, isolate, local, long_date, months, today
+from portal.web.labels import place_line, tone_of_days, treatment_name, with_record
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
@@ -157,7 +157,8 @@ class EmbryoView(Value, frozen=True):
 
 
 def told_apart(found: Iterable[tuple[EmbryoStorage, Episode]]) -> list[EmbryoView]:
-    """The embryos as shown together: those of one code also by when they were frozen and, of a couple's, by whose they are."""
+    """The embryos as shown together: those of one code also by when they were frozen or, where that tells nothing, in which
+    treatment and, of a couple's, by whose they are."""
     views = [EmbryoView(embryo, episode) for embryo, episode in found]
     alike: dict[str, dict[str, EmbryoView]] = {}
     for view in views:
@@ -168,10 +169,30 @@ def told_apart(found: Iterable[tuple[EmbryoStorage, Episode]]) -> list[EmbryoVie
 def _apart(view: EmbryoView, alike: Collection[EmbryoView]) -> str:
     if len(alike) < 2:
         return ""
+    on, name = _frozen(view), view.owner_name
+    then = [other.episode.id for other in alike if _frozen(other) == on]
+    treatment = "" if then.count(view.episode.id) == len(then) else _treatment(view.episode)
+    is_one_persons = len({other.owner_name for other in alike}) < 2
+    return _in_a_row(on, treatment, "" if is_one_persons else name)
+
+
+def _frozen(view: EmbryoView) -> str:
     frozen = view.embryo.cryopreserved_at
-    on = _("frozen on %(day)s", day=long_date(local(frozen).date())) if frozen else ""
-    name = view.owner_name if len({other.owner_name for other in alike}) > 1 else ""
-    return "".join(f" · {part}" for part in (on, name) if part)
+    return _("frozen on %(day)s", day=long_date(local(frozen).date())) if frozen else ""
+
+
+def _treatment(episode: Episode) -> str:
+    kind = treatment_name(episode.type) if episode.type else ""
+    return in_a_row(filter(None, [kind, months(episode.start_date, episode.end_date)]))
+
+
+def _in_a_row(*parts: str) -> str:
+    return "".join(f" · {part}" for part in parts if part)
+
+
+def told_alone(view: EmbryoView) -> EmbryoView:
+    """The embryo as named where something is decided about it alone: another treatment, not read, may have one of its code."""
+    return view if view.apart else replace(view, apart=_in_a_row(_frozen(view) or _treatment(view.episode)))
 
 
 def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:

@@ -78,7 +78,7 @@ def test_keeping_an_embryo_shows_consequences_without_renewing_and_is_recorded(
     assert stored(service, "GO-3", "disposition") == "Undecided"
     done = page.form("/storage/").submit()
     assert done.path == f"/storage/{embryo('GO-3')}"
-    assert "Embryo GO-3: your decision is recorded." in done.text
+    assert re.search("Embryo GO-3 · frozen on [^:]+: your decision is recorded.", done.text)
     assert "Your wish now" in done.words
     assert stored(service, "GO-3", "disposition") == "ContinueStorage"
 
