@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Annotated, ClassVar
 
-from msgspec import structs
+from msgspec import field, structs
 from msgspec.structs import force_setattr, replace
 
 from portal.config.modules import Module
@@ -22,6 +22,7 @@ from portal.services.api import Group
 from portal.services.cases import CareStatus, Case
 from portal.services.client import Care
 from portal.services.consents.forms import (
+    ONE_PERSON_KINDS,
     OPEN_STATUSES,
     TREATMENT_RESTS_ON,
     ConsentForm,
@@ -31,8 +32,7 @@ from portal.services.consents.forms import (
 from portal.services.conversations import Conversation
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.directories import Documents
-from portal.services.errors import CareError
-from portal.services.gather import gather_all
+from portal.services.gather import gather_all, known
 from portal.services.notifications import Notification, Severity
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
@@ -288,6 +288,7 @@ class Episode(Timed, frozen=True, kw_only=True):
         tuple[Id, ...], "whether a patient’s list of conversations is whole, for staff"
     ] = ()
     alerts: Annotated[tuple[Alert, ...], "warnings; without it, none are shown"] = ()
+    signed_anew: frozenset[str] = field(default=frozenset(), name="(portal) signedAnew")
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -329,8 +330,8 @@ class Episode(Timed, frozen=True, kw_only=True):
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
         """The forms that a treatment under way rests on and that were withdrawn or declined.
 
-        A treatment form is no longer told once one of its title was signed anew; storage and parenthood are one form for each
-        person, so that another's doesn't stand for theirs.
+        None is told any longer once it was signed anew: a treatment form, once one of its title is signed; storage and
+        parenthood are one form for each person, so that these are read to see whose they are (`signed_anew`).
         """
         if self.is_ended:
             return ()
@@ -341,6 +342,7 @@ class Episode(Timed, frozen=True, kw_only=True):
             if form.status == ConsentStatus.REVOKED
             and form.kind in TREATMENT_RESTS_ON
             and not (form.kind == ConsentKind.TREATMENT and form.subject in signed)
+            and form.id not in self.signed_anew
         )
 
     def owner_of(self, record: EmbryoStorage | Protocol) -> Patient | None:
@@ -394,7 +396,7 @@ READ_EPISODE = Group("PatientPortal").get(
 
 def get_episode(care: Care, episode_id: str) -> Episode:
     read = _without(read_with_accounts(care, episode_id), care.modules_off)
-    episode = _without_cancelled_forms(care, read)
+    episode = _with_withdrawals_read(care, read)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))
@@ -409,18 +411,25 @@ def read_with_accounts(care: Care, episode_id: str) -> Episode:
     return episode
 
 
-def _without_cancelled_forms(care: Care, episode: Episode) -> Episode:
-    """The episode without the forms that the clinic ended before anybody had signed: nobody withdrew those.
+def _with_withdrawals_read(care: Care, episode: Episode) -> Episode:
+    """The episode without the forms that the clinic ended before anybody had signed, for nobody withdrew those, and with those
+    known that one person has signed anew.
 
-    Its brief of a form doesn't tell the two apart, so that each that counts as withdrawn is read.
+    Its briefs tell neither, so that each that counts as withdrawn is read, with what may be in its place.
     """
-    read = gather_all([partial(consents.get_consent, care, form.id) for form in episode.withdrawn])
-    cancelled = {form.id for form in read if not isinstance(form, CareError) and form.is_cancelled}
-    if not cancelled:
+    withdrawn = episode.withdrawn
+    kinds = ONE_PERSON_KINDS.intersection(form.kind for form in withdrawn)
+    signed = [
+        form for form in episode.consent_forms if form.status == ConsentStatus.SIGNED and form.kind in kinds
+    ]
+    found = gather_all([partial(consents.get_consent, care, form.id) for form in (*withdrawn, *signed)])
+    read = [form for form in map(known, found) if form]
+    cancelled = {form.id for form in read if form.is_cancelled}
+    anew = {form.id for form in read if any(consents.is_signed_anew(form, other) for other in read)}
+    if not cancelled and not anew:
         return episode
-    return replace(
-        episode, consent_forms=tuple(form for form in episode.consent_forms if form.id not in cancelled)
-    )
+    forms = tuple(form for form in episode.consent_forms if form.id not in cancelled)
+    return replace(episode, consent_forms=forms, signed_anew=frozenset(anew))
 
 
 def episode_ids(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import ConsentKind, ConsentStatus
+from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature, Signer
 from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, CareTeamMember, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS
@@ -18,11 +19,19 @@ from portal.services.protocols import ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views import notification_words
 from tests.pages.test_tonight import PLAN, episode, shows
-from tests.support.builders import AMELIA, consent
+from tests.support.builders import AMELIA, DANIEL, consent
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
+
+
+def signed(signer: Signer, *, day: int) -> Signature:
+    return Signature(
+        role=signer.role, person_id=signer.person_id, signed_at=datetime(2026, 11, day, tzinfo=UTC)
+    )
+
+
 FROZEN = (EmbryoStorage(id="s-1", embryo_code="AH-1", status=EmbryoStatus.STORED),)
 
 
@@ -193,6 +202,47 @@ def test_a_form_that_the_clinic_cancelled_was_withdrawn_by_nobody(
     fake_api.gives(READ_CONSENT, form)
     for page in ("/", "/episodes/e-1"):
         assert ("Consent withdrawn or declined" in visitor("amelia").get(page).words) == is_signed
+
+
+@pytest.mark.parametrize(
+    ("anew", "is_told"),
+    [
+        ({}, False),
+        ({"required_signers": (DANIEL,), "signatures": (signed(DANIEL, day=12),)}, True),
+        ({"signatures": (signed(AMELIA, day=8),)}, True),
+        ({"status": ConsentStatus.PENDING, "signatures": ()}, True),
+        ({"title": "Storage of eggs"}, True),
+        ({"kind": ConsentKind.LEGAL_PARENTHOOD, "title": "Parenthood"}, True),
+    ],
+    ids=[
+        "signed anew",
+        "the partner's",
+        "signed before",
+        "not signed yet",
+        "of other things",
+        "of another kind",
+    ],
+)
+def test_a_form_of_one_person_is_told_as_withdrawn_until_they_have_signed_anew(
+    visitor: SignIn, fake_api: FakeApi, anew: dict[str, Any], is_told: bool
+) -> None:
+    old = consent(
+        AMELIA,
+        title="Storage",
+        kind=ConsentKind.STORAGE,
+        status=ConsentStatus.REVOKED,
+        revoked_by_id="amelia",
+    )
+    old = replace(old, revoked_at=datetime(2026, 11, 10, tzinfo=UTC))
+    new = replace(old, id="new", status=ConsentStatus.SIGNED, revoked_at=None, revoked_by_id=None)
+    new = replace(new, **{"signatures": (signed(AMELIA, day=12),), **anew})
+    briefs = [
+        ConsentBrief(id=form.id, title=form.title, kind=form.kind, status=form.status) for form in (old, new)
+    ]
+    shows(fake_api, episode(None, consent_forms=tuple(briefs)))
+    fake_api.gives(READ_CONSENT, old, id_="form")
+    fake_api.gives(READ_CONSENT, new, id_="new")
+    assert ("Consent withdrawn or declined" in visitor("amelia").get("/episodes/e-1").words) is is_told
 
 
 def test_a_form_that_cannot_be_read_counts_as_withdrawn(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -23,6 +23,7 @@ from portal.services.consents.forms import (
     TREATMENT_RESTS_ON,
     ConsentDraft,
     ConsentForm,
+    ConsentKind,
     ConsentStatus,
     SignerRole,
     ToldBy,
@@ -329,15 +330,38 @@ def is_replaced(form: ConsentForm, others: Iterable[ConsentForm]) -> bool:
     )
 
 
-def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
-    kind, title = ("".join(text.split()).casefold() for text in (str(form.kind or ""), form.title))
-    about = form.episode_id or ("case", form.case_id)
-    whose = frozenset(
-        signer.person_id
-        for signer in form.required_signers
-        if form.kind in ONE_PERSON_KINDS and signer.role not in CLINIC_ROLES
+def is_signed_anew(form: ConsentForm, other: ConsentForm) -> bool:
+    """Whether `other` is what the person who withdrew `form`, of which each of a couple has their own, has signed since.
+
+    Of parenthood the titles may differ.
+    """
+    signed = [one.signed_at for one in other.signatures if not one.is_for_clinic]
+    return (
+        form.is_revoked
+        and other.is_signed
+        and form.kind in ONE_PERSON_KINDS
+        and form.kind == other.kind
+        and (form.kind == ConsentKind.LEGAL_PARENTHOOD or _folded(form.title) == _folded(other.title))
+        and _whose(form) == _whose(other) != frozenset({None})
+        and form.revoked_at is not None
+        and bool(signed)
+        and all(at is not None and at > form.revoked_at for at in signed)
     )
+
+
+def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
+    kind, title = _folded(str(form.kind or "")), _folded(form.title)
+    about = form.episode_id or ("case", form.case_id)
+    whose = _whose(form) if form.kind in ONE_PERSON_KINDS else frozenset[str]()
     return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ()), whose
+
+
+def _folded(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _whose(form: ConsentForm | ConsentDraft) -> frozenset[str | None]:
+    return frozenset(signer.person_id for signer in form.required_signers if signer.role not in CLINIC_ROLES)
 
 
 def _is_made_from(form: ConsentForm, draft: ConsentDraft) -> bool:
