@@ -116,7 +116,8 @@ def check_settings(settings: NotificationSettings, form: EditForm) -> None:
             form.faults["matrix"] = _(
                 "“%(kind)s” can’t be changed: your clinic always sends these.", kind=kind_words(item.type)
             )
-    form.faults |= hours_faults(form.value("quiet_hours"))
+    if (hours := form.value("quiet_hours")) != _hours(settings):
+        form.faults |= hours_faults(hours)
 
 
 def hours_faults(hours: str) -> dict[str, str]:

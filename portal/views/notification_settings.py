@@ -106,11 +106,17 @@ def _page(current: NotificationSettings, edit: Edit) -> Response:
         hours=hours,
         channels=[(channel, channel_words(channel)) for channel in CHANNELS],
         kind_words=kind_words,
-        zones=[(name, zone_words(name)) for name in zones_offered(g.tenant.time_zone, hours.time_zone or "")],
+        zones=[(name, zone_words(name)) for name in _zones(current, hours)],
         languages_offered=languages_offered(current),
         clinic_zone=str(g.tenant.time_zone),
     )
     return render(page, status=edit.status)
+
+
+def _zones(current: NotificationSettings, hours: QuietHours) -> list[str]:
+    """The zones to choose from, and the one that is set, be there no such zone: a list without it would change it unseen."""
+    held = (current.quiet_hours and current.quiet_hours.time_zone) or str(g.tenant.time_zone)
+    return list(dict.fromkeys((*zones_offered(g.tenant.time_zone, hours.time_zone or ""), held)))
 
 
 def _errors(form: EditForm) -> list[tuple[str, str]]:

@@ -186,3 +186,17 @@ def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
     assert "changed or left out" not in toast.words
     sent = fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)[0].body
     assert (sent["quietHours"]["start"], sent["language"]) == ("21:15", "es-MX")
+
+
+def test_hours_that_the_form_would_refuse_keep_nobody_from_changing_something_else(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    hours = QuietHours(start="22:00", end="22:00", time_zone="Quayside time")
+    held = NotificationSettings(quiet_hours=hours, language="en", concurrency_stamp="1")
+    fake_api.gives(READ_NOTIFICATION_SETTINGS, held)
+    fake_api.gives(UPDATE_NOTIFICATION_SETTINGS, replace(held, language="es"))
+    form = visitor("amelia").get("/notifications/settings").form("/notifications/settings")
+    assert form.submit(start="21:15", status=422).select('.error-summary a[href="#time_zone"]')
+    form.submit(language="es")
+    (sent,) = fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)
+    assert sent.body["quietHours"] == {"start": "22:00", "end": "22:00", "timeZone": "Quayside time"}
