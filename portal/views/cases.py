@@ -102,7 +102,7 @@ def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]
 
 def _check(case: Case, form: Form) -> None:
     if form.value("status") in _NEEDS_REASON and not form.value("closed_reason"):
-        form.add_error("closed_reason", _("Write why the case is closed."))
+        form.add_error("closed_reason", _("Write why the case is closed."), ["status"])
 
 
 def _physicians(care: Care, episode: Episode) -> Choices:

@@ -62,10 +62,15 @@ class EditForm(Form):
         return [*super().errors, *self.faults.values()]
 
     def accept_as_before(self, before: EditForm) -> None:
-        """Drop the errors that a field has which still holds what it held `before`, and had then."""
+        """Drop the errors that a field had `before`, too, where nothing has changed that they are about."""
+        touched = {name for name, text in self.values.items() if text != before.values.get(name)}
         for field in self:
-            if self.values.get(field.name) == before.values.get(field.name):
-                field.errors = [error for error in field.errors if error not in before[field.name].errors]
+            field.errors = [
+                error
+                for error in field.errors
+                if error not in before[field.name].errors
+                or not touched.isdisjoint((field.name, *self.about.get((field.name, error), ())))
+            ]
 
     def label(self, name: str) -> str:
         """A field's label, or which row it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -41,6 +41,8 @@ class Form:
         self._known: dict[str, Mapping[str, str]] = {n: getattr(f, "known", {}) for n, f in fields.items()}
         self._form.process(MultiDict(given))
         self.form_errors: list[str] = []
+        self.about: dict[tuple[str | None, str], Collection[str]] = {}
+        """The other fields that an error of a field is about."""
 
     def __getitem__(self, name: str) -> Any:
         return self._form[name]
@@ -62,7 +64,9 @@ class Form:
     def value(self, name: str) -> str:
         return str(self[name].data or "")
 
-    def add_error(self, name: str | None, text: str) -> None:
+    def add_error(self, name: str | None, text: str, about: Collection[str] = ()) -> None:
+        """Add an error to a field or, without a name, to the form; `about` are other fields that it is about, too."""
+        self.about[name, text] = about
         if name is None or name not in self:
             self.form_errors.append(text)
         else:

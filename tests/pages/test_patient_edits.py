@@ -16,7 +16,7 @@ from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import LIST_CONVERSATIONS, Channel
 from portal.services.episodes import READ_EPISODE, CareTeamMember, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS
-from portal.services.patients import UPDATE_PATIENT, Patient
+from portal.services.patients import UPDATE_PATIENT, EmergencyContact, Patient
 from portal.services.physicians import LIST_PHYSICIANS, Physician
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
@@ -89,11 +89,18 @@ def test_staff_who_change_a_confirmed_address_are_told_that_the_new_one_is_not(
 def test_what_the_record_holds_against_the_rules_keeps_nobody_from_changing_something_else(
     visitor: SignIn, fake_api: FakeApi, holds: Callable[..., Patient]
 ) -> None:
-    holds(mrn="", email="nowhere", preferred_channel=Channel.SMS)
+    contact = EmergencyContact(name="", phone_number="07700 900123")
+    holds(mrn="", email="nowhere", preferred_channel=Channel.SMS, emergency_contact=contact)
     form = visitor("nora", "nurse").get(EDIT).form(SAVE)
     for typed, at in (({"email": "elsewhere"}, "#email"), ({"first_name": ""}, "#first_name")):
         refused = form.submit(**typed, status=422)
         assert [str(link["href"]) for link in refused.select(".error-summary a")] == [at]
+    halves = form.submit(
+        preferred_channel="Phone", emergency_contact_phone_number="020 7946 0958", status=422
+    )
+    assert [str(link["href"]) for link in halves.select(".error-summary a")] == [
+        *("#phone_number", "#emergency_contact_name")
+    ]
     form.submit(preferred_name="Gracie")
     (sent,) = fake_api.sent(UPDATE_PATIENT)
     assert (sent.body["preferredName"], sent.body["email"]) == ("Gracie", "nowhere")

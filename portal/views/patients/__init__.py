@@ -163,7 +163,7 @@ def _check(patient: Patient, form: EditForm) -> None:
         if field not in form or form.value(field) != "yes":
             continue
         if not form.value(detail):
-            form.add_error(field, _("There is nothing to confirm."))
+            form.add_error(field, _("There is nothing to confirm."), [detail])
         elif detail in form.theirs and not getattr(patient, field):
             form[field].data = "no"
             form.add_error(

@@ -123,19 +123,21 @@ def check_contact(form: Form) -> None:
             ("address_country", _("Choose the country.")),
         ):
             if not form.value(name):
-                form.add_error(name, missing)
+                form.add_error(name, missing, _ADDRESS)
     if any(form.value(name) for name in _EMERGENCY):
         for name, missing in (
             ("emergency_contact_name", _("Enter the name of the emergency contact.")),
             ("emergency_contact_phone_number", _("Enter the emergency contact’s telephone number.")),
         ):
             if not form.value(name):
-                form.add_error(name, missing)
+                form.add_error(name, missing, _EMERGENCY)
     channel = form.value("preferred_channel")
     if channel == Channel.EMAIL and not form.value("email"):
-        form.add_error("email", _("Enter an e-mail address, or choose another way of contact."))
+        missing = _("Enter an e-mail address, or choose another way of contact.")
+        form.add_error("email", missing, ["preferred_channel"])
     if channel in (Channel.SMS, Channel.PHONE) and not form.value("phone_number"):
-        form.add_error("phone_number", _("Enter a telephone number, or choose another way of contact."))
+        missing = _("Enter a telephone number, or choose another way of contact.")
+        form.add_error("phone_number", missing, ["preferred_channel"])
 
 
 def _for_own(purpose: str) -> str | None:
