@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 import uuid
+from typing import Annotated
+
+import msgspec
+
+GivenId = Annotated[
+    str,
+    msgspec.Meta(
+        extra_json_schema={
+            "format": "uuid",
+            "pattern": "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
+        }
+    ),
+]
+"""An id in a request; it is compared as it is stored, in lower case."""
 
 _SAMPLES = uuid.uuid5(uuid.NAMESPACE_URL, "urn:clinic-portal:sample")
 

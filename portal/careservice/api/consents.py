@@ -176,10 +176,6 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
     """A new form, immediately sent to its signers."""
     new = payload.body(NewForm)
     new.expires_at = payload.utc(new.expires_at)
-    new.embryo_storage_ids = [
-        payload.identifier(given, f"embryoStorageIds[{index}]")
-        for index, given in enumerate(new.embryo_storage_ids or ())
-    ]
     form = creation.create(database.session(), caller.actor, new)
     return _saved(form, caller)
 
@@ -210,8 +206,6 @@ def revoke_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     session = database.session()
     form = forms.find(session, caller.actor, form_id)
     given, stamp = payload.stamped(Withdrawal)
-    if given.on_behalf_of is not None:
-        given.on_behalf_of = payload.identifier(given.on_behalf_of, "onBehalfOf")
     given.told_at = payload.utc(given.told_at)
     return _saved(withdrawal.revoke(session, caller.actor, form, given, stamp), caller)
 

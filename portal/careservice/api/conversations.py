@@ -20,6 +20,7 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.conversations import Conversation, Message, MessageState
 from portal.careservice.domain.enumerations import Channel, MessageSide
 from portal.careservice.domain.permissions import Act
+from portal.careservice.ids import GivenId
 
 MODULE = "Messaging"
 
@@ -99,7 +100,7 @@ class ConversationRecord(Record, kw_only=True):
 class ToArchive(msgspec.Struct, rename="camel", kw_only=True):
     """Which conversations to archive."""
 
-    conversation_ids: Annotated[list[payload.GivenId], msgspec.Meta(min_length=1, max_length=1000)]
+    conversation_ids: Annotated[list[GivenId], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class ArchivedCount(Record, kw_only=True):
@@ -139,8 +140,7 @@ def list_conversations(caller: Caller) -> Page[ConversationRecord]:
 @endpoint(Act.USE_MESSAGES, MODULE)
 def archive_conversations(caller: Caller) -> ArchivedCount:
     """Archive conversations for the caller only."""
-    ids = payload.body(ToArchive).conversation_ids
-    wanted = [payload.identifier(given, f"conversationIds[{index}]") for index, given in enumerate(ids)]
+    wanted = payload.body(ToArchive).conversation_ids
     return ArchivedCount(archived_count=conversations.archive(database.session(), caller.actor, wanted))
 
 

@@ -16,6 +16,7 @@ from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain import documents
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid
+from portal.careservice.ids import GivenId
 
 
 class DirectoryRecord(AuditedRecord, kw_only=True):
@@ -29,8 +30,8 @@ class DirectoryRecord(AuditedRecord, kw_only=True):
 class Move(msgspec.Struct, rename="camel", kw_only=True):
     """Which folder to move into which; without a new parent, to the root."""
 
-    id: payload.GivenId
-    new_parent_id: payload.GivenId | None
+    id: GivenId
+    new_parent_id: GivenId | None
 
 
 class FolderRecord(Record, kw_only=True):
@@ -59,13 +60,7 @@ def move_directory(caller: Caller) -> DirectoryRecord:
     """The moved folder."""
     session = database.session()
     move, stamp = payload.stamped(Move)
-    directory = documents.move(
-        session,
-        caller.actor,
-        payload.identifier(move.id, "id"),
-        None if move.new_parent_id is None else payload.identifier(move.new_parent_id, "newParentId"),
-        stamp,
-    )
+    directory = documents.move(session, caller.actor, move.id, move.new_parent_id, stamp)
     session.flush()
     return as_record(directory, DirectoryRecord)
 

@@ -18,6 +18,7 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.notifications import Notification, NotificationSettings, Preference, QuietHours
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid
+from portal.careservice.ids import GivenId
 
 MODULE = "Notification"
 
@@ -40,7 +41,7 @@ class SetRead(msgspec.Struct, rename="camel", kw_only=True):
     """Which notifications (some, or all) to mark as read or unread."""
 
     is_read: bool
-    ids: Annotated[list[payload.GivenId], msgspec.Meta(max_length=1000)] | None = None
+    ids: Annotated[list[GivenId], msgspec.Meta(max_length=1000)] | None = None
     all: bool = False
 
 
@@ -111,12 +112,7 @@ def update_notifications(caller: Caller) -> Counts:
     wanted = payload.body(SetRead)
     if wanted.all == (wanted.ids is not None):
         raise Invalid("Give either ids or all.", "ids", "all")
-    ids = (
-        None
-        if wanted.ids is None
-        else [payload.identifier(given, f"ids[{index}]") for index, given in enumerate(wanted.ids)]
-    )
-    updated = notifications.set_read(session, actor, ids, is_read=wanted.is_read)
+    updated = notifications.set_read(session, actor, wanted.ids, is_read=wanted.is_read)
     session.flush()
     return Counts(updated_count=updated, unread_count=notifications.unread_count(session, actor))
 

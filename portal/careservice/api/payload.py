@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
 from flask import request
@@ -32,18 +32,6 @@ _WHERE = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTA
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 _DAY = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _MEDIA_TYPE = re.compile(r"^application/(?:[\w.+-]+\+)?json$")
-
-
-GivenId = Annotated[
-    str,
-    msgspec.Meta(
-        extra_json_schema={
-            "format": "uuid",
-            "pattern": "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
-        }
-    ),
-]
-"""An id in a body; `identifier` normalizes it."""
 
 
 class Stamped(msgspec.Struct, rename="camel", kw_only=True):
@@ -114,7 +102,7 @@ def _type_of(shape: Any) -> inspect.Type:
 
 
 def _normalized(data: Any, kind: inspect.Type, path: str) -> Any:
-    """`data` with enumerations by their canonical names and instants in UTC."""
+    """`data` with enumerations by their canonical names, ids as they are stored, and instants in UTC."""
     if isinstance(data, str) and "\0" in data:
         raise Invalid("A text can't contain NUL characters.", path or "$")
     if isinstance(kind, inspect.Metadata):
@@ -122,6 +110,8 @@ def _normalized(data: Any, kind: inspect.Type, path: str) -> Any:
             data, cast("Mapping[str, str] | None", kind.extra)
         ):
             raise Invalid("This contains invisible characters.", path or "$")
+        if isinstance(data, str) and (kind.extra_json_schema or {}).get("format") == "uuid":
+            return identifier(data, path)
         return _normalized(data, kind.type, path)
     if isinstance(kind, inspect.UnionType):
         return _normalized_union(data, kind, path)

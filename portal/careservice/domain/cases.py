@@ -18,6 +18,7 @@ from portal.careservice.domain.enumerations import CareStatus, ProtocolType
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
 from portal.careservice.domain.texts import ONE_LINE, SEVERAL_LINES
+from portal.careservice.ids import GivenId
 
 LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
 Reason = Annotated[str, msgspec.Meta(max_length=10_000), SEVERAL_LINES]
@@ -63,8 +64,8 @@ class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
 
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=300), ONE_LINE]
     status: CareStatus
-    physician_id: str | None
-    coordinator_id: str | None = None
+    physician_id: GivenId | None
+    coordinator_id: GivenId | None = None
     diagnosis: LongText | None = None
     notes: LongText | None = None
     closed_reason: Reason | None = None

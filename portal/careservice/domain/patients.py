@@ -18,6 +18,7 @@ from portal.careservice.domain.enumerations import Channel, RelationshipType
 from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule, require_stamp
 from portal.careservice.domain.texts import ONE_LINE
+from portal.careservice.ids import GivenId
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200), ONE_LINE]
 Line = Annotated[str, msgspec.Meta(max_length=200), ONE_LINE]
@@ -106,7 +107,7 @@ class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
     and `phone_number_verified`, unless what they are about changes.
     """
 
-    user_id: Line | msgspec.UnsetType | None = msgspec.UNSET
+    user_id: GivenId | msgspec.UnsetType | None = msgspec.UNSET
     mrn: Name
     first_name: Name
     last_name: Name

@@ -20,7 +20,7 @@ from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus
 from portal.careservice.domain.physicians import BusyTime, Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule
 from portal.careservice.domain.texts import ONE_LINE
-from portal.careservice.ids import new_id
+from portal.careservice.ids import GivenId, new_id
 
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
 _COURSE = (
@@ -75,8 +75,8 @@ class Booking(Base):
 class Window(msgspec.Struct, rename="camel", kw_only=True):
     """A time with a physician; `time_zone` applies to times without an offset."""
 
-    physician_id: str
-    location_id: str | None = None
+    physician_id: GivenId
+    location_id: GivenId | None = None
     start: datetime
     end: datetime
     time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -156,9 +156,9 @@ def _taken_from_merged(choices: dict[str, str], survivor: Prospect, merged: Pros
     for field, choice in choices.items():
         if field not in _ATTRIBUTES:
             raise Invalid("There is no such field.", f"fieldChoices.{field}")
-        if choice in (merged.id, "merged"):
+        if choice.lower() in (merged.id, "merged"):
             taken.add(field)
-        elif choice not in (survivor.id, "survivor"):
+        elif choice.lower() not in (survivor.id, "survivor"):
             raise Invalid("Choose one of the two records.", f"fieldChoices.{field}")
     return taken
 

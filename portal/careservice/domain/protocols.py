@@ -20,7 +20,7 @@ from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
 from portal.careservice.domain.texts import ONE_LINE
-from portal.careservice.ids import new_id
+from portal.careservice.ids import GivenId, new_id
 
 Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
 """The day of stimulation; 1 is the first, days before it are 0 and below."""
@@ -114,9 +114,9 @@ class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
     type: ProtocolType
     status: ProtocolStatus
     description: LongText | None = None
-    patient_id: str | None = None
-    episode_id: str | None = None
-    physician_id: str | None = None
+    patient_id: GivenId | None = None
+    episode_id: GivenId | None = None
+    physician_id: GivenId | None = None
     start_date: date | None = None
     medications: Annotated[list[Medication], msgspec.Meta(max_length=100)]
     monitoring: Annotated[list[MonitoringDay], msgspec.Meta(max_length=200)]

@@ -92,6 +92,9 @@ def test_impossible_values_of_a_patient_are_invalid(api: Api, changes: dict[str,
 def test_a_case_keeps_its_physician(api: Api, families: Families) -> None:
     case = api.get("nora", f"{EPISODES}/{AMELIA_EPISODE}")["case"]
     path = f"/api/care/cases/{case['id']}"
+    sent = editable(case, physicianId=case["physicianId"].upper())
+    case = api("nora", "PUT", path, sent).json()
+    assert case["physicianId"] == sent["physicianId"].lower()
     left_out = editable(case)
     del left_out["physicianId"]
     assert members(api("nora", "PUT", path, left_out)) == ["physicianId"]

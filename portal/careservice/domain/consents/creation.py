@@ -38,14 +38,14 @@ from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_of_clinic
 from portal.careservice.domain.texts import ONE_LINE
-from portal.careservice.ids import new_id
+from portal.careservice.ids import GivenId, new_id
 
 
 class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
     """A signer of a new form; `name` is ignored in favour of the name on record."""
 
     role: SignerRole
-    person_id: str
+    person_id: GivenId
     name: ShortText | None = None
     order: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 1
 
@@ -53,10 +53,10 @@ class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
 class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     """A new form; only Disposition and Donation forms may have a `disposition`. `language` is its text's."""
 
-    patient_id: str
-    partner_id: str | None = None
-    case_id: str | None = None
-    episode_id: str | None = None
+    patient_id: GivenId
+    partner_id: GivenId | None = None
+    case_id: GivenId | None = None
+    episode_id: GivenId | None = None
     title: ShortText
     kind: Annotated[str, msgspec.Meta(min_length=1, max_length=64), ONE_LINE]
     version: Annotated[str, msgspec.Meta(min_length=1, max_length=32), ONE_LINE]
@@ -65,9 +65,9 @@ class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     required_signers: Annotated[list[NewSigner], msgspec.Meta(min_length=1, max_length=20)]
     signing_order: SigningOrder
     procedure_date: date | None = None
-    supersedes_id: str | None = None
+    supersedes_id: GivenId | None = None
     expires_at: datetime | None = None
-    embryo_storage_ids: Annotated[list[str], msgspec.Meta(max_length=200)] | None = None
+    embryo_storage_ids: Annotated[list[GivenId], msgspec.Meta(max_length=200)] | None = None
     disposition: Disposition | None = None
     language: LanguageTag | None = None
 

@@ -17,6 +17,7 @@ from portal.careservice.domain.enumerations import ConsentStatus, Severity, Told
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_stamp
 from portal.careservice.domain.texts import SEVERAL_LINES
 from portal.careservice.identity.tables import Person
+from portal.careservice.ids import GivenId
 
 Reason = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"\S"), SEVERAL_LINES]
 
@@ -29,7 +30,7 @@ class Withdrawal(msgspec.Struct, rename="camel", kw_only=True):
     """
 
     reason: Reason | None = None
-    on_behalf_of: str | None = None
+    on_behalf_of: GivenId | None = None
     told_at: datetime | None = None
     told_by: ToldBy | None = None
 
