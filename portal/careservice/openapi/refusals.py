@@ -52,6 +52,7 @@ MEANINGS: dict[Rule, str] = {
     Rule.SYNC_RUNNING: "the connection is synchronizing",
     Rule.SAME_RECORD: "a record can't be merged with itself",
     Rule.ALREADY_MERGED: "one of the two has already been merged",
+    Rule.TWO_PATIENTS: "the two records belong to different patients",
     Rule.SLOT_TAKEN: "that time is taken",
     Rule.OUTSIDE_WORKING_HOURS: "the physician doesn't work then",
     Rule.SLOT_IN_THE_PAST: "that time has passed",
@@ -120,7 +121,7 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
     "delete_emr_endpoint": (Rule.SYNC_RUNNING,),
     "move_directory": (Rule.CONCURRENCY_CONFLICT, Rule.MOVE_INTO_DESCENDANT, Rule.DUPLICATE_NAME),
     "update_notification_settings": (Rule.CONCURRENCY_CONFLICT,),
-    "merge_prospects": (Rule.SAME_RECORD, Rule.ALREADY_MERGED),
+    "merge_prospects": (Rule.SAME_RECORD, Rule.ALREADY_MERGED, Rule.TWO_PATIENTS),
     "book_window": (
         Rule.PROSPECT_CLOSED,
         Rule.ALREADY_BOOKED,
