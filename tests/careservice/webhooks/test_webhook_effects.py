@@ -277,9 +277,9 @@ def test_a_payment_for_storage_extends_it_once(hooks: Any) -> None:
 def test_a_partner_pays_for_the_couples_embryos(hooks: Any) -> None:
     before = expiries(hooks)
     told = len(hooks.notifications("grace", "PaymentReceived"))
-    assert hooks.payment(payment(metadata={"patientId": sample_id("patient", "joseph").upper()})).json()[
-        "accepted"
-    ]
+    joseph = sample_id("patient", "joseph").upper()
+    event = payment(metadata={"patientId": joseph, "embryoStorageIds": None, "months": None})
+    assert hooks.payment(event).json()["accepted"]
     after = expiries(hooks)
     assert {int(after[id_][:4]) - int(until[:4]) for id_, until in before.items() if until} == {1}
     assert len(hooks.notifications("grace", "PaymentReceived")) == told + 1

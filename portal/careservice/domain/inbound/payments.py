@@ -44,7 +44,7 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
     None if the account isn't a clinic's, or the result is already known.
     """
     paid = event.data.object
-    account = event.account or str(paid.metadata.get("account", ""))
+    account = event.account or _text(paid.metadata, "account")
     tenant_id = clinic_of(session, AddressKind.PAYMENT, [account.lower()])
     if tenant_id is None:
         return None
@@ -68,7 +68,7 @@ def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> lis
 
     A partner who has none pays for those of the episodes that they are the partner in, if these are of one patient.
     """
-    named = [part.strip().lower() for part in str(metadata.get("embryoStorageIds", "")).split(",")]
+    named = [part.strip().lower() for part in _text(metadata, "embryoStorageIds").split(",")]
     chosen = select(EmbryoStorage).where(EmbryoStorage.tenant_id == tenant_id)
     chosen = chosen.order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)
     if any(named):
@@ -82,16 +82,22 @@ def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> lis
 
 
 def _payer(metadata: dict[str, Any]) -> str:
-    return str(metadata.get("patientId", "")).strip().lower()
+    return _text(metadata, "patientId").lower()
 
 
 def _months(metadata: dict[str, Any]) -> int:
-    months = str(metadata.get("months", "12"))
+    months = _text(metadata, "months") or "12"
     if not (months.isascii() and months.isdigit() and len(months) < 4 and 1 <= int(months) <= _MOST_MONTHS):
         raise Invalid(
             f"This has to be a whole number from 1 to {_MOST_MONTHS}.", "data.object.metadata.months"
         )
     return int(months)
+
+
+def _text(metadata: dict[str, Any], name: str) -> str:
+    """What a payment says, "" for what is null as for what is missing."""
+    value = metadata.get(name)
+    return "" if value is None else str(value).strip()
 
 
 def _extend(embryos: Iterable[EmbryoStorage], months: int) -> None:
