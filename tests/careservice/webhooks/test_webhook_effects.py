@@ -162,10 +162,11 @@ def test_an_email_is_added_to_the_conversation_it_replies_to(hooks: Any) -> None
     answer = hooks.email(headers=f"Subject: x\nIn-Reply-To: <{message_id}@riverside.example>\n").json()
     assert hooks.conversation_of("amelia", answer["id"])["id"] == oldest["id"]
     assert hooks.message("amelia", answer["id"])["body"].startswith("A question\n\n"), "else nobody reads it"
-    again = hooks.email(
-        headers=f"In-Reply-To: <{message_id}@riverside.example>", subject=f"RE: {oldest['subject']}"
-    ).json()
-    assert oldest["subject"] not in hooks.message("amelia", again["id"])["body"]
+    for before, is_told in (("RE: aw: Re[2]: ", False), ("Scan: ", True)):
+        again = hooks.email(
+            headers=f"In-Reply-To: <{message_id}@riverside.example>", subject=f"{before}{oldest['subject']}"
+        ).json()
+        assert (oldest["subject"] in hooks.message("amelia", again["id"])["body"]) is is_told
     foreign = hooks.email(
         headers=f"In-Reply-To: <{message_id}@riverside.example>", **{"from": "grace@riverside.example"}
     ).json()

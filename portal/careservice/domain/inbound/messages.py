@@ -60,11 +60,15 @@ def take(session: Session, tenant_id: str, sender: Sender, received: Received) -
 
 
 def _topic(subject: str) -> str:
-    """The subject without the "Re:" of an answer."""
+    """The subject without the "Re:" of an answer: any other word before a colon is its own."""
     return _ANSWER.sub("", subject).strip().casefold()
 
 
-_ANSWER = re.compile(r"^(?:\s*\w{1,4}\s*:)+")
+_ANSWER = re.compile(
+    r"^(?:\s*(?:re|res|aw|antw|sv|vs|odp|ynt|rif|r|رد|回复|fwd?|wg|vl|vb|rv|tr|enc|i|pd)(?:\[[0-9]{1,3}\])?\s*[:：])+",
+    re.IGNORECASE,
+)
+"""What mail programs put before the subject of an answer or of a forwarded mail, in several languages."""
 
 
 def _place(
