@@ -336,7 +336,7 @@ class Sessions(SessionInterface):
         held = self._vault.open(name, sealed, SessionRecord) if sealed else None
         if held is None or held.value.host != host or held.value.tenant != tenant:
             return None, None
-        if self.ends_at(held.value) <= self.clock():
+        if self.has_ended(held.value):
             return None, None
         sealed = into[tokens_name(name)]
         tokens = self._vault.open(tokens_name(name), sealed, Tokens) if sealed else None
@@ -417,7 +417,7 @@ class Sessions(SessionInterface):
             ended = held.value if held else None
         elif sealed := records.get(name):
             over = self._vault.open(name, sealed, SessionRecord)
-            ended = Ended.of(over.value) if over and self.ends_at(over.value) <= self.clock() else None
+            ended = Ended.of(over.value) if over and self.has_ended(over.value) else None
         else:
             ended = None
         return ended if ended and (ended.tenant, ended.host) == (tenant, host) else None
@@ -457,6 +457,11 @@ class Sessions(SessionInterface):
         limits = self._limits[record.person.side]
         return min(record.used_at + limits.idle, record.created_at + limits.absolute)
 
+    def has_ended(self, record: SessionRecord) -> bool:
+        """Whether it has ended, by this clock: also if it was used further ahead than it lasts without use."""
+        now, idle = self.clock(), self._limits[record.person.side].idle
+        return self.ends_at(record) <= now or record.used_at - now > idle
+
     def lasts(self, record: SessionRecord) -> int:
         """How many seconds the session lasts from now on."""
         return int(self.ends_at(record) - self.clock())
@@ -469,11 +474,7 @@ class Sessions(SessionInterface):
         """Return the person's active sessions with their record names."""
         names = self._vault.tagged("sub", person.issuer, tenant, person.sub)
         held = ((name, self._vault.get(name, SessionRecord)) for name in names)
-        return [
-            (name, record.value)
-            for name, record in held
-            if record and self.ends_at(record.value) > self.clock()
-        ]
+        return [(name, record.value) for name, record in held if record and not self.has_ended(record.value)]
 
     def end_tagged(self, *, issuer: str, tenant: str, sub: str | None, sid: str | None) -> int:
         """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return their number."""
@@ -511,6 +512,7 @@ class Sessions(SessionInterface):
 def _used_at(now: float) -> Change:
     def change(record: SessionRecord) -> None:
         record.used_at = now
+        record.created_at = min(record.created_at, now)  # by a clock that was ahead, it would last longer
 
     return change
 

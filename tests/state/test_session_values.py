@@ -152,6 +152,29 @@ def test_last_use_is_written_after_a_minute_or_when_the_clock_went_back_five(
     assert version(sessions, cookie) == (2 if is_written else 1)
 
 
+def test_a_session_begun_by_a_clock_that_was_ahead_lasts_no_longer(sessions: Sessions, clock: Clock) -> None:
+    clock.now += 20 * MINUTE
+    cookie = begun(sessions, person())
+    clock.now -= 20 * MINUTE
+    ends_at = clock.now + 12 * HOUR
+    while clock.now < ends_at:
+        here = again(sessions, cookie)
+        assert here.person is not None
+        here.use()
+        clock.now += 10 * MINUTE
+    assert again(sessions, cookie).person is None
+
+
+def test_a_session_last_used_further_ahead_than_it_lasts_without_use_has_ended(
+    sessions: Sessions, clock: Clock
+) -> None:
+    cookie = begun(sessions, person())
+    clock.now -= 30 * MINUTE + 1
+    assert again(sessions, cookie).person is None
+    assert again(sessions, cookie).whose() == ("https://id.example", "amelia")
+    assert sessions.of_person(person(), CLINIC) == []
+
+
 @pytest.mark.parametrize(
     ("end", "known"),
     [
