@@ -15,7 +15,7 @@ from portal.config.table import Source, read_table, settings_of
 from portal.config.tenants import Tenant, Tenants, TenantsError
 
 _NONE = Tenants({}, {})
-_HOSTS = re.compile(r"\bhosts\s*=\s*\[([^\]]*)")
+_HOSTS = re.compile(r"^[^#\n]*\bhosts\s*=\s*\[([^\]]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["']([^"'\s]+)["']""")
 
 DIALECT = ".dialect.toml"
@@ -29,8 +29,8 @@ KEPT = "PORTAL_KEPT_FILES"
 def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     """Read the tenants file, or those of a folder, without its dialects; raise TenantsError with every fault.
 
-    A file of a folder that has a fault is left out with its clinics; the others go on without it. So is one whose clinic can't
-    tell its own people from those of another file's clinic.
+    A file of a folder that has a fault is left out with its clinics; the others go on without it, and none gets its hosts. So is
+    one whose clinic can't tell its own people from those of another file's clinic.
     """
     if not path.is_dir():
         return _of_file(path, environ)
@@ -42,10 +42,9 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     file_of: dict[str, str] = {}
     left_out: dict[str, tuple[str, ...]] = {}
     closed: set[str] = set()
-    known = Tenants(by_key, by_host)
     for file in files:
         try:
-            read = _of_file(file, environ, known)
+            read = _of_file(file, environ, Tenants(by_key, by_host, closed_hosts=frozenset(closed)))
         except TenantsError as error:
             left_out[file.name] = tuple(error.faults)
             closed.update(_hosts_named_in(file))
@@ -134,6 +133,8 @@ def _read(document: dict[str, Any], source: Source, others: Tenants, faults: lis
             other = others.by_host.get(host) or by_host.setdefault(host, tenants[key])
             if other.key != key:
                 faults.append(f"{where}.hosts: {host!r} already belongs to {other.key}")
+            elif host in others.closed_hosts:
+                faults.append(f"{where}.hosts: {host!r} already belongs to a clinic whose file can't be used")
     return Tenants(tenants, by_host)
 
 

@@ -134,6 +134,17 @@ def test_a_clinic_with_a_fault_is_left_out_whole(tmp_path: Path, change: tuple[s
     assert not tenants.is_closed("clinic1.example"), "it is another's"
 
 
+@pytest.mark.parametrize(("comment", "is_its"), [("", True), ("# ", False)])
+def test_no_clinic_gets_the_host_of_one_whose_file_has_a_fault(
+    tmp_path: Path, comment: str, is_its: bool
+) -> None:
+    folder = clinics(tmp_path / "clinics", 3)
+    (folder / "0001.toml").write_text(f'[tenants.clinic1\n  {comment}hosts = ["Clinic2.example"]\n')
+    tenants = read(folder).tenants
+    assert (tenants.at("clinic2.example") is None, tenants.is_closed("clinic2.example")) == (is_its, is_its)
+    assert ("whose file can't be used" in str(tenants.left_out.get("0002.toml"))) is is_its
+
+
 def test_a_clinic_that_would_take_anothers_people_is_left_out(tmp_path: Path) -> None:
     folder = clinics(tmp_path / "clinics", 3)
     claims = 'tenant_claim = "clinic"\n            tenant_id = "clinic0"\n'
