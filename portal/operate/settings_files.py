@@ -89,9 +89,12 @@ class SettingsFiles:
         for files_of in (_alone, _with_dialects):
             if running := [name for name in left_out if self._runs(name)]:
                 log_lines.say("error", f"{', '.join(running)}: used as before, with the secrets as before")
-                self._put_back(running, Path(taken["PORTAL_TENANTS"]), files_of)
+                copies = Path(taken["PORTAL_TENANTS"])
+                self._put_back(running, copies, files_of)
                 kept.update(running)
                 taken[KEPT] = "/".join(sorted(kept))
+                as_before = _named_only_in(kept, copies)
+                secrets = {name: text for name, text in secrets.items() if name not in as_before}
                 is_good, left_out = self._check(folder, dict(os.environ) | taken | secrets)
         if ended := [name for name in left_out if self._runs(name)]:
             log_lines.say(
@@ -207,6 +210,14 @@ def _words_of(source: Path) -> set[str]:
         with suppress(OSError):  # the check says so
             words.update(re.findall(r"\w+", file.read_bytes()[:_LARGEST_TEXT].decode("utf-8", "replace")))
     return words
+
+
+def _named_only_in(files: set[str], folder: Path) -> set[str]:
+    """The names in these files of a folder that no other file there has; the portal's own secrets aren't among them."""
+    own, others = set[str](), set[str]()
+    for file in folder.glob("*.toml"):
+        (own if file.name in files else others).update(_words_of(file))
+    return {name for name in own - others if not name.startswith("PORTAL_")}
 
 
 def _copy(source: Path, folder: Path) -> Path:

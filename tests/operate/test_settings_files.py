@@ -112,15 +112,18 @@ def test_a_clinic_with_a_fault_goes_on_as_before_at_a_reload(
     (clinics / "a.toml").write_text("[tenants.a")
     files = SettingsFiles()
     assert files.read()
-    (clinics / "b.toml").write_text("[tenants.b")
+    (clinics / "b.toml").write_text((clinics / "b.toml").read_text() + "[tenants.b")
+    (tmp_path / "b").write_text("new")
     (tmp_path / "c").unlink()
+    (tmp_path / "d").write_text("new")
     capsys.readouterr()
     assert files.read()
     assert "b.toml, c.toml: used as before" in capsys.readouterr().err
     tenants = Settings.from_env().tenants
     assert (set(tenants.by_key), set(tenants.left_out)) == ({"b", "c", "d"}, {"a.toml"})
     assert tenants.kept == ("b.toml", "c.toml")
-    assert tenants.by_key["c"].client.client_secret == "the secret of c"
+    used = {key: tenant.client.client_secret for key, tenant in tenants.by_key.items()}
+    assert used == {"b": "the secret of b", "c": "the secret of c", "d": "new"}
     (tmp_path / "good.toml").rename(clinics / "a.toml")
     assert files.read()
     tenants = Settings.from_env().tenants
