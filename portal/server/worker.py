@@ -311,11 +311,17 @@ class Worker(BaseWorker):
         return True
 
     def _drop_one(self) -> bool:
-        """Drop a lingering connection, else the one that has been sending a request longest, else the longest idle one.
+        """Drop a lingering connection, else the one that has been sending a request longest, else the longest idle one, else the
+        slowest reader.
 
         Return whether there was one.
         """
-        for is_dispensable in (_is_lingering, _is_receiving, _is_idle):
+        slow_since = time.monotonic() - self.timeouts.head
+
+        def is_slow_reader(connection: Connection) -> bool:
+            return connection.state is ConnectionState.WRITING and connection.since < slow_since
+
+        for is_dispensable in (_is_lingering, _is_receiving, _is_idle, is_slow_reader):
             if candidates := [each for each in self._connections if is_dispensable(each)]:
                 min(candidates, key=_age).drop()
                 return True

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.conftest import Served
-from tests.server.small_app import ALL_OF_IT
+from tests.server.small_app import ALL_OF_IT, ImpatientWorker
 
 HOST = b"Host: small.test\r\n"
 
@@ -121,6 +121,22 @@ def test_the_oldest_incomplete_request_is_dropped_for_a_new_connection(tmp_path:
         assert half[0].is_closed()
         half[-1].send(HOST + b"\r\n")
         assert half[-1].answer()[0] == 200
+    finally:
+        few.hang_up()
+        few.stop()
+
+
+def test_the_slowest_reader_is_dropped_for_a_new_connection(tmp_path: Path) -> None:
+    few = Served(tmp_path, "--worker-connections", "10")
+    try:
+        readers = [few.client(receive=4096) for _ in range(10)]
+        for reader in readers:
+            reader.send(b"GET /file HTTP/1.1\r\n" + HOST + b"\r\n")
+        time.sleep(ImpatientWorker.timeouts.head + 0.5)
+        assert few.get("/")[0] == 200
+        with pytest.raises((EOFError, ConnectionError)):
+            readers[0].answer()
+        assert len(readers[-1].answer()[2]) == ALL_OF_IT
     finally:
         few.hang_up()
         few.stop()
