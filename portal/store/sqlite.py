@@ -65,13 +65,7 @@ class SqliteStore:
         self._path = path
         self._clock = clock
         self._local = threading.local()
-        with self._answering("read"):
-            connection = self._connect()
-            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            _write_ahead(connection)
-            self._prepare(connection)
-            connection.close()
-            Path(path).chmod(0o600)
+        self._prepared_in = 0
 
     def get(self, name: str) -> StoredRecord | None:
         with self._answering("read"):
@@ -186,11 +180,15 @@ class SqliteStore:
             raise StoreDown(type(error).__name__) from error
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Create the tables if they don't exist; several processes may start at once."""
+        """Create the tables if they don't exist; several processes may start at once, also while the disk is full."""
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        _write_ahead(connection)
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
             connection.execute(statement)
         connection.execute("COMMIT")
+        Path(self._path).chmod(0o600)
+        self._prepared_in = os.getpid()
 
     def _sweep(self, connection: sqlite3.Connection, now: float) -> None:
         connection.execute(
@@ -204,6 +202,8 @@ class SqliteStore:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.process != os.getpid():
             connection = self._connect()
+            if self._prepared_in != os.getpid():
+                self._prepare(connection)
             self._local.connection, self._local.process = connection, os.getpid()
         return connection
 

@@ -142,8 +142,11 @@ def test_a_lock_has_one_owner_until_released_or_expired(store: Store, clock: Clo
 
 
 def test_a_store_that_cannot_be_opened_raises_store_down(tmp_path: Path, clock: Clock) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/later/store.db", clock)
     with pytest.raises(StoreDown):
-        open_store(f"sqlite:///{tmp_path}/no/such/folder.db", clock)
+        store.get("session:any")
+    (tmp_path / "later").mkdir()
+    assert store.get("session:any") is None, "nobody restarts the portal for it"
 
 
 def test_every_operation_raises_store_down_while_redis_is_down(tmp_path: Path, clock: Clock) -> None:

@@ -81,6 +81,26 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "store.db")
 
 
+FULL_AT_START = """
+import resource, sys, time
+from portal.store import StoreFull
+from portal.store.sqlite import SqliteStore
+
+before = SqliteStore(sys.argv[1], time.time)
+before.insert("session:kept", b"kept", expires_at=time.time() + 3600)
+before.close()
+_soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+store = SqliteStore(sys.argv[1], time.time)
+try:
+    store.ping()
+except StoreFull:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    store.ping()
+    print(store.get("session:kept").value.decode())
+"""
+
+
 def started(script: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", script, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -133,6 +153,11 @@ def test_a_full_disk_is_reported_and_recovers(path: str) -> None:
     assert said["after"], "the same connection writes again"
     assert said["there"] == said["written"]
     assert is_sound(path)
+
+
+def test_a_portal_that_starts_with_a_full_disk_recovers_by_itself(path: str) -> None:
+    child = started(FULL_AT_START, path)
+    assert child.communicate(timeout=60)[0] == "kept\n"
 
 
 def test_a_failed_write_leaves_no_transaction_behind(path: str) -> None:
