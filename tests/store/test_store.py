@@ -187,7 +187,7 @@ def test_redis_expires_records_and_tags(redis: str, clock: Clock) -> None:
 
 
 def test_the_sqlite_file_is_readable_only_by_its_owner(sqlite: str, clock: Clock, tmp_path: Path) -> None:
-    open_store(sqlite, clock)
+    open_store(sqlite, clock).ping()
     assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
 
 
