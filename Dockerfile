@@ -39,5 +39,5 @@ USER 10001:10001
 VOLUME /var/lib/portal
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
-  CMD ["python", "-c", "from os import environ as e; from urllib.request import urlopen; host, _, port = (e.get('PORTAL_HEALTH_BIND') or e['PORTAL_BIND']).rpartition(':'); host = '127.0.0.1' if host in ('', '0.0.0.0', '[::]') else host; urlopen(f'http://{host}:{port}/healthz', timeout=2)"]
+  CMD ["python", "-m", "portal.operate.health_check"]
 CMD ["gunicorn", "wsgi:app"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path, PurePosixPath
+from threading import Thread
 
 import pytest
 
+from portal.operate import health_check
 from tools.image import ROOT, context, stages
 
 BUILD, FINAL = stages((ROOT / "Dockerfile").read_text(encoding="utf-8"))
@@ -69,32 +71,56 @@ def test_the_image_runs_unprivileged_with_a_health_check() -> None:
     user, group = FINAL.last("USER").split(":")
     assert int(user) > 999 and int(group) > 999
     assert json.loads(FINAL.last("CMD")) == ["gunicorn", "wsgi:app"]
-    assert "/healthz" in json.loads(FINAL.last("HEALTHCHECK").partition("CMD ")[2])[-1]
+    assert json.loads(FINAL.last("HEALTHCHECK").partition("CMD ")[2])[1:] == ["-m", health_check.__name__]
     assert all("--require-hashes" in line for line in _installing())
 
 
 @pytest.mark.parametrize(
-    ("variables", "asked"),
+    ("listens", "variables"),
     [
-        ({"PORTAL_BIND": "0.0.0.0:8000"}, "127.0.0.1:8000"),
-        ({"PORTAL_BIND": "[::]:8000", "PORTAL_HEALTH_BIND": ""}, "127.0.0.1:8000"),
-        ({"PORTAL_BIND": ":8000", "PORTAL_HEALTH_BIND": "10.0.0.11:8001"}, "10.0.0.11:8001"),
-        ({"PORTAL_BIND": "[::1]:8000"}, "[::1]:8000"),
+        (("127.0.0.1", 0), {"PORTAL_BIND": "0.0.0.0:@"}),
+        (("127.0.0.1", 0), {"PORTAL_BIND": "[::]:@", "PORTAL_HEALTH_BIND": ""}),
+        (("127.0.0.11", 0), {"PORTAL_BIND": ":1", "PORTAL_HEALTH_BIND": "127.0.0.11:@"}),
+        (("::1", 0), {"PORTAL_BIND": "[::1]:@"}),
+        ("portal.sock", {"PORTAL_BIND": "unix:portal.sock"}),
+        ("portal.sock", {"PORTAL_BIND": "unix://portal.sock"}),
     ],
 )
+@pytest.mark.parametrize("code", [200, 503])
 def test_the_health_check_asks_where_health_is_listened_for(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], asked: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    listens: str | tuple[str, int],
+    variables: dict[str, str],
+    code: int,
 ) -> None:
-    there: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    family = (
+        socket.AF_UNIX
+        if isinstance(listens, str)
+        else socket.AF_INET6
+        if "::" in listens[0]
+        else socket.AF_INET
+    )
+    with socket.socket(family) as listener:
+        listener.bind(listens)
+        listener.listen()
 
-    def urlopen(address: str, timeout: float) -> None:
-        there.append(address)
+        def answer() -> None:
+            with listener.accept()[0] as client:
+                assert client.recv(4096).startswith(b"GET /healthz HTTP/1.1\r\n")
+                client.sendall(b"HTTP/1.1 %d Said\r\nContent-Length: 0\r\n\r\n" % code)
 
-    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
-    for name in ("PORTAL_BIND", "PORTAL_HEALTH_BIND"):
-        monkeypatch.setenv(name, variables.get(name, ""))
-    exec(json.loads(FINAL.last("HEALTHCHECK").partition("CMD ")[2])[-1], {})  # noqa: S102
-    assert there == [f"http://{asked}/healthz"]
+        port = "" if isinstance(listens, str) else str(listener.getsockname()[1])
+        asked = Thread(target=answer, daemon=True)
+        asked.start()
+        told = health_check.status({name: text.replace("@", port) for name, text in variables.items()})
+        assert told == code
+        asked.join()
+
+
+def test_a_socket_that_was_opened_before_makes_no_container_unhealthy() -> None:
+    assert health_check.status({"PORTAL_BIND": "fd://3"}) is None
 
 
 def _installing() -> list[str]:
