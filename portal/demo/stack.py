@@ -92,7 +92,9 @@ def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool
 
 
 def check_ports(portal_port: int, service_port: int) -> None:
-    """Raise DemoError if either port is taken."""
+    """Raise DemoError if either port can't be used, or both are one."""
+    if portal_port == service_port:
+        raise DemoError(f"Both can't have port {portal_port}: choose another with --service-port.")
     for port, option in ((portal_port, "--portal-port"), (service_port, "--service-port")):
         _check_port(port, option)
 
@@ -104,6 +106,10 @@ def _check_port(port: int, option: str) -> None:
             probe.bind(("127.0.0.1", port))
         except OverflowError as error:
             raise DemoError(f"{option}: {port} isn't a port number (1 to 65535)") from error
+        except PermissionError as error:
+            raise DemoError(
+                f"Port {port} is for root alone: choose one from 1024 on with {option}."
+            ) from error
         except OSError as error:
             raise DemoError(
                 f"Port {port} is taken: stop what uses it, or choose another with {option}."

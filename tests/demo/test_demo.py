@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from portal.demo.processes import DemoError
+from portal.demo.stack import check_ports
 from tests.support.command_lines import command_lines
 from tests.support.stack import ROOT, free_port
 from tests.support.visitor import Visitor
@@ -87,6 +89,18 @@ def test_a_port_in_use_is_one_clear_line() -> None:
         done.stderr.strip()
         == f"Port {port} is taken: stop what uses it, or choose another with --portal-port."
     )
+
+
+def test_ports_that_cannot_be_used_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DemoError, match="Both can't have port 8000: choose another with --service-port"):
+        check_ports(8000, 8000)
+
+    def bind(_socket: socket.socket, _address: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    with pytest.raises(DemoError, match="Port 80 is for root alone: .* with --portal-port"):
+        check_ports(80, 8001)
 
 
 def test_an_unwritable_folder_is_one_clear_line(tmp_path: Path) -> None:
