@@ -108,6 +108,7 @@ class InProcess:
         self.clock = clock
         self._audit, self._told, self._store = folder / "audit", dict[str, int](), folder / "store.db"
         self.app = create_app(Settings.from_env({**settings, **environment}), clock=clock)
+        self.app.extensions["portal"].vault.store.get("any")  # which makes its tables
 
     def audited(self) -> list[dict[str, Any]]:
         """The lines that were written to the audit record since this was last asked, oldest first."""
