@@ -48,7 +48,7 @@ class Medication(msgspec.Struct, rename="camel", kw_only=True):
     until the trigger ends before the trigger's hour and isn't given on its evening, unless `last_dose_day` says so.
     """
 
-    id: str | None = None
+    id: Annotated[str, msgspec.Meta(max_length=36)] | None = None
     drug: ShortText
     drug_class: ShortText
     dose: Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]

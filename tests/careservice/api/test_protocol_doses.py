@@ -46,6 +46,7 @@ def test_a_dose_may_be_taken_each_day_to_each_hundredth(api: Api, days: int) -> 
         ({"everyDays": 101}, "everyDays"),
         ({"startDay": 5, "endDay": None, "lastDoseDay": 4}, "lastDoseDay"),
         ({"dose": "5,000"}, "dose"),
+        ({"id": "m" * 37}, "id"),
     ],
 )
 def test_impossible_doses_are_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
