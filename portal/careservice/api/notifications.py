@@ -18,6 +18,7 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.notifications import Notification, NotificationSettings, Preference, QuietHours
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid
+from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import GivenId
 
 MODULE = "Notification"
@@ -65,7 +66,9 @@ class SettingsChange(msgspec.Struct, rename="camel", kw_only=True):
 
     items: Annotated[list[Preference], msgspec.Meta(max_length=200)]
     quiet_hours: QuietHours | None = None
-    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
+    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"), ONE_LINE] | None = (
+        None
+    )
 
 
 SORTABLE = {

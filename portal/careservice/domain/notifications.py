@@ -20,6 +20,7 @@ from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Severity
 from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.rules import Invalid, NotThere, require_stamp
+from portal.careservice.domain.texts import TimeOfDay
 from portal.careservice.ids import new_id
 
 
@@ -59,8 +60,8 @@ class Preference(msgspec.Struct, rename="camel", kw_only=True):
 class QuietHours(msgspec.Struct, rename="camel", kw_only=True):
     """Between `start` and `end` (HH:MM in `time_zone`) only in-app notifications are sent."""
 
-    start: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
-    end: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+    start: TimeOfDay
+    end: TimeOfDay
     time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 

@@ -22,7 +22,7 @@ from portal.careservice.ids import GivenId
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200), ONE_LINE]
 Line = Annotated[str, msgspec.Meta(max_length=200), ONE_LINE]
-Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), ONE_LINE]
 
 
 class Address(msgspec.Struct, rename="camel", kw_only=True):
@@ -118,7 +118,7 @@ class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
     phone_number: Line | None = None
     phone_number_verified: bool | None = None
     address: Address | None = None
-    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"), ONE_LINE]
     preferred_channel: Channel
     emergency_contact: EmergencyContact | None = None
     is_active: bool

@@ -19,13 +19,12 @@ from portal.careservice.domain.folding import folded_from
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
-from portal.careservice.domain.texts import ONE_LINE
+from portal.careservice.domain.texts import ONE_LINE, TimeOfDay
 from portal.careservice.ids import GivenId, new_id
 
 Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
 """The day of stimulation; 1 is the first, days before it are 0 and below."""
 ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=200), ONE_LINE]
-TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 MOVES: dict[ProtocolStatus, frozenset[ProtocolStatus]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
 
@@ -19,6 +20,9 @@ SEVERAL_LINES = msgspec.Meta(
     extra={_ALLOWED: _JOINERS + "\n\r\t"},
     description="no control, bidirectional or other invisible characters, except joiners, line breaks and tabs",
 )
+
+TimeOfDay = Annotated[str, msgspec.Meta(max_length=5, pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+"""HH:MM; its pattern alone would let a line break follow."""
 
 
 def has_hidden_characters(text: str, marks: Mapping[str, str] | None) -> bool:

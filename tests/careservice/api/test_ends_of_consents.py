@@ -365,8 +365,9 @@ def test_titles_and_names_have_no_hidden_characters(api: Api, couple: Case, hidd
     for member in ("title", "kind"):
         assert members(api("nora", "POST", CONSENTS, form(**{member: f"Storage{hidden}"}))) == [member]
     episode = api.get("nora", f"{EPISODES}/{couple.family.episode}")
-    record = {**episode["patient"], "lastName": f"Oka{hidden}for"}
-    assert members(api("nora", "PUT", f"/api/care/patients/{record['id']}", record)) == ["lastName"]
+    for member in ("lastName", "email", "language"):
+        record = {**episode["patient"], member: f"{episode['patient'][member]}{hidden}"}
+        assert members(api("nora", "PUT", f"/api/care/patients/{record['id']}", record)) == [member]
     case = {**episode["case"], "title": f"A{hidden}", "physicianId": None}
     assert members(api("nora", "PUT", f"/api/care/cases/{case['id']}", case)) == ["title"]
 

@@ -42,6 +42,8 @@ def test_a_dose_may_be_taken_each_day_to_each_hundredth(api: Api, days: int) -> 
         ({"times": ["08:00", "08:00"], "time": None}, "times"),
         ({"times": ["08:00"], "time": "09:00"}, "times"),
         ({"times": ["8:00"]}, "times[0]"),
+        ({"times": ["20:00\n"]}, "times[0]"),
+        ({"times": ["0٨:00"]}, "times[0]"),
         ({"everyDays": 0}, "everyDays"),
         ({"everyDays": 101}, "everyDays"),
         ({"startDay": 5, "endDay": None, "lastDoseDay": 4}, "lastDoseDay"),

@@ -14,7 +14,9 @@ from portal.careservice.domain.texts import ONE_LINE
 
 ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=300), ONE_LINE]
 ClauseText = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
-LanguageTag = Annotated[str, msgspec.Meta(max_length=35, pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
+LanguageTag = Annotated[
+    str, msgspec.Meta(max_length=35, pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"), ONE_LINE
+]
 """A language as BCP 47 (RFC 5646) writes it, such as `en` or `es-ES`."""
 
 
