@@ -111,7 +111,8 @@ class PlanWords:
         """Return until when a row is taken, and additional text to show less prominently; dates only if `is_dated`."""
         last = self.last_dose(medication)
         rule = with_lang(medication.stop_rule)
-        if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
+        ends = (medication.end_day, medication.last_dose_day)
+        if last is not None and (medication.triggers or any(end is not None for end in ends)):
             on = self._day(last) if is_dated else ""
             return _("Day %(day)s", day=number(last)), in_a_row(filter(None, (on, rule)), " · ")
         if not rule:

@@ -25,6 +25,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.protocols.schedule import calendar_of, days
 from portal.web.doses import PlanWords
 from portal.web.drawings.schedule import bars
+from portal.web.filters import day as write_day
 from tests.support.full import examples
 
 LONDON = ZoneInfo("Europe/London")
@@ -356,6 +357,15 @@ def test_patients_read_units_written_out_and_ungrouped(
     with portal.app.test_request_context("/"):
         g.language = language
         assert PlanWords(plan([row]), is_plain=True).amount(row) == words
+
+
+@pytest.mark.parametrize("drug_class", ["hCG", "GnRH agonist"])
+def test_a_trigger_ends_on_its_day(drug_class: str, portal: Any) -> None:
+    row = Medication(drug="d", drug_class=drug_class, start_day=11, time="21:00", is_trigger=True)
+    with portal.app.test_request_context("/"):
+        g.language = "en"
+        words = PlanWords(plan([row]), is_plain=True)
+        assert words.until(row) == ("Day 11", write_day(words.date_of(11)))
 
 
 def test_a_night_that_ends_while_a_page_is_made_brings_no_dose_of_the_night_before(
