@@ -11,6 +11,7 @@ from portal.services.protocols import Check, Medication
 from portal.services.rules.doses import courses, horizon
 from portal.values import Value
 from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.web.filters import number
 from portal.web.text_language import foreign
 
 _WIDTH = 480.0
@@ -96,7 +97,7 @@ def medication_grid(
             last,
             bottom,
             side,
-            name_day or str,
+            name_day or number,
             today if is_now else None,
             is_dated=bool(name_day),
         ),
@@ -114,11 +115,14 @@ def medication_grid(
 
 def _describe(rows: Sequence[Bar], checks: Sequence[Check]) -> str:
     told = [
-        _("%(drug)s from day %(start)s to day %(end)s.", drug=b.medication.drug, start=b.start, end=b.end)
-        if not b.is_open
-        else _("%(drug)s from day %(start)s.", drug=b.medication.drug, start=b.start)
-        for b in rows
-    ]
+        _("%(drug)s from day %(start)s.", drug=bar.medication.drug, start=number(bar.start))
+        if bar.is_open
+        else _(
+            "%(drug)s from day %(start)s to day %(end)s.",
+            drug=bar.medication.drug, start=number(bar.start), end=number(bar.end),
+        )
+        for bar in rows
+    ]  # fmt: skip
     if checks:
         told.append(ngettext("%(num)s check-up.", "%(num)s check-ups.", len(checks)))
     return " ".join(told)
