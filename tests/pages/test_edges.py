@@ -40,6 +40,7 @@ from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import FollowUp, follow_up_of
 from portal.views.protocols import dose_mentions
+from portal.views.protocols.changes import changes
 from portal.views.protocols.dose_changes import dose_change_faults, new_doses, with_new_dose
 from portal.views.protocols.plan import CheckRow, MedicationRow, Plan
 from portal.views.protocols.schedule import _stamp
@@ -49,6 +50,7 @@ from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
 from portal.views.storage.selection import _IS_IN
 from portal.views.storage.view import EmbryoView, nearness, next_date
+from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import countdown, local, now, today
 from portal.web.filters import day as write_day
 from tests.support.builders import consent, person
@@ -371,6 +373,16 @@ def test_the_minus_of_a_day_stays_before_it_in_arabic(day: date) -> None:
     for row in rows:
         for told in (row.brief, row.words()):
             assert "-" in told and told.count("-") == told.count("\u2068-"), told
+    drawn = str(medication_grid([rows[1].medication()]))
+    assert drawn.count("-14") == drawn.count("\N{LEFT-TO-RIGHT MARK}-14") == 2
+
+
+def test_a_row_that_becomes_the_trigger_is_told_in_the_readers_language(day: date) -> None:
+    g.language = "es"
+    row = MedicationRow(id="m-1", drug="hCG", start_day="1")
+    before, after = (Plan(medications=(replace(row, is_trigger=tick),)) for tick in ("", "yes"))
+    (told,) = changes(before, after, [])
+    assert (told.before, told.after) == ("", "inyección desencadenante")
 
 
 @pytest.mark.parametrize(("trigger", "first"), [("4", None), ("5", None), ("6", 6), ("7", 6)])

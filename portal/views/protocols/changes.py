@@ -50,8 +50,10 @@ def _columns_changed(
 
 
 def _told(row: MedicationRow | CheckRow, column: str) -> str:
-    """A column as it is stored; a dose also in words."""
-    return row.amount if isinstance(row, MedicationRow) and column == "dose" else getattr(row, column)
+    """A column as it is stored; a dose also in words, and a tick by its name."""
+    if isinstance(row, MedicationRow) and column == "dose":
+        return row.amount
+    return _("trigger") if column == "is_trigger" and getattr(row, column) else getattr(row, column)
 
 
 def _order_changed(before: Plan, after: Plan) -> list[Change]:
