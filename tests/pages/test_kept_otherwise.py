@@ -80,6 +80,9 @@ def test_what_is_created_is_compared_with_what_was_typed(
         ({}, "The form was sent to its signers."),
         ({"episodeId": None, "requiredSigners": []}, ONLY_SOME.format("Treatment; Signers")),
         ({"body": None, "version": "0"}, ONLY_SOME.format("Version; Text")),
+        ({"partnerId": None, "language": None}, "The form was sent to its signers."),
+        ({"partnerId": "p-9", "language": "es"}, ONLY_SOME.format("Partner; Language of the text")),
+        ({"caseId": "k-9", "language": "EN-gb"}, ONLY_SOME.format("Case")),
     ],
 )
 def test_a_form_that_is_sent_is_compared_with_what_was_filled_in(
@@ -117,6 +120,32 @@ def test_whatever_is_lost_of_a_form_that_is_sent_is_told(
     (toast,) = preview.form("/consents/new").submit().select(".toast p")
     lost = "Title; Kind; Version; Treatment; Embryos; Disposition; Procedure; Signers; Text; Statements"
     assert toast.words == ONLY_SOME.format(f"{lost}; Can be signed until")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (lambda order: order * 10, "The form was sent to its signers."),
+        (lambda order: 9 - order, ONLY_SOME.format("Signing order")),
+        (lambda _order: 0, ONLY_SOME.format("Signing order")),
+    ],
+    ids=["numbered otherwise", "the other way round", "all at once"],
+)
+def test_who_signs_before_whom_is_compared(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, place: Callable[[int], int], said: str
+) -> None:
+    def kept(_query: object) -> object:
+        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+        signers = [{**signer, "order": place(signer["order"])} for signer in sent["requiredSigners"]]
+        return {**sent, "id": "c-2", "status": "Pending", "requiredSigners": signers}
+
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.computes(CREATE_CONSENT, kept)
+    page = visitor("nora", "nurse").get("/consents/new?template=genetic-testing&episode=e-1")
+    preview = page.form("/consents/new/fill").submit(**{"signer-2": "nora"})
+    fake_api.computes(READ_CONSENT, kept)
+    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    assert toast.words == said
 
 
 def test_that_a_copy_replaces_nothing_after_all_is_told(

@@ -11,7 +11,7 @@ from flask import url_for
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents, create_consent, find_alike, find_created, get_consent
-from portal.services.consents.forms import Clause, ConsentForm, Signer, SigningOrder
+from portal.services.consents.forms import Clause, ConsentDraft, ConsentForm, Signer, SigningOrder
 from portal.views.consents import draft_faults, lawful
 from portal.views.consents.form_sources import templates_in_use
 from portal.views.consents.new_form import NewForm
@@ -46,6 +46,13 @@ def search_in(care: Care) -> Search[NewForm, ConsentForm]:
     )
 
 
+class _IfTold(Field[Any], frozen=True):
+    """A member that an API may leave out of its answers: only another value was kept otherwise."""
+
+    def unlike(self, sent: Any, kept: Any) -> list[str]:
+        return super().unlike(sent, kept) if self.text(kept) else []
+
+
 def unlike_draft(care: Care, new_form: NewForm, made: ConsentForm) -> tuple[str, ...]:
     """Return the labels of what was sent and the API keeps otherwise."""
     draft = new_form.draft()
@@ -60,12 +67,15 @@ def _draft_fields() -> list[Field[Any]]:
         member("kind", text(_("Kind"))),
         member("version", text(_("Version"))),
         member("episode_id", text(_("Treatment"))),
+        _IfTold("case_id", text(_("Case")), lambda form: form.case_id or "", _unchanged),
+        _IfTold("partner_id", text(_("Partner")), lambda form: form.partner_id or "", _unchanged),
         member("embryo_storage_ids", text(_("Embryos")), text=_listed),
         member("disposition", text(_("Disposition")), text=_given),
         member("procedure_date", text(_("Procedure"))),
         member("supersedes_id", text(_("Earlier version"))),
-        member("signing_order", text(_("Signing order")), text=_unless_any),
+        Field("signing_order", text(_("Signing order")), _sequence, _unchanged),
         member("required_signers", text(_("Signers")), text=lambda signers: _listed(map(_who, signers))),
+        _IfTold("language", text(_("Language of the text")), _language, _unchanged),
         member("body", text(_("Text")), text=lambda clauses: _listed(map(_read_as, clauses or ()))),
         member(
             "statements", text(_("Statements")), text=lambda them: _listed(one.text for one in them or ())
@@ -78,8 +88,22 @@ def _draft_fields() -> list[Field[Any]]:
     ]
 
 
-def _unless_any(order: SigningOrder) -> str:
-    return "" if order == SigningOrder.ANY else str(order)
+def _unchanged(form: Any, _typed: str) -> Any:
+    """For fields that are only compared."""
+    return form
+
+
+def _language(form: ConsentDraft | ConsentForm) -> str:
+    """The language of its text, without the country."""
+    return (form.language or "").split("-")[0].lower()
+
+
+def _sequence(form: ConsentDraft | ConsentForm) -> str:
+    """Who signs before whom, however the places are numbered; empty if anybody may begin."""
+    if form.signing_order == SigningOrder.ANY:
+        return ""
+    places = sorted({signer.order for signer in form.required_signers})
+    return _listed(f"{places.index(signer.order)} {_who(signer)}" for signer in form.required_signers)
 
 
 def _who(signer: Signer) -> str:
