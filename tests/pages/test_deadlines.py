@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pypdf import PdfReader
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole
+from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature, Signer, SignerRole
 from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.relationships import Relationship, RelationshipType
 from tests.pages.test_patient_banner import EPISODE, FORM
@@ -149,11 +149,11 @@ def test_a_signed_form_says_whose_it_is_to_those_who_didnt_sign_it(
     assert "Only those who sign it for themselves can withdraw it." in amelia.get("/consents/c-2").words
 
 
-@pytest.mark.parametrize("status", [ConsentStatus.SIGNED, ConsentStatus.PENDING])
+@pytest.mark.parametrize("status", [ConsentStatus.PENDING, *list(ConsentStatus)[3:]])
 def test_staff_read_in_lists_whose_each_of_two_forms_is(
     visitor: SignIn, fake_api: FakeApi, status: ConsentStatus
 ) -> None:
-    own = replace(FORM, status=status, effective_at=None)
+    own = replace(FORM, status=status, effective_at=None, kind=ConsentKind.STORAGE)
     signer = Signer(role=SignerRole.GAMETE_PROVIDER, person_id="daniel", name="Daniel Hart")
     his = replace(own, id="c-2", required_signers=(signer,))
     briefs = tuple(ConsentBrief(id=form.id, title=form.title, status=status) for form in (own, his))
@@ -170,6 +170,8 @@ def test_staff_read_in_lists_whose_each_of_two_forms_is(
     where = ["/consents?list=all #form-c-2", "/episodes/e-1/consents .link-row[href='/consents/c-2']"]
     if status == ConsentStatus.SIGNED:
         where.append("/episodes/e-1 main li a[href='/consents/c-2']")
+    if status == ConsentStatus.REVOKED:
+        where.append("/ #withdrawn li:last-child")
     for address, _, row in (place.partition(" ") for place in where):
         (found,) = nora.get(address).select(row)
         assert "Daniel Hart" in found.words, address

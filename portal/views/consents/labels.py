@@ -20,6 +20,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(short_name, "consent_short")
+    bp.add_app_template_filter(whose)
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(names_of, "names")
     bp.add_app_template_filter(signer_name, "signer_name")
@@ -103,10 +104,12 @@ def names_of(signers: tuple[Signer, ...]) -> str:
     return listed([signer_name(signer) for signer in signers])
 
 
-def signed_by(form: ConsentForm) -> str:
-    """Whose a signed form is, as far as its signers are known: a couple has two of one title."""
-    is_told = form.is_signed and form.patients_side
-    return _("Signed by %(name)s", name=names_of(form.patients_side)) if is_told else ""
+def whose(form: ConsentForm) -> str:
+    """Whose a form is that waits for nobody, as far as its signers are known: a couple has two of one title."""
+    names = names_of(form.patients_side)
+    if form.is_ended and names:
+        return _("For %(name)s", name=names)
+    return _("Signed by %(name)s", name=names) if form.is_signed and names else ""
 
 
 def listed(names: list[str]) -> str:

@@ -23,7 +23,7 @@ from portal.services.rules.signing import (
 )
 from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.consents.labels import is_in_force_later, names_of, signed_by, text_gap_words
+from portal.views.consents.labels import is_in_force_later, names_of, text_gap_words, whose
 from portal.views.consents.missing import account_words, missing_words
 from portal.web.filters import day, in_a_row, local, moment, today
 from portal.web.labels import tone_of_days
@@ -171,7 +171,7 @@ def line(form: ConsentForm, person: Person, *, is_mine: bool) -> str:
     """
     if not form.is_open:
         is_anothers = person.is_staff or is_for_others_alone(form, person)
-        who = signed_by(form) if is_anothers else ""
+        who = whose(form) if is_anothers else ""
         return in_a_row(filter(None, [who, _history(form)]), " · ")
     if is_mine:
         later = others_missing(form, person)

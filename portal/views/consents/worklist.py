@@ -48,7 +48,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.contacts import NO_CONTACTS, Awaited, Contacts
 from portal.views.consents.form_filter import EVERYTHING, FormFilter
-from portal.views.consents.labels import short_name, signed_by
+from portal.views.consents.labels import short_name, whose
 from portal.views.consents.list import Due, due, with_text_in_doubt
 from portal.web import section_counts
 from portal.web.choice_names import choice_name
@@ -61,14 +61,14 @@ PAGE = 25
 class WorkRow(Value, frozen=True):
     """A form in staff's table: when it is needed, and who it is waiting for.
 
-    `waits_for` are those who haven't signed, `signed_by` says whose a signed one is, `href` is the row's link, `short` the form's short name;
+    `waits_for` are those who haven't signed, `whose` says whose one is that waits for nobody, `href` is the row's link, `short` the form's short name;
     `needs_title` says that another row has the same patient and short name.
     """
 
     form: ConsentForm
     due: Due | None
     waits_for: tuple[Awaited, ...]
-    signed_by: str
+    whose: str
     is_mine: bool
     href: str
     sign_href: str
@@ -286,7 +286,7 @@ def _row_of(form: ConsentForm, person: Person, contacts: Contacts, query: str, *
         form=form,
         due=Due(choice_name(form.status), "urgent") if has_lapsed else due(form),
         waits_for=contacts.of(form, person) if form.is_open or has_lapsed else (),
-        signed_by=signed_by(form),
+        whose=whose(form),
         is_mine=is_mine,
         href=url_for("consents.show", consent_id=form.id) + query,
         sign_href=url_for("consents.sign.show", consent_id=form.id) + query if is_mine else "",

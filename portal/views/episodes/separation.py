@@ -16,7 +16,7 @@ from portal.services.gather import attempt
 from portal.services.listed import Listed
 from portal.services.relationships import PARTNERS, Relationship
 from portal.values import Value
-from portal.views.consents.labels import signed_by
+from portal.views.consents.labels import whose
 from portal.web.filters import local, today
 
 NOT_READ: Listed[ConsentForm] = Listed((), is_whole=False)
@@ -27,7 +27,7 @@ _OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
 class Separation(Value, frozen=True):
     """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
 
-    `waiting` are the forms that wait for their signature, as far as they were read; `review` are all others that stand. `signed_by`
+    `waiting` are the forms that wait for their signature, as far as they were read; `review` are all others that stand. `whose`
     says by a form's id whose it is.
     """
 
@@ -36,7 +36,7 @@ class Separation(Value, frozen=True):
     embryos: int
     waiting: Listed[ConsentForm]
     review: tuple[ConsentBrief, ...]
-    signed_by: Mapping[str, str]
+    whose: Mapping[str, str]
 
 
 def ended_sharing(episode: Episode, day: date) -> Relationship | None:
@@ -105,7 +105,7 @@ def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | 
         review=tuple(
             form for form in episode.consent_forms if form.status not in _OVER and form.id not in told
         ),
-        signed_by={form.id: signed_by(form) for form in forms},
+        whose={form.id: whose(form) for form in forms},
     )
 
 
