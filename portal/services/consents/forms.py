@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -70,6 +70,8 @@ MAY_BE_UNTOLD = ("ConsentForm.signatures", "Patient.userId")
 
 OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 """The statuses of a form that is waiting for signatures."""
+
+_AT_ONCE = timedelta(minutes=1)
 
 _NOT_ENDED = (*OPEN_STATUSES, ConsentStatus.SIGNED)
 
@@ -374,11 +376,19 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
 
     @property
     def in_force_at(self) -> datetime | None:
-        """When it comes or came into force; None before everyone has signed, and if it ended before that moment."""
+        """When it comes or came into force; None before everyone has signed, and if it ended before that moment.
+
+        It isn't before the last signature: some systems write down when they sent it, which tells nothing of a form that lacks one.
+        """
         if not (self.is_signed or self.is_revoked or self.is_superseded) or self.effective_at is None:
             return None
-        ended_before = self.revoked_at is not None and self.revoked_at < self.effective_at
-        return None if ended_before else self.effective_at
+        last = max((one.signed_at for one in self.signatures if one.signed_at), default=None)
+        sent = self.sent_at or self.creation_time
+        is_sending = sent is not None and abs(self.effective_at - sent) <= _AT_ONCE
+        if is_sending and (last is None or self.missing_signers):
+            return None
+        since = max(self.effective_at, last or self.effective_at)
+        return None if self.revoked_at is not None and self.revoked_at < since else since
 
     @property
     def patients_side(self) -> tuple[Signer, ...]:

@@ -209,8 +209,8 @@ def _history(form: ConsentForm) -> str:
         return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
     if form.is_expired and form.expires_at:
         return _("Could be signed until %(day)s", day=day(_last_day(form.expires_at)))
-    if form.is_signed and form.effective_at:
-        on = day(form.effective_at)
+    if form.is_signed and form.in_force_at:
+        on = day(form.in_force_at)
         if is_in_force_later(form):
             return _("In force from %(day)s", day=on)
         return _("In force since %(day)s", day=on)

@@ -93,7 +93,7 @@ def _state(form: ConsentForm) -> TemplateState:
     if form.is_signed:
         last = max(
             (signature.signed_at for signature in form.signatures if signature.signed_at),
-            default=form.effective_at,
+            default=form.in_force_at,
         )
         return TemplateState(
             _("signed %(day)s", day=day(last)) if last else _("signed"), href, replaces=form.id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,8 @@ from portal.services.patients import Patient
 from portal.services.rules.ending import Ending, ending_of, is_carried_out, obstacle_to_ending
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
+
+SENT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +62,21 @@ def test_what_is_in_force_is_withdrawn_though_a_signature_is_not_listed(signed: 
         assert ended.is_withdrawn
 
 
-def test_a_form_that_was_never_in_force_is_declined_or_cancelled() -> None:
+@pytest.mark.parametrize("effective_at", [None, SENT], ids=["no day", "the day of sending"])
+def test_a_form_that_was_never_in_force_is_declined_or_cancelled(effective_at: datetime | None) -> None:
     ended = consent(VICTOR, status=ConsentStatus.REVOKED, required_signers=(AMELIA, VICTOR))
+    ended = replace(ended, effective_at=effective_at, sent_at=SENT)
     assert replace(ended, revoked_by_id="amelia").declined_by == AMELIA
     assert replace(ended, revoked_by_id="nora").is_cancelled
+
+
+@pytest.mark.parametrize(("signed_at", "since"), [(SENT + timedelta(2), SENT + timedelta(2)), (None, None)])
+def test_a_form_is_in_force_from_its_last_signature_where_its_day_is_that_of_sending(
+    signed_at: datetime | None, since: datetime | None
+) -> None:
+    form = consent(AMELIA, status=ConsentStatus.SIGNED, effective_at=SENT, sent_at=SENT)
+    form = replace(form, signatures=(replace(form.signatures[0], signed_at=signed_at),))
+    assert form.in_force_at == since
 
 
 GONE, HERE = EmbryoStatus.TRANSFERRED, EmbryoStatus.STORED
