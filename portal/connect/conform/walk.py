@@ -100,22 +100,33 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
 
 def act(care: Care) -> Iterator[Visit]:
     """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
-    message and restore it."""
+    message and restore it. What a record doesn't say in a way that can be read couldn't be undone, so it isn't touched."""
     settings = call(care, READ_NOTIFICATION_SETTINGS)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
         yield call(care, UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
     news = call(care, LIST_NOTIFICATIONS, query=_PAGE)
-    for record in records(news)[:1]:
-        was_read = bool(record.get("isRead"))
+    known = [
+        (record, was_read) for record in records(news) if (was_read := _truth(record, "isRead")) is not None
+    ]
+    for record, was_read in known[:1]:
         for is_read in (not was_read, was_read):
             sent = {"ids": [record.get("id")], "isRead": is_read}
             yield call(care, UPDATE_NOTIFICATIONS, into=object, sent=sent)
     talks = call(care, LIST_CONVERSATIONS, query=_PAGE)
     for talk in records(talks)[:1]:
-        for message in _records_in(talk.get("messages"))[:1]:
+        messages = _records_in(talk.get("messages"))
+        for message in [one for one in messages if _truth(one, "isArchived") is False][:1]:
             for endpoint in (ARCHIVE_MESSAGE, RESTORE_MESSAGE):
                 yield call(care, endpoint, into=object, ids={"messageId": str(message.get("id"))}, sent={})
+
+
+def _truth(record: Mapping[str, object], name: str) -> bool | None:
+    """Whether a record says so, in any notation that decoding takes for true or false; None if it can't be read."""
+    try:
+        return msgspec.convert(record.get(name), bool, strict=False)
+    except msgspec.ValidationError:
+        return None
 
 
 class _Ids:

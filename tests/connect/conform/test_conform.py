@@ -10,7 +10,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import requests
@@ -28,7 +28,11 @@ from portal.connect.conform.propose import propose
 from portal.connect.conform.report import Report
 from portal.connect.conform.sealed_summary import is_sealed
 from portal.connect.conform.sign_in import HeldToken
-from portal.connect.conform.walk import Visit
+from portal.connect.conform.walk import Visit, act
+from portal.http.transfer import Answer
+from portal.services.adapter import PLAIN
+from portal.services.api import AnyEndpoint
+from portal.services.client import Care
 from portal.signin.flow import Started
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -375,6 +379,33 @@ def test_acts_are_tried_only_against_the_named_sandbox(
     for endpoint in ("PUT /api/app/notification", "PUT /api/app/notification/settings"):
         assert found.of(endpoint)["statuses"].keys() == {"200"}, found.text
     assert found.of("POST /api/care/consent-forms")["notTried"]
+
+
+def test_acts_touch_only_what_they_can_leave_as_it_was() -> None:
+    sent: list[tuple[str, Any]] = []
+    lists = {
+        "/api/app/notification": [{"id": 1, "isRead": "N"}, {"id": 2, "isRead": "false"}],
+        "/api/messaging/getconversations": [
+            {"messages": [{"id": 3, "isArchived": True}, {"id": 4}, {"id": 5, "isArchived": False}]}
+        ],
+    }
+
+    class Sandbox:
+        adapter = PLAIN
+
+        def send(self, endpoint: AnyEndpoint, *, ids: Any, body: Any, **_more: Any) -> Answer:
+            if not endpoint.is_safe:
+                sent.append((endpoint.template.rpartition("/")[2], (ids or {}).get("messageId") or body))
+            found = lists.get(endpoint.template)
+            headers = {"content-type": "application/json"}
+            return Answer(200 if found else 404, headers, json.dumps({"items": found}).encode())
+
+    list(act(cast("Care", Sandbox())))
+    assert [what for name, what in sent if name == "notification"] == [
+        {"ids": [2], "isRead": True},
+        {"ids": [2], "isRead": False},
+    ]
+    assert [what for name, what in sent if name != "notification"] == ["5", "5"]
 
 
 def test_a_failed_sign_in_is_explained(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
