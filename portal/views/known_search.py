@@ -106,13 +106,18 @@ def _is_born(person: KnownPerson, text: str) -> bool:
 
 
 def _dates(text: str) -> set[date]:
-    """The dates that it may mean: year first, or day or month first."""
+    """The dates that it may mean: year first, or day or month first; of two digits, the year of either century."""
     typed = _DATE.fullmatch(text.strip())
     if typed is None:
         return set()
     first, middle, last = map(int, typed.groups())
     orders = [(first, middle, last)] if first > 31 else [(last, middle, first), (last, first, middle)]
-    return {found for order in orders if (found := _date(*order))}
+    return {
+        found
+        for year, month, day in orders
+        for century in ((1900, 2000) if year < 100 else (0,))
+        if (found := _date(century + year, month, day))
+    }
 
 
 def _date(year: int, month: int, day: int) -> date | None:

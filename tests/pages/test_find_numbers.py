@@ -47,7 +47,18 @@ def found(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "typed", ["RF-1", "IVF/1", "2 May 1990", "5/2/1990", "7946 0120", "020 7946 0120", "+44 (0)20 7946 0120"]
+    "typed",
+    [
+        "RF-1",
+        "IVF/1",
+        "2 May 1990",
+        "5/2/1990",
+        "2.5.90",
+        "90-05-02",
+        "7946 0120",
+        "020 7946 0120",
+        "+44 (0)20 7946 0120",
+    ],
 )
 def test_what_others_may_have_too_opens_nobody_by_itself(nora: Visitor, typed: str) -> None:
     page = nora.get("/").form("/find").submit(q=typed)
