@@ -7,7 +7,9 @@ from functools import partial
 
 from flask import Blueprint, Response, url_for
 
+from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
+from portal.i18n.locale import language
 from portal.services.cases import CareStatus, Case, CaseChange, update_case
 from portal.services.episodes import Episode
 from portal.services.gather import attempt, known
@@ -20,6 +22,7 @@ from portal.web.fields import Fields, member
 from portal.web.forms import Choices, Form, choice, text
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in
 from portal.web.permissions import EDIT_CASE
+from portal.web.refusals import physicians_unlisted
 from portal.web.unsent import typed_text
 
 bp = Blueprint("cases", __name__, url_prefix="/cases")
@@ -112,8 +115,8 @@ def _physicians(care: Care, episode: Episode) -> Choices:
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
     found = {p.id: p.name for p in page.value.items if p.is_active or p.id == current} if page else team
-    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
-    return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
+    in_order = sorted(found.items(), key=lambda pair: sort_key(pair[1], language()))
+    return Choices([("", _("Nobody")), *in_order], None if page else physicians_unlisted(listed))
 
 
 def _is_physician(role: str) -> bool:

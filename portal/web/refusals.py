@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from portal.i18n.gettext import _, for_each_language
 from portal.request_values import reader_is_staff
+from portal.services.errors import NotOffered
 
 
 def refusal_message(code: str) -> str:
     """Return one sentence that explains a refusal code; a general one for an unknown code."""
     return _messages().get(code) or _("A rule of the clinic doesn’t allow this now.")
+
+
+def physicians_unlisted(why: object) -> str:
+    """Say that the clinic's physicians can't be chosen from, for ever or for now; `why` is what listing them raised."""
+    if isinstance(why, NotOffered):
+        return _("This clinic has no calendar here that lists its physicians.")
+    return _("The clinic’s physicians can’t be listed right now.")
 
 
 @for_each_language

@@ -207,3 +207,6 @@ def test_a_case_names_whom_it_has_and_offers_those_who_are_active(visitor: SignI
     page = visitor("nora", "nurse").get("/cases/k-1/edit?episode=1")
     for field, names in (("physician_id", ["Dr Left", "Dr Victor"]), ("coordinator_id", ["Nobody", "Colin"])):
         assert [one.text_content() for one in page.select(f"select[name={field}] option")] == names
+    fake_api.refuses(LIST_PHYSICIANS, 501)
+    page = visitor("nora", "nurse").get("/cases/k-1/edit?episode=1")
+    assert "This clinic has no calendar here that lists its physicians." in page.words

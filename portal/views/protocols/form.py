@@ -10,7 +10,9 @@ import msgspec
 from flask import Response, g
 
 from portal.config.protocol_choices import ProtocolChoices
+from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
+from portal.i18n.locale import language
 from portal.parse import whole_number
 from portal.services import errors
 from portal.services.gather import attempt, known
@@ -28,6 +30,7 @@ from portal.web.filters import within_a_sentence
 from portal.web.forms import Choices, Values
 from portal.web.handlers import Care, Page, render
 from portal.web.labels import treatment_name
+from portal.web.refusals import physicians_unlisted
 
 _CELL = re.compile(
     rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
@@ -193,9 +196,8 @@ def physician_choices(care: Care, current: str) -> Choices:
     page = known(listed)
     found = sorted(
         ((item.id, item.name) for item in page.items if item.is_active or item.id == current) if page else (),
-        key=lambda pair: pair[1].casefold(),
+        key=lambda pair: sort_key(pair[1], language()),
     )
     if current and current not in dict(found):
         found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
-    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
-    return Choices([("", _("Nobody")), *found], hint)
+    return Choices([("", _("Nobody")), *found], None if page else physicians_unlisted(listed))
