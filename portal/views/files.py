@@ -20,6 +20,7 @@ from portal.web.downloads import Download, Downloads
 from portal.web.extensions import address, limit_files, limiter, person_or_address
 from portal.web.file_names import disposition, file_name
 from portal.web.filters import file_size
+from portal.web.guard import referring_page
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 
 bp = Blueprint("files", __name__, url_prefix="/files")
@@ -78,12 +79,13 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
     opened = _open(care, file_id, range_header="bytes=0-1023")
     opened.close()
     audit.shown("file.preview", "file", file_id)
+    back = referring_page()
     page = PreviewPage(
         file_id=file_id,
         name=opened.name or _("Document"),
         media_type=opened.media_type,
         size=file_size(_whole_size(opened.source)),
-        back=_came_from(),
+        back=back if back and address_parts(back).path != request.path else "/",
     )
     return render(page)
 
@@ -122,12 +124,6 @@ def media_type(source: Content, first: bytes) -> str:
         if first.startswith(sign):
             return known
     return "text/plain" if claimed == "text/plain" and _is_text(first) else _UNKNOWN
-
-
-def _came_from() -> str:
-    parts = address_parts(request.headers.get("Referer"))
-    is_here = parts.netloc == request.host and parts.path.startswith("/") and parts.path != request.path
-    return "/" + parts.path.lstrip("/") if is_here else "/"
 
 
 def _headers(opened: Opened, *, is_saved: bool) -> dict[str, str]:

@@ -308,20 +308,21 @@ def page_to_return_to() -> str:
     """Return the page to return to: the requested one, or for a form or fragment the page that contains it."""
     if request.method == "GET" and not htmx.is_htmx():
         return current_address()
-    referrer = address_parts(request.headers.get("Referer"))
-    referring_page = referrer.path + (f"?{referrer.query}" if referrer.query else "")
-    candidates = (
-        unsent.page_of_form(),
-        htmx.current_path(),
-        without_sign_in_code(referring_page) if referrer.netloc == request.host else None,
-        current_address(),
-    )
+    candidates = (unsent.page_of_form(), htmx.current_path(), referring_page(), current_address())
     return next((address for address in candidates if address and _is_page(address)), "/")
 
 
+def referring_page() -> str | None:
+    """Return the page of this host that the request comes from, with its query."""
+    referrer = address_parts(request.headers.get("Referer"))
+    address = without_sign_in_code(referrer.path + (f"?{referrer.query}" if referrer.query else ""))
+    return address if referrer.netloc == request.host and _is_page(address) else None
+
+
 def _is_page(address: str) -> bool:
-    """Return whether the address can be opened with GET; that of a rejected form may only accept POST."""
-    return endpoint_at(unquote(address_parts(address).path)) is not None
+    """Return whether the address is one here that can be opened with GET; that of a rejected form may only accept POST."""
+    parts = address_parts(address)
+    return not parts.netloc and endpoint_at(unquote(parts.path)) is not None
 
 
 def _tell_session(response: Response) -> Response:

@@ -62,6 +62,19 @@ def test_only_listed_headers_are_passed_on(amelia: Any) -> None:
     assert not {"X-Correlation-Id", "WWW-Authenticate"} & set(answer.headers)
 
 
+@pytest.mark.parametrize(
+    ("came_from", "back"),
+    [
+        ("/notifications?unread=1", "/notifications?unread=1"),
+        ("//elsewhere.example/", "/"),
+        ("/files/x/nowhere", "/"),
+    ],
+)
+def test_a_preview_leads_back_to_the_page_with_its_link(amelia: Any, came_from: str, back: str) -> None:
+    page = amelia.get(f"{file('amelia-plan')}/preview", headers={"Referer": f"{amelia.origin}{came_from}"})
+    assert [link["href"] for link in page.select("a.back")] == [back]
+
+
 @pytest.mark.parametrize("person", ["grace", "maya"])
 @pytest.mark.asvs("8.2.2")
 def test_another_persons_file_is_not_found(portal: PortalThread, person: str) -> None:

@@ -299,6 +299,7 @@ def test_signing_in_returns_to_the_requested_page(
         ({"Referer": f"{HOST}/list"}, "/list"),
         ({"Referer": "http://elsewhere.test/list"}, "/"),
         ({"Referer": f"{HOST}/nowhere"}, "/"),
+        ({"Referer": f"{HOST}//elsewhere.test/list"}, "/"),
         ({"Referer": f"{HOST}/send"}, "/"),
         ({}, "/"),
         ({"HX-Request": "true", "HX-Current-URL": f"{HOST}/list?page=3"}, "/list?page=3"),
