@@ -19,7 +19,7 @@ from portal.careservice.domain.consents.forms import (
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import CareStatus, EmbryoStatus, Severity
 from portal.careservice.domain.episodes import Episode
-from portal.careservice.domain.patients import Patient, Relationship
+from portal.careservice.domain.patients import Patient, Relationship, person_id
 from portal.careservice.domain.permissions import STAFF
 from portal.careservice.domain.rules import NotThere
 
@@ -43,10 +43,24 @@ def end(session: Session, actor: Actor, relationship_id: str) -> None:
         raise NotThere
     if was_shared:
         _tell_staff(session, relationship)
+        if actor.is_staff:
+            _tell_patient(session, owner)
     if _is_in_use(session, relationship):
         relationship.end_date = today
     else:
         session.delete(relationship)
+
+
+def _tell_patient(session: Session, owner: Patient) -> None:
+    """Notify the patient that somebody else has ended what they shared."""
+    notifications.announce(
+        session,
+        tenant_id=owner.tenant_id,
+        who=[person_id(owner)],
+        kind="AccountSecurity",
+        notice="SharingEndedByClinic",
+        entity=("Patient", owner.id),
+    )
 
 
 def _tell_staff(session: Session, relationship: Relationship) -> None:
@@ -77,7 +91,7 @@ def _tell_staff(session: Session, relationship: Relationship) -> None:
 
 
 def _forms_waiting_for(session: Session, patient_id: str, partner: Patient) -> list[str]:
-    person_id = partner.user_id or partner.id
+    partner_id = person_id(partner)
     found = session.scalars(
         with_people(
             select(ConsentForm)
@@ -85,12 +99,12 @@ def _forms_waiting_for(session: Session, patient_id: str, partner: Patient) -> l
             .where(
                 ConsentForm.patient_id == patient_id,
                 status_column(now()).in_(OPEN),
-                Signer.person_id == person_id,
+                Signer.person_id == partner_id,
             )
             .order_by(ConsentForm.creation_time, ConsentForm.id)
         )
     )
-    return [form.id for form in found if not form.has_signature_of(person_id)]
+    return [form.id for form in found if not form.has_signature_of(partner_id)]
 
 
 def _is_in_use(session: Session, relationship: Relationship) -> bool:
@@ -99,7 +113,7 @@ def _is_in_use(session: Session, relationship: Relationship) -> bool:
     owner = session.get_one(Patient, relationship.patient_id)
     related = session.get_one(Patient, relationship.related_patient_id)
     pair = (owner.id, related.id)
-    named = (related.user_id or related.id, owner.user_id or owner.id)
+    named = (person_id(related), person_id(owner))
     other_signs = (
         (ConsentForm.patient_id == about)
         & ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == signer))

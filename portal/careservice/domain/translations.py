@@ -34,6 +34,23 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "ar": ("انتهت المشاركة", "في علاج جارٍ. يُرجى مراجعة ما يعتمد على الشريك."),
     },
+    "SharingEndedByClinic": {
+        "en": (
+            "Sharing has ended",
+            "The clinic has ended what you shared with someone on your record. Your details show with whom you still "
+            "share. If you don't know why, ask the clinic.",
+        ),
+        "es": (
+            "Se ha dejado de compartir",
+            "La clínica ha puesto fin a lo que compartías con una persona de tu historia. Tus datos muestran con quién "
+            "sigues compartiendo. Si no sabes por qué, pregunta a la clínica.",
+        ),
+        "ar": (
+            "انتهت المشاركة",
+            "أنهت العيادة ما كنت تشاركه مع شخص في ملفك. تُظهر بياناتك مع من لا تزال المشاركة قائمة. "
+            "إن كنت لا تعرف السبب، فاسأل العيادة.",
+        ),
+    },
     "MessageFromOutside": {
         "en": ("A patient has written", "A message is waiting for an answer."),
         "es": ("Ha escrito un paciente", "Un mensaje espera respuesta."),

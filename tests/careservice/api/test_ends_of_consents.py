@@ -357,6 +357,22 @@ def test_staff_are_told_that_sharing_ended_in_a_treatment_under_way(
         assert one["data"] == {"episodeId": case.family.episode, "consentFormIds": [waiting["id"]]}
 
 
+@pytest.mark.parametrize(("who", "told"), [("nora", 1), ("grace", 0)])
+def test_a_patient_is_told_that_the_clinic_ended_their_sharing(
+    api: Api, families: Families, who: str, told: int
+) -> None:
+    family = families.add("grace", "daniel", status=CareStatus.FINISHED)
+
+    def titles(person: str) -> list[str]:
+        news = api.get(person, "/api/app/notification", MaxResultCount=100, Type="AccountSecurity")["items"]
+        return [one["title"] for one in news if one["title"] == "Sharing has ended"]
+
+    before = titles("grace"), titles("daniel")
+    shared = api.get("nora", f"{EPISODES}/{family.episode}")["relationships"]
+    assert api(who, "DELETE", f"/api/care/relationships/{shared[0]['id']}").status_code == 204
+    assert (len(titles("grace")), titles("daniel")) == (len(before[0]) + told, before[1])
+
+
 # Hidden characters
 
 
