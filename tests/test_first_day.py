@@ -86,6 +86,20 @@ def test_code_with_a_syntax_error_is_reported_and_restarts_nothing(
     assert "SyntaxError" in capsys.readouterr().out
 
 
+def test_a_care_service_that_cannot_start_starts_again_with_the_next_change(tmp_path: Path) -> None:
+    good = tmp_path / "good"
+    command = ["bash", "-c", f"test -e {good} && exec sleep 60"]
+    service = Process("care service", command, tmp_path / "log", good.exists)
+    try:
+        assert not reload.take({Path("portal/careservice/gone.py")}, service)
+        assert not service.is_running
+        good.touch()
+        assert reload.take({Path("portal/views/gone.py")}, service)
+        assert service.is_running
+    finally:
+        service.kill()
+
+
 def test_a_reload_signals_the_process_and_not_its_children(tmp_path: Path) -> None:
     loop = "echo ready; while :; do sleep 0.05; done"
     script = f"(trap 'echo child' HUP; {loop}) & trap 'echo parent' HUP; {loop}"

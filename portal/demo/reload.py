@@ -1,7 +1,7 @@
 """`make dev`: the demo reloads on each change of code, templates, styles, scripts and translations; it keeps its data
 and sign-ins.
 
-A syntax error is shown, and the portal keeps running the old code. If the new code can't start, the portal stops, the
+A syntax error is shown, and both keep running the old code. If the new code can't start, portal or care service stops, the
 reason is shown, and it starts again with the next change.
 """
 
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from portal.demo.processes import ROOT, DemoError, Process
@@ -57,13 +58,13 @@ class Files:
 
 
 def watch(portal: Process, care_service: Process) -> None:
-    """Reload the processes on each change until Ctrl-C; raise DemoError if the care service ends by itself."""
+    """Reload the processes on each change until Ctrl-C."""
     files = Files()
-    reloaded = told = False
+    reloaded, told = False, set[str]()
     while True:
         time.sleep(_EVERY_SECONDS)
         if changed := files.changed():
-            told = False
+            told.clear()
             if take(changed, care_service):
                 reloaded = portal.is_running
                 portal.reload() if reloaded else portal.start()
@@ -71,14 +72,13 @@ def watch(portal: Process, care_service: Process) -> None:
             # It couldn't start with a change; another may have been made before it stopped.
             reloaded = False
             portal.start()
-        elif not portal.is_running and not told:
-            told = True
-            print(
-                f"{portal.last_words()}\nThe portal stopped; it starts again with the next change.",
-                flush=True,
-            )
-        if not care_service.is_running:
-            raise DemoError(f"The care service stopped; its log ends with:\n{care_service.last_words()}")
+        for process in (portal, care_service):
+            if not process.is_running and process.name not in told:
+                told.add(process.name)
+                print(
+                    f"{process.last_words()}\nThe {process.name} stopped; it starts again with the next change.",
+                    flush=True,
+                )
 
 
 def take(changed: set[Path], care_service: Process) -> bool:
@@ -88,10 +88,12 @@ def take(changed: set[Path], care_service: Process) -> bool:
         print(f"Not taken: {names}\n{fault}", flush=True)
         return False
     print(f"Changed: {names}", flush=True)
-    if any(path.is_relative_to(folder) for path in changed for folder in _CARE_SERVICE):
+    is_its = any(path.is_relative_to(folder) for path in changed for folder in _CARE_SERVICE)
+    if is_its or not care_service.is_running:
         care_service.stop()
         care_service.start()
-        care_service.wait()
+        with suppress(DemoError):  # `watch` says so
+            care_service.wait()
     return not all(path.is_relative_to("portal/careservice") for path in changed)
 
 

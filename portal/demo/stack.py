@@ -102,10 +102,10 @@ def check_ports(portal_port: int, service_port: int) -> None:
 def _check_port(port: int, option: str) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if not 0 < port < 65536:
+            raise DemoError(f"{option}: {port} isn't a port number (1 to 65535)")
         try:
             probe.bind(("127.0.0.1", port))
-        except OverflowError as error:
-            raise DemoError(f"{option}: {port} isn't a port number (1 to 65535)") from error
         except PermissionError as error:
             raise DemoError(
                 f"Port {port} is for root alone: choose one from 1024 on with {option}."

@@ -94,12 +94,15 @@ def test_a_port_in_use_is_one_clear_line() -> None:
 def test_ports_that_cannot_be_used_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DemoError, match="Both can't have port 8000: choose another with --service-port"):
         check_ports(8000, 8000)
+    for port in (0, 65536):
+        with pytest.raises(DemoError, match=f"--portal-port: {port} isn't a port number"):
+            check_ports(port, 8001)
 
     def bind(_socket: socket.socket, _address: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(socket.socket, "bind", bind)
-    with pytest.raises(DemoError, match="Port 80 is for root alone: .* with --portal-port"):
+    with pytest.raises(DemoError, match=r"Port 80 is for root alone: .* with --portal-port"):
         check_ports(80, 8001)
 
 
