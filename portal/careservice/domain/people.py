@@ -13,9 +13,11 @@ from portal.careservice.identity.tables import Person
 
 
 def locales(session: Session, ids: Iterable[str]) -> dict[str, str]:
-    """The language (such as `en`) of each of `ids` that has an account."""
-    rows = session.execute(select(Person.id, Person.locale).where(Person.id.in_(list(ids))))
-    return {person_id: locale.partition("-")[0] for person_id, locale in rows}
+    """The language (such as `en`) of each of `ids`: its account's, or that of its letters where a patient has no account."""
+    wanted = list(ids)
+    letters = session.execute(select(Patient.id, Patient.language).where(Patient.id.in_(wanted)))
+    accounts = session.execute(select(Person.id, Person.locale).where(Person.id.in_(wanted)))
+    return {person_id: locale.partition("-")[0] for person_id, locale in (*letters, *accounts)}
 
 
 def staff_with(session: Session, tenant_id: str, roles: frozenset[str]) -> list[str]:

@@ -248,6 +248,7 @@ def test_the_account_has_what_the_record_was_told_and_wrote(bindable: Clinic) ->
     def write(session: Session) -> None:
         joseph = session.get_one(Patient, JOSEPH)
         joseph.phone_number, joseph.phone_number_verified = number, True
+        joseph.language = "es-ES"
         session.flush()
         text = TextMessage(sid="SM1", sender=number, to="+447700900321", body="May I come along?", media=0)
         take_text_message(session, text)
@@ -262,7 +263,8 @@ def test_the_account_has_what_the_record_was_told_and_wrote(bindable: Clinic) ->
     assert (talk["unreadCount"], talk["messages"][0]["senderId"]) == (0, ACCOUNT), "it is his own"
     assert ACCOUNT in [one["id"] for one in talk["participants"]]
     told = bindable.get("joseph", "/api/app/notification")["items"]
-    assert "ConsentRequested" in [one["type"] for one in told]
+    titles = {one["type"]: one["title"] for one in told}
+    assert titles["ConsentRequested"] == "Tienes un formulario disponible", "in the language of his letters"
 
 
 def test_a_withdrawal_recorded_before_stays_the_persons(bindable: Clinic) -> None:
