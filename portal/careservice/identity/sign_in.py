@@ -146,8 +146,11 @@ def sign_in_with_code() -> Response:
 
 
 def take_any_code(session: Session, person: Person, typed: str) -> Sequence[str] | None:
-    """The methods of a sign-in with the person's password and this one-time or recovery code; None if it is neither."""
-    code = "".join(typed[:40].split())
+    """The methods of a sign-in with the person's password and this one-time or recovery code; None if it is neither.
+
+    Keyboards may type the digits of Arabic.
+    """
+    code = "".join(str(int(character)) for character in typed[:40] if character.isdecimal())
     if take_code(person, code, now()):
         return PASSWORD_AND_CODE
     return PASSWORD_AND_RECOVERY if take_recovery_code(session, person, code) else None

@@ -104,6 +104,13 @@ def test_a_wrong_code_is_refused_in_words(server: IdentityServer, wrong: str) ->
     assert answer_in(send(browser, answer, code(server)))["code"], "the same page goes on"
 
 
+@pytest.mark.parametrize("zero", ["٠", "۰", "０"])
+def test_a_code_may_be_typed_in_the_digits_of_the_persons_keyboard(server: IdentityServer, zero: str) -> None:
+    browser = server.browser()
+    page, typed = to_code(browser), "".join(chr(ord(zero) + int(digit)) for digit in code(server))
+    assert answer_in(send(browser, page, f"\u2068{typed}\u2069"))["code"]
+
+
 def test_a_code_counts_once_and_for_a_minute_around_now(server: IdentityServer) -> None:
     first = server.browser()
     assert answer_in(send(first, to_code(first), code(server, ahead=1)))["code"], "a clock that is ahead"
