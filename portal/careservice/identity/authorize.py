@@ -9,7 +9,7 @@ from typing import Any
 
 from authlib.oauth2 import OAuth2Error
 from flask import Response, jsonify, request
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
@@ -42,6 +42,9 @@ CHECKED = "checked"
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
+_KEPT = timedelta(hours=12)
+"""How long after its end a form is still known, so that whoever sends it in the morning is led back to the portal."""
+
 _MOST_PER_PLACE = 200
 _RETRY_AFTER_SECONDS = 60
 
@@ -179,7 +182,7 @@ def _ask_to_sign_in(session: Session, asked: ValidatedRequest, known: SignIn | N
     """To the sign-in page, or to the one-time code of who is known by a password that still counts."""
     place = throttle.place(session)
     if _waiting_from(session, place) >= _MOST_PER_PLACE:
-        response = page("busy.html", status=429)
+        response = page("busy.html", status=429, tenant=asked.tenant)
         response.headers["Retry-After"] = str(_RETRY_AFTER_SECONDS)
         return response
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
@@ -206,7 +209,9 @@ def _store(
     session: Session, parameters: dict[str, Any], lifetime: timedelta, *, place: str | None = None
 ) -> str:
     """Store a request that waits for a sign-in of a browser at `place`, or a pushed one, and return its handle."""
-    session.execute(delete(AuthorizationRequest).where(AuthorizationRequest.expires_at < now()))
+    over = AuthorizationRequest.expires_at
+    is_past = or_(over < now() - _KEPT, (over < now()) & AuthorizationRequest.is_pushed)
+    session.execute(delete(AuthorizationRequest).where(is_past))
     handle = secrets.token_urlsafe(32)
     session.add(
         AuthorizationRequest(

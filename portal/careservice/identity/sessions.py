@@ -14,7 +14,6 @@ from portal.careservice.identity import back_channel
 from portal.careservice.identity.assurance import is_by_passkey
 from portal.careservice.identity.tables import (
     AuthorizationCode,
-    AuthorizationRequest,
     Grant,
     KnownBrowser,
     Person,
@@ -100,7 +99,7 @@ def forget_expired(session: Session) -> None:
     A code is kept as long as its grant, so that a second use is noticed.
     """
     moment = now()
-    for table in (AuthorizationRequest, SignIn, RefreshToken, RevokedToken, KnownBrowser):
+    for table in (SignIn, RefreshToken, RevokedToken, KnownBrowser):
         session.execute(delete(table).where(table.expires_at < moment))
     kept = current_settings().lifetimes.refresh_token
     session.execute(delete(AuthorizationCode).where(AuthorizationCode.expires_at < moment - kept))

@@ -33,13 +33,13 @@ from portal.careservice.identity.authorize import (
     waiting_request,
 )
 from portal.careservice.identity.pages import bp, origin, page, see_other, set_cookie
-from portal.careservice.identity.tables import AuthorizationRequest, Person
+from portal.careservice.identity.tables import AuthorizationRequest, Client, Person, Tenant, digest
 from portal.careservice.settings import current_settings
 
 
 @dataclass(eq=False)
 class TooLate(Exception):
-    """The waiting request is used or expired, or None: another browser's or none at all."""
+    """The waiting request is used, expired or another browser's, or None: there is none."""
 
     waiting: AuthorizationRequest | None
 
@@ -49,10 +49,15 @@ bp.register_error_handler(TooLate, lambda error: _too_late(error.waiting))
 
 @bp.get("/sign-in")
 def show_sign_in() -> Response:
-    """The form, filled in with the client's `login_hint` or else the user name already signed in, if it's the same person's."""
+    """The form, filled in with the client's `login_hint` or else the user name already signed in, if it's the same person's.
+
+    It is empty for `another` than the person whose code was asked for.
+    """
     session = database.session()
     handle = request.args.get("request", "")
     _, asked = _waiting(session, handle)
+    if "another" in request.args:
+        return _page(session, asked, handle, "")
     current = None if "select_account" in asked.prompts else sessions.current(session)
     known = current.person if current is not None and current.person.tenant_id == asked.tenant.id else None
     username = asked.parameters.get("login_hint") or (known.username if known else "")
@@ -116,9 +121,9 @@ def show_code() -> Response:
     """The form for the second step of the person whose password has been checked."""
     session = database.session()
     handle = request.args.get("request", "")
-    waiting = waiting_request(session, handle)
+    waiting, _ = _waiting(session, handle)
     person = _checked_person(session, waiting)
-    if waiting is None or person is None or not _is_open(waiting):
+    if person is None:
         return _too_late(waiting)
     return _code_page(session, waiting, handle, person)
 
@@ -215,13 +220,13 @@ def _waiting(session: Session, handle: str) -> tuple[AuthorizationRequest, Valid
     """The open request of this browser, as it came and validated; raises TooLate and RefusedRequest."""
     waiting = waiting_request(session, handle)
     if waiting is None or not _is_open(waiting):
-        raise TooLate(waiting)
+        raise TooLate(session.get(AuthorizationRequest, digest(handle)))
     return waiting, checked(session, _parameters(waiting))
 
 
-def _checked_person(session: Session, waiting: AuthorizationRequest | None) -> Person | None:
+def _checked_person(session: Session, waiting: AuthorizationRequest) -> Person | None:
     """The active person whose password has been checked for this request, and who has a second step."""
-    person = session.get(Person, str(waiting.parameters.get(CHECKED, ""))) if waiting else None
+    person = session.get(Person, str(waiting.parameters.get(CHECKED, "")))
     return person if person and person.is_active and has_second_step(person) else None
 
 
@@ -277,6 +282,7 @@ def _code_page(
         leads_to=str(waiting.parameters["redirect_uri"]),
         locales=str(waiting.parameters.get("ui_locales", "")),
         handle=handle,
+        may_be_another="id_token_hint" not in waiting.parameters,
         error=error,
         seconds=seconds,
         code=code_at(person, now()) if current_settings().demo and person.totp_secret else None,
@@ -293,10 +299,18 @@ def _sample_people(session: Session, asked: ValidatedRequest) -> list[Person]:
 
 
 def _too_late(waiting: AuthorizationRequest | None) -> Response:
-    """The page for a form that is used, expired or another browser's; its own browser gets a link to the portal."""
-    asked = _parameters(waiting) if waiting is not None else {}
-    home = origin(asked["redirect_uri"]) + "/" if asked else None
-    return page("too_late.html", status=400, home=home, locales=asked.get("ui_locales", ""))
+    """The page for a form that is used, expired or another browser's; it leads back to the clinic that the form was for."""
+    if waiting is None:
+        return page("too_late.html", status=400)
+    asked, session = _parameters(waiting), database.session()
+    client = session.get_one(Client, waiting.client_id)
+    return page(
+        "too_late.html",
+        status=400,
+        tenant=session.get_one(Tenant, client.tenant_id),
+        home=origin(asked["redirect_uri"]) + "/",
+        locales=asked.get("ui_locales", ""),
+    )
 
 
 def _printable(text: str) -> str:

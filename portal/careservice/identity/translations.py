@@ -30,6 +30,7 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "تطلب عيادتك رمزًا من تطبيق المصادقة لديك، أو أحد رموز الاسترداد الخاصة بك.",
     ),
     "Code": ("Código", "الرمز"),
+    "Sign in as somebody else": ("Iniciar sesión como otra persona", "تسجيل الدخول باسم شخص آخر"),
     "Use a passkey": ("Usar una llave de acceso", "استخدام مفتاح مرور"),
     "The passkey wasn’t used. Try again, or sign in another way.": (
         "No se ha usado la llave de acceso. Inténtalo de nuevo o inicia sesión de otra manera.",

@@ -254,6 +254,12 @@ def test_a_pending_request_is_bound_to_its_browser(server: IdentityServer) -> No
     answer = thief.http.post("/sign-in", data={"request": handle, "username": "amelia", "password": "x"})
     assert answer.status_code == 400
     assert "This sign-in is over" in answer.text
+    assert leads_back(answer), "the same person's browser may have been started anew"
+
+
+def leads_back(answer: Any) -> bool:
+    """Whether the page has a link to the portal and the clinic's telephone number."""
+    return 'href="http://riverside.localhost:8000/"' in answer.text and "tel:" in answer.text
 
 
 def test_a_used_sign_in_page_links_back_to_the_portal(server: IdentityServer) -> None:
@@ -262,14 +268,20 @@ def test_a_used_sign_in_page_links_back_to_the_portal(server: IdentityServer) ->
     browser.submit(page, "amelia")
     again = browser.submit(page, "amelia")
     assert again.status_code == 400
-    assert 'href="http://riverside.localhost:8000/"' in again.text
+    assert leads_back(again)
 
 
-def test_a_sign_in_page_expires_after_15_minutes(server: IdentityServer) -> None:
+@pytest.mark.parametrize("hours", [0.25, 8])
+def test_a_sign_in_page_expires_after_15_minutes_and_leads_back_to_the_portal(
+    server: IdentityServer, hours: float
+) -> None:
     browser = server.browser()
     page = browser.page()
-    server.clock.advance(minutes=15)
-    assert browser.submit(page, "amelia").status_code == 400
+    server.clock.advance(hours=hours)
+    server.browser().sign_in("daniel")
+    over = browser.submit(page, "amelia")
+    assert over.status_code == 400
+    assert leads_back(over)
 
 
 def test_expired_records_are_deleted(server: IdentityServer) -> None:

@@ -50,8 +50,11 @@ def test_sign_ins_that_wait_are_limited_by_network_and_forgotten(
     refused = browser_at(server, here[0]).authorize()
     assert refused.headers["Retry-After"] == "60"
     assert "Please try again" in refused.text
+    assert "tel:" in refused.text, "it may not be able to wait"
     assert browser_at(server, "2001:db8:1:3::1").authorize().status_code == 303
     server.clock.advance(minutes=16)
+    assert browser_at(server, here[0]).authorize().status_code == 303
+    server.clock.advance(hours=13)
     assert browser_at(server, here[0]).authorize().status_code == 303
     assert rows(server, "authorization_requests") == 1
 

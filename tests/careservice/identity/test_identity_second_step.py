@@ -83,6 +83,20 @@ def test_a_sign_in_by_password_is_asked_for_the_code_alone(server: IdentityServe
     assert browser.authorize(acr_values=MFA, prompt="login").location.startswith("/sign-in?")
 
 
+def test_at_a_partners_code_another_person_can_sign_in(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    page = browser.http.get(browser.authorize(acr_values=MFA).location)
+    (link,) = parsed(page.text).select("a[href*=another]")
+    page = browser.http.get(str(link["href"]))
+    assert 'value="amelia"' not in page.text
+    assert "code" in answer_in(browser.submit(page, "grace"))
+    hint = server.tokens("amelia")["id_token"]
+    page = browser.http.get(browser.authorize(acr_values=MFA, id_token_hint=hint, prompt="login").location)
+    page = browser.http.get(browser.submit(page, "amelia").location)
+    assert "another" not in page.text, "the portal asks for her alone"
+
+
 def test_a_class_of_another_server_asks_for_nothing(server: IdentityServer) -> None:
     browser = server.browser()
     browser.sign_in("amelia")
