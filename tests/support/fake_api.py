@@ -60,6 +60,7 @@ _TEXTS = {
     "mediaType": "application/pdf",
     "dayOfWeek": "Monday",
     "unit": "IU",
+    "status": "Confirmed",
 }
 """Members whose text has a form; any other text is the member's name and a number."""
 
