@@ -113,7 +113,11 @@ class Medication(Record, frozen=True, kw_only=True):
 
     @property
     def is_until_trigger(self) -> bool:
-        return is_until_trigger(self.stop_rule or "")
+        """Whether its rule ends it with the trigger; one of `14 days after the trigger` doesn't, unless it is of stimulation."""
+        rule = self.stop_rule or ""
+        return is_until_trigger(rule) and (
+            self._is_of_stimulation or not _LATER_THAN_TRIGGER.search(rule.casefold())
+        )
 
     @property
     def ends_with_trigger(self) -> bool:
@@ -121,7 +125,11 @@ class Medication(Record, frozen=True, kw_only=True):
         if self.is_until_trigger:
             return True
         is_open = self.end_day is None and self.last_dose_day is None and not self.stop_rule
-        return is_open and bool(_STIMULATION.search(self.drug_class.casefold()))
+        return is_open and self._is_of_stimulation
+
+    @property
+    def _is_of_stimulation(self) -> bool:
+        return bool(_STIMULATION.search(self.drug_class.casefold()))
 
 
 def clock(text: str) -> str:
@@ -150,6 +158,11 @@ _SPELT: Mapping[str, tuple[str, ...]] = {
 }
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00(?:\.0+)?)?")
 _TRIGGER = re.compile("trigger|desencaden|تفجير")
+_LATER_THAN_TRIGGER = re.compile(
+    r"(?:day|week|month|día|semana|mes|يوم|أيام|أسبوع|أسابيع|شهر|أشهر)[^.;]{0,8}?"
+    r"\b(?:after|past|post|following|tras|después|بعد)\b"
+    rf"(?:\W+(?!until|till|hasta|حتى)\w+){{0,3}}?\W+\w*(?:{_TRIGGER.pattern})"
+)
 _STIMULATION = re.compile("gonadotrop|agonist|ppos")
 
 

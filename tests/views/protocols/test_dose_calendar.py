@@ -209,6 +209,13 @@ def course(hour: str | None = "21:00", **changes: Any) -> list[tuple[str | None,
         ({"drug_class": "GnRH antagonist", "stop_rule": None}, 9),
         ({"drug_class": "Vitamin", "stop_rule": None}, 30),
         ({"stop_rule": "Until the test"}, 30),
+        ({"stop_rule": "14 days after the trigger"}, 9),
+        ({"drug_class": "Luteal support", "stop_rule": "14 days after the trigger"}, 30),
+        ({"drug_class": "Luteal support", "stop_rule": "2 weeks post-trigger", "start_day": 12}, 30),
+        ({"drug_class": "Luteal support", "stop_rule": "14 días después de la inyección desencadenante"}, 30),
+        ({"drug_class": "Luteal support", "stop_rule": "14 يومًا بعد حقنة التفجير"}, 30),
+        ({"drug_class": "Vitamin", "stop_rule": "Daily after meals until trigger"}, 9),
+        ({"drug_class": "Vitamin", "stop_rule": "Every day from day 1 until the trigger"}, 9),
     ],
 )
 def test_a_row_ends_as_it_says(changes: dict[str, Any], last: int) -> None:
