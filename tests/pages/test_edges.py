@@ -403,6 +403,7 @@ def test_no_new_dose_begins_once_the_trigger_has_ended_the_medicine(
     ("index", "members", "faults"),
     [
         (0, {"dose": "175"}, {"medication-0-dose"}),
+        (0, {"dose": "175", "end_day": "9"}, {"medication-0-dose"}),
         (0, {"end_day": "6"}, set[str]()),
         (1, {"end_day": "3"}, {"medication-1-end_day"}),
         (1, {"time": "08:00, 20:00"}, {"medication-1-time"}),
@@ -432,7 +433,10 @@ def test_days_gone_by_stay_and_today_may_be_changed(
     changed = [*plan.medications, MedicationRow(drug="rFSH", dose="150", end_day="9")][: max(3, index + 1)]
     changed[index] = replace(changed[index], **members)
     plan = replace(plan, medications=tuple(changed))
-    assert dose_change_faults(protocol, plan).keys() == faults
+    found = dose_change_faults(protocol, plan)
+    assert found.keys() == faults
+    if "dose" in members and faults:
+        assert ("New dose from" in found[f"medication-{index}-dose"]) is ("end_day" in members)
     assert dose_change_faults(replace(protocol, status=ProtocolStatus.DRAFT), plan) == {}
 
 

@@ -133,6 +133,7 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     kept = {row.id: (index, row) for index, row in enumerate(plan.medications) if row.id}
     given = _doses_before(day, protocol.medications)
     longer = _doses_before(day, [row.medication() for row in plan.medications])
+    going_on = new_doses(protocol, plan)
     for id_, old in begun.items():
         if id_ not in kept:
             found["name"] = _(
@@ -143,9 +144,16 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
         index, new = kept[id_]
         for column in ("drug", "dose", "unit", "start_day"):
             if getattr(new, column) != getattr(old, column) and not _is_same_dose(column, new, old):
-                found[f"medication-{index}-{column}"] = _(
-                    "It was given as %(amount)s on earlier days, which stay as they were. Press “New dose from …”.",
-                    amount=old.amount,
+                found[f"medication-{index}-{column}"] = (
+                    _(
+                        "It was given as %(amount)s on earlier days, which stay as they were. Press “New dose from …”.",
+                        amount=old.amount,
+                    )
+                    if index in going_on
+                    else _(
+                        "It was given as %(amount)s on earlier days, which stay as they were. Add the medicine again, from today or later.",
+                        amount=old.amount,
+                    )
                 )
         if new.start_day == old.start_day and longer[id_] - given[id_]:
             column = _column_of_more(new, old)
