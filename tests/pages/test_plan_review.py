@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from flask import g
 from msgspec.structs import replace
 
 from portal.services.consents.forms import ConsentKind, ConsentStatus
-from portal.services.episodes import READ_EPISODE, ConsentBrief
+from portal.services.episodes import READ_EPISODE, Appointment, ConsentBrief
 from portal.services.protocols import (
     CREATE_PROTOCOL,
     READ_PROTOCOL,
@@ -24,7 +24,7 @@ from portal.views.protocols.dose_changes import DoseDifference, dose_differences
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from tests.pages.test_patient_banner import EPISODE, PLAN
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 from tests.views.protocols.plans import form_of
@@ -116,6 +116,25 @@ def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
     form = page.form(page.tree.select_one("form:has([value=review])"))
     review = form.submit(button=("do", "review"), description="Another")
     assert ("it isn’t known when eggs are collected" in review.words) is (status == 503)
+
+
+def test_a_trigger_is_timed_for_the_collection_after_the_day_one_that_is_typed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    trigger = Medication(
+        id="t", drug="hCG", drug_class="Trigger", dose=250, unit="µg", route="Subcutaneous", start_day=11,
+        time="21:00", is_trigger=True,
+    )  # fmt: skip
+    starts = (datetime(2026, 3, 2, 8, tzinfo=ZONE), datetime(2026, 11, 28, 8, tzinfo=ZONE))
+    collections = tuple(
+        Appointment(id=f"a-{start:%m}", kind="EggRetrieval", start=start, status="Booked") for start in starts
+    )
+    fake_api.gives(READ_PROTOCOL, replace(PLAN, start_date=None, medications=(trigger,)))
+    fake_api.gives(READ_EPISODE, replace(EPISODE, appointments=collections))
+    page = visitor("victor", "physician").get("/protocols/f-1/edit")
+    form = page.form(page.tree.select_one("form:has([value=review])"))
+    review = form.submit(button=("do", "review"), start_date="2026-11-16")
+    assert "35 h before egg collection, Sat 28 Nov" in review.words and not review.select("[name^=again-]")
 
 
 @pytest.mark.parametrize(

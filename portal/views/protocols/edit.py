@@ -134,7 +134,7 @@ def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     plan = Plan.from_values(form.values)
     form.faults = plan.faults() or dose_change_faults(protocol, plan)
     if not form.faults:
-        asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection), request.form)
+        asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins)), request.form)
         form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
 
 
@@ -149,7 +149,11 @@ def _not_saved(
             pass
         case error:
             raise error
-    asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection), request.form) if faults else []
+    asked = (
+        unanswered(hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins)), request.form)
+        if faults
+        else []
+    )
     if asked and faults.keys() <= {stop.name for stop in asked}:
         return show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
@@ -175,7 +179,9 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     if faults := plan.faults() or dose_change_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
-    return show_review(care, protocol, plan, whose, physicians, hard_stops(now, plan, whose.collection))
+    return show_review(
+        care, protocol, plan, whose, physicians, hard_stops(now, plan, whose.collection(plan.begins))
+    )
 
 
 def _ended(protocol: Protocol) -> Response:

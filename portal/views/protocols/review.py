@@ -55,7 +55,7 @@ def show_review(
         whose=whose,
         changes=changes(now, plan, physicians),
         doses=dose_differences(now, plan),
-        triggers=triggers_told(plan, whose.collection, is_unread=whose.is_unread),
+        triggers=triggers_told(plan, whose.collection(plan.begins), is_unread=whose.is_unread),
         hard_stops=asked,
         grid=DayGrid.of(plan, now),
         mentions=read_dose_mentions(

@@ -150,7 +150,7 @@ class ProtocolView(Value, frozen=True):
 
 
 class Whose(Value, frozen=True):
-    """Whose plan it is: the patient, if they can be read, and when eggs are to be collected.
+    """Whose plan it is: the patient and the treatment (`episode`), if they can be read.
 
     `withdrawn` are the forms that the treatment rests on and that were withdrawn. `is_unread`: the treatment may be there
     although it couldn't be read.
@@ -158,8 +158,12 @@ class Whose(Value, frozen=True):
 
     patient: Patient | None = None
     withdrawn: tuple[ConsentBrief, ...] = ()
-    collection: Appointment | None = None
+    episode: Episode | None = None
     is_unread: bool = False
+
+    def collection(self, begins: date | None) -> Appointment | None:
+        """When eggs are to be collected after a plan whose day 1 is `begins`, which may be typed and not saved yet."""
+        return collection_of_plan(self.episode, begins)
 
 
 def read_whose(care: Care, protocol: Protocol) -> Whose:
@@ -172,7 +176,7 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     return Whose(
         _patient_of(protocol, episode),
         episode.withdrawn if episode else (),
-        collection_of_plan(episode, protocol.start_date),
+        episode,
         is_unread=_is_unread(read),
     )
 
