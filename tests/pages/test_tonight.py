@@ -148,6 +148,18 @@ def test_a_tick_is_hers_alone_and_can_be_taken_back(
     assert "Done" not in card(amelia)
 
 
+@pytest.mark.parametrize(("moment", "is_all"), [("25 12:00", True), ("27 12:00", False)])
+def test_all_is_ticked_off_only_with_the_trigger(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], moment: str, is_all: bool
+) -> None:
+    at(moment)
+    vitamin = Medication(drug="Folic acid", dose=0.4, unit="mg", start_day=1, times=("08:00",))
+    shows(fake_api, episode(replace(PLAN, medications=(vitamin, PLAN.medications[2]))))
+    amelia = visitor("amelia")
+    amelia.get("/").form("/episodes/e-1/doses").submit()
+    assert "Next dose" in card(amelia) and ("All ticked off for today." in card(amelia)) is is_all
+
+
 def test_a_partner_cant_tick(visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]) -> None:
     at("25 19:04")
     shows(fake_api, episode())

@@ -133,8 +133,8 @@ class Tonight(Value, frozen=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether all doses but the first are ticked off."""
-        return bool(self.others) and all(dose.done_at for dose in self.others)
+        """Whether all doses but the first are ticked off, the trigger among them."""
+        return bool(self.others) and all(dose.done_at for dose in self.doses if dose not in self.first)
 
     @property
     def clock_example(self) -> datetime | None:
