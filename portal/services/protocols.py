@@ -294,10 +294,10 @@ def list_protocols(
 
 
 def list_plans_of(care: Care, episode_id: str) -> Listed[Protocol]:
-    """The plans made for a treatment that aren't drafts and haven't ended: its record holds only one of them."""
+    """The plans made for a treatment that aren't drafts and, for all that is known, haven't ended: its record holds only one."""
     return list_protocols(care, limit=_PLANS, episode_id=episode_id).listed.where(
         lambda plan: (
-            plan.episode_id == episode_id and plan.status in (ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD)
+            plan.episode_id == episode_id and plan.status != ProtocolStatus.DRAFT and not plan.is_ended
         )
     )
 

@@ -160,3 +160,17 @@ def test_staff_read_the_doses_of_each_plan_in_a_treatment_that_holds_none(
     assert today(own) == [f"Today {doses}"]
     assert today(own, second) == [f"Today · Antagonist {doses}", f"Today · Luteal support {doses}"]
     assert today(replace(own, status=ProtocolStatus.COMPLETED)) == ["Today There is no medicine plan here"]
+
+
+def test_a_plan_of_a_status_that_isnt_known_is_named_among_the_further_ones(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    shows(fake_api, replace(episode(PLAN), partner=DANIEL))
+    statuses = (
+        *(ProtocolStatus(known) for known in ("Draft", "Active", "Completed")),
+        ProtocolStatus("Paused"),
+    )
+    plans = [replace(PLAN, id=f"p-{status}", name=f"Plan {status}", status=status) for status in statuses]
+    fake_api.gives(LIST_PROTOCOLS, [PLAN, *plans])
+    words = visitor("amelia").get("/episodes/e-1/medication").words
+    assert [name for plan in plans if (name := plan.name) in words] == ["Plan Active", "Plan Paused"]
