@@ -110,7 +110,7 @@ def _normalized(data: Any, kind: inspect.Type, path: str) -> Any:
             data, cast("Mapping[str, str] | None", kind.extra)
         ):
             raise Invalid("This contains invisible characters.", path or "$")
-        schema = cast("Mapping[str, object]", kind.extra_json_schema or {})
+        schema = cast("Mapping[str, object] | None", kind.extra_json_schema) or {}
         if isinstance(data, str) and schema.get("format") == "uuid":
             return identifier(data, path)
         return _normalized(data, kind.type, path)
