@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
@@ -15,7 +16,7 @@ from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature
 from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, CareTeamMember, ConsentBrief
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
-from portal.services.protocols import ProtocolStatus
+from portal.services.protocols import LIST_PROTOCOLS, ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views import notification_words
 from tests.pages.test_tonight import PLAN, episode, shows
@@ -24,15 +25,14 @@ from tests.support.fake_api import FakeApi
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
+OTHERS = [replace(PLAN, id=f"o-{number}", episode_id="z") for number in range(30)]
+FROZEN = (EmbryoStorage(id="s-1", embryo_code="AH-1", status=EmbryoStatus.STORED),)
 
 
 def signed(signer: Signer, *, day: int) -> Signature:
     return Signature(
         role=signer.role, person_id=signer.person_id, signed_at=datetime(2026, 11, day, tzinfo=UTC)
     )
-
-
-FROZEN = (EmbryoStorage(id="s-1", embryo_code="AH-1", status=EmbryoStatus.STORED),)
 
 
 def has(fake_api: FakeApi, **treatments: CareStatus) -> None:
@@ -317,3 +317,18 @@ def test_a_treatment_that_has_forms_of_both_is_named_after_neither(monkeypatch: 
     people = {"amelia": "Amelia", "daniel": "Daniel"}
     assert notification_words.names_by_record([hers, his]) == people
     assert notification_words.names_by_record([hers, hers]) == {"amelia": "Amelia", "e-1": "Amelia"}
+
+
+def test_what_an_api_does_not_narrow_to_a_treatment_is_not_told_as_its_own_or_as_all(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    has(fake_api, a=CareStatus.ACTIVE, b=CareStatus.ACTIVE)
+    forms = [consent(id=f"c-{key}", title=f"Form {key}", episode_id=key) for key in "ab"]
+    fake_api.gives(LIST_CONSENTS, forms)
+    for plans in ([], [replace(PLAN, id="p-2", episode_id="a", name="Luteal")]):
+        fake_api.gives(LIST_PROTOCOLS, {"totalCount": 60, "items": to_builtins([*plans, *OTHERS])})
+        page = visitor("nora", "nurse").get("/episodes/a/medication")
+        assert len(page.select(".links a[href^='/protocols/']")) == len(plans)
+        assert "There may be more: not everything could be looked through." in page.words
+    amelia = visitor("amelia").get("/episodes/a/consents").words
+    assert "Form a" in amelia and "Form b" not in amelia

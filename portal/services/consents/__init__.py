@@ -51,6 +51,7 @@ REVOKE_CONSENT = _consents.post(f"{_CONSENTS}/{{id}}/revoke", ConsentForm, Revok
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_OF_A_TREATMENT = 100
 _SOONEST = "procedureDate"
 _MOST_EXPIRED, _MOST_PATIENTS = 50, 20
 
@@ -114,6 +115,13 @@ def name_on_form(care: Care, patient_id: str) -> str:
         LIST_CONSENTS, query=ConsentQuery(skip_count=0, max_result_count=1, patient_id=patient_id)
     )
     return next((form.patient_name for form in page.items if form.patient_id == patient_id), "")
+
+
+def list_forms_of(care: Care, episode_id: str) -> Listed[ConsentForm]:
+    """The forms of a treatment, without their text; an API that doesn't narrow its list sends those of others, too."""
+    return list_consents(care, episode_id=episode_id, limit=_OF_A_TREATMENT).listed.where(
+        lambda form: form.episode_id in (None, episode_id)
+    )
 
 
 def all_consents(care: Care, *, patient_id: str | None = None) -> Listed[ConsentForm]:

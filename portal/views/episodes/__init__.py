@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, g, url_for
 
 from portal.config.modules import Module
-from portal.services.consents import list_consents
+from portal.services.consents import list_forms_of
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import gather, ids_of, needed
@@ -136,11 +136,9 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
 @bp.get("/<record:episode_id>/consents")
 @signed_in(Side.PATIENT, Side.STAFF)
 def consents(care: Care, person: Person, episode_id: str) -> Response:
-    episode, forms = gather(
-        lambda: get_episode(care, episode_id), lambda: list_consents(care, episode_id=episode_id, limit=100)
-    )
+    episode, forms = gather(lambda: get_episode(care, episode_id), lambda: list_forms_of(care, episode_id))
     episode = needed(episode)
-    listed = NOT_READ if isinstance(forms, CareError) else forms.listed
+    listed = NOT_READ if isinstance(forms, CareError) else forms
     known = listed.through(lambda them: with_text_in_doubt(care, them, person))
     return show_tab(
         EpisodeView(episode, person, listed),

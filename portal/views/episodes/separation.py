@@ -8,7 +8,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from portal.services.client import Care
-from portal.services.consents import list_consents
+from portal.services.consents import list_forms_of
 from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.episodes import ConsentBrief, Episode
 from portal.services.errors import CareError
@@ -113,5 +113,5 @@ def read_forms(care: Care, episode: Episode) -> Listed[ConsentForm]:
     """Read an episode's forms where sharing has ended in it."""
     if ended_sharing(episode, today()) is None:
         return NOT_READ
-    forms = attempt(lambda: list_consents(care, episode_id=episode.id, limit=100))
-    return NOT_READ if isinstance(forms, CareError) else forms.listed
+    forms = attempt(lambda: list_forms_of(care, episode.id))
+    return NOT_READ if isinstance(forms, CareError) else forms
