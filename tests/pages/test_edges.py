@@ -440,6 +440,14 @@ def test_days_gone_by_stay_and_today_may_be_changed(
     assert dose_change_faults(replace(protocol, status=ProtocolStatus.DRAFT), plan) == {}
 
 
+def test_each_row_that_is_removed_although_it_was_given_is_named(day: date) -> None:
+    rows = tuple(Medication(id=drug, drug=drug, dose=1, start_day=1, end_day=9) for drug in ("rFSH", "hMG"))
+    begins = day - timedelta(days=4)
+    protocol = Protocol(id="f-1", name="", status=ProtocolStatus.ACTIVE, start_date=begins, medications=rows)
+    found = dose_change_faults(protocol, replace(Plan.of(protocol), medications=()))
+    assert "rFSH was given" in found["name"] and "hMG was given" in found["name"]
+
+
 @pytest.mark.parametrize(
     ("plan", "treatment", "to_patient", "to_staff"),
     [

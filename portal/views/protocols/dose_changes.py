@@ -136,10 +136,11 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     going_on = new_doses(protocol, plan)
     for id_, old in begun.items():
         if id_ not in kept:
-            found["name"] = _(
+            removed = _(
                 "%(drug)s was given on earlier days. Give it a last day instead of removing it.",
                 drug=old.drug,
             )
+            found["name"] = " ".join(filter(None, (found.get("name"), removed)))
             continue
         index, new = kept[id_]
         for column in ("drug", "dose", "unit", "start_day"):
