@@ -26,6 +26,11 @@ STORAGE = replace(
     effective_at=datetime(2026, 11, 25, 12, tzinfo=UTC),
     required_signers=(Signer(role=SignerRole.GAMETE_PROVIDER, person_id="amelia", name="Amelia Hart"),),
 )
+HIS = replace(
+    STORAGE,
+    id="c-2",
+    required_signers=(Signer(role=SignerRole.GAMETE_PROVIDER, person_id="daniel", name="Daniel Hart"),),
+)
 RENEWAL = replace(
     STORAGE,
     title="Renewal of consent to embryo storage",
@@ -70,3 +75,18 @@ def test_a_form_that_replaces_another_has_its_embryos(nora: Visitor, fake_api: F
     page.form("/consents/new").submit(status=None)
     (sent,) = fake_api.sent(CREATE_CONSENT)
     assert [sent.body["supersedesId"], sent.body["embryoStorageIds"]] == ["c-1", ["s-1"]]
+
+
+@pytest.mark.parametrize("forms", [(STORAGE,), (STORAGE, HIS)], ids=["hers", "one of each"])
+def test_each_of_a_couple_has_their_own_form_replaced(
+    nora: Visitor, fake_api: FakeApi, forms: tuple[ConsentForm, ...]
+) -> None:
+    fake_api.gives(LIST_CONSENTS, forms)
+    for form in forms:
+        fake_api.gives(READ_CONSENT, form, id_=form.id)
+    (row,) = (one for one in nora.get(SOURCES).select(".bundle > li") if STORAGE.title in one.words)
+    links = [link for link in row.select("a") if "Replace it" in link.words]
+    for link, form in zip(links, forms, strict=True):
+        assert form.required_signers[0].name in link.words
+        assert nora.get(link["href"]).select("#replaces")[0]["value"] == form.id
+    assert ("Change before sending" in row.words) is (len(forms) == 1)

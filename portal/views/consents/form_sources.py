@@ -66,7 +66,7 @@ class SourcesPage(Page, template="consents/new.html", about="about"):
     refused: str | None
     about: Parties | None = None
     partner_chips: list[Chip] = field(default_factory=list[Chip])
-    states: dict[str, TemplateState] | None = None
+    states: dict[str, list[TemplateState]] | None = None
     fault: str = ""
     subject_fault: str = ""
     is_passing: bool = False

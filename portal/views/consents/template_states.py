@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from flask import url_for
+from msgspec.structs import replace
 
 from portal.config.consent_templates import Template, Templates
 from portal.folding import folded
@@ -16,42 +17,45 @@ from portal.services.rules.signing import same_name
 from portal.values import Value
 from portal.views.consents.labels import names_of, state_word
 from portal.views.consents.signers import Parties
-from portal.web.filters import day, in_a_row
+from portal.web.filters import day
 
 
 class TemplateState(Value, frozen=True):
     """The patient's newest form of a template, in words; `is_live` if it is open or in force, so that a new one replaces it.
 
-    Without `href`, there is none. `replaces` is the id of a live one.
+    Without `href`, there is none. `replaces` is the id of a live one. `name` says whose it is where each of a couple has one.
     """
 
     words: str
     href: str = ""
     replaces: str | None = None
+    name: str = ""
 
     @property
     def is_live(self) -> bool:
         return self.replaces is not None
 
 
-def states_of(templates: Templates, forms: Listed[ConsentForm], about: Parties) -> dict[str, TemplateState]:
-    """Return the states by the templates' names; a template isn't said to be unused where forms may be missing."""
-    return {name: _state_of(template, forms, about) for name, template in templates.by_name.items()}
+def states_of(
+    templates: Templates, forms: Listed[ConsentForm], about: Parties
+) -> dict[str, list[TemplateState]]:
+    """Return the states by the templates' names, of each of a couple where each has their own form; a template isn't said to be unused where forms may be missing."""
+    return {name: _states(template, forms, about) for name, template in templates.by_name.items()}
 
 
-def _state_of(template: Template, forms: Listed[ConsentForm], about: Parties) -> TemplateState:
+def _states(template: Template, forms: Listed[ConsentForm], about: Parties) -> list[TemplateState]:
     alike = forms.where(lambda form: _name(form.kind, form.title) == _name(template.kind, template.title))
     if not about.partner_name or not _is_for_either(template):
-        return _newest_state(alike, about)
+        return [_newest_state(alike, about)]
     couple = ((about.patient, about.patient_name), (about.partner, about.partner_name))
     each = [
         (name, _newest_state(alike.where(lambda form, id_=id_, name=name: _is_of(form, id_, name)), about))
         for id_, name in couple
     ]
-    words = [_("%(name)s: %(state)s", name=name, state=state.words) for name, state in each]
-    return TemplateState(
-        in_a_row(words, " · "), next((state.href for _name, state in each if state.href), "")
-    )
+    return [
+        replace(state, name=name, words=_("%(name)s: %(state)s", name=name, state=state.words))
+        for name, state in each
+    ]
 
 
 def _is_for_either(template: Template) -> bool:
