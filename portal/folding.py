@@ -31,4 +31,6 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     apart = normalized("NFKD", text.casefold().translate(_WITHOUT_ACCENT))
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return "".join(
+        str(unicodedata.decimal(letter, letter)) for letter in apart if not unicodedata.combining(letter)
+    )

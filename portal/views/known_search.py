@@ -131,5 +131,5 @@ def _has_telephone(person: KnownPerson, text: str) -> bool:
     """Whether it is a part of their number, written as at home or from abroad."""
     if not _TELEPHONE.fullmatch(text.strip()):
         return False
-    wanted = _NOT_DIGITS.sub("", text.replace("(0)", "")).lstrip("0")
+    wanted = _NOT_DIGITS.sub("", folded(text).replace("(0)", "")).lstrip("0")
     return len(wanted) >= _SHORTEST and wanted in _NOT_DIGITS.sub("", person.phone)
