@@ -17,6 +17,7 @@ from portal.services.protocols import (
     UPDATE_PROTOCOL,
     Medication,
     ProtocolStatus,
+    ProtocolType,
 )
 from portal.views.protocols import dose_mentions
 from portal.views.protocols.day_grid import DayGrid
@@ -170,6 +171,22 @@ def test_a_row_until_the_trigger_keeps_the_end_that_it_came_with(
     page.form(f"/protocols/{PLAN.id}/save").submit(status=None)
     (stored,) = fake_api.sent(UPDATE_PROTOCOL)[-1].body["medications"]
     assert (stored.get("endDay"), stored.get("lastDoseDay")) == sent
+
+
+def test_a_type_of_the_clinics_systems_own_stays_unless_it_is_changed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    plan = replace(PLAN, start_date=None, type=ProtocolType("Modified natural"))
+    fake_api.gives(READ_PROTOCOL, plan)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(UPDATE_PROTOCOL, replace(plan, name="Another"))
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    review = page.form(form_of(page)).submit(button=("do", "review"), name="Another")
+    review.form(f"/protocols/{PLAN.id}/save").submit(status=None)
+    (sent,) = fake_api.sent(UPDATE_PROTOCOL)
+    assert (sent.body["name"], sent.body["type"]) == ("Another", "Modified natural")
+    other = page.form(form_of(page)).submit(button=("do", "review"), type="Unheard of", status=422)
+    assert other.select('.error-summary a[href="#type"]')
 
 
 WITHDRAWN = ConsentBrief(

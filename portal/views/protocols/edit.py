@@ -69,7 +69,7 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
     opened = opened_in(request.form)
     if act != "review":
         return form_page(care, _after(act, protocol, plan), protocol, opened=opened, act=act)
-    if faults := plan.faults() or dose_change_faults(protocol, plan):
+    if faults := _faults(protocol, plan):
         return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
     return _review(care, protocol, Sent(plan.values(), opened, seen="", keep={}))
 
@@ -111,6 +111,11 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
             return _not_saved(care, protocol, result, physicians, whose)
 
 
+def _faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
+    """What is wrong with the plan as a version of this protocol, by the id of the input."""
+    return plan.faults(held_type=str(protocol.type or "")) or dose_change_faults(protocol, plan)
+
+
 def _after(act: str, protocol: Protocol, plan: Plan) -> Plan:
     """The plan after a row's button, if it was one."""
     return with_new_dose(protocol, plan, act) or plan.changed(act)
@@ -132,7 +137,7 @@ def _editing(
 def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     """Add the errors of the plan; of one without any, the questions that aren't answered."""
     plan = Plan.from_values(form.values)
-    form.faults = plan.faults() or dose_change_faults(protocol, plan)
+    form.faults = _faults(protocol, plan)
     if not form.faults:
         asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins)), request.form)
         form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
@@ -176,7 +181,7 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
         audit.note("protocol.update", "conflict", id_=protocol.id)
         return show_comparison(protocol, settled)
     now, plan = Plan.of(protocol), Plan.from_values(settled)
-    if faults := plan.faults() or dose_change_faults(protocol, plan):
+    if faults := _faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
     return show_review(

@@ -130,7 +130,7 @@ def form_page(
         summary=_summary(faults or {}),
         note=note,
         focus=_focus(plan, act),
-        types=types(),
+        types=types(str(protocol.type or "") if protocol else ""),
         physicians=physicians.pairs,
         physicians_hint=physicians.hint,
         columns=column_labels(),
@@ -186,8 +186,10 @@ def _focus(plan: Plan, act: str) -> str:
     return f"{verb}-{moved['what']}-{now}"
 
 
-def types() -> list[tuple[str, str]]:
-    return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
+def types(held: str = "") -> list[tuple[str, str]]:
+    """The types to choose from, and the one that is `held`: a list without it would change it unseen."""
+    names = dict.fromkeys([*(type_.value for type_ in ProtocolType), *filter(None, [held])])
+    return [(name, treatment_name(name, plain=False)) for name in names]
 
 
 def physician_choices(care: Care, current: str) -> Choices:

@@ -102,13 +102,14 @@ class Plan(msgspec.Struct, frozen=True):
             found[row.key or f"c-new-{number}"] = encode_row(replace(row, key=""))
         return found
 
-    def faults(self) -> dict[str, str]:
+    def faults(self, held_type: str = "") -> dict[str, str]:
+        """What is wrong, by the id of the input; a type of the API's own can stay where the protocol has it (`held_type`)."""
         found: dict[str, str] = {}
         if not self.name:
             found["name"] = _("Enter a name for the protocol.")
         elif len(self.name) > LONGEST:
             found["name"] = too_long(LONGEST)
-        if not self.type or not ProtocolType(self.type).known:
+        if not self.type or not (self.type == held_type or ProtocolType(self.type).known):
             found["type"] = _("Choose the type of protocol.")
         if self.start_date and (wrong := a_date(self.start_date)):
             found["start_date"] = wrong
