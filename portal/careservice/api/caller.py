@@ -103,7 +103,7 @@ def _clinic(session: Session, own: str | None, client_id: str) -> str:
         return own
     if "\0" in asked:
         raise NotPermitted  # PostgreSQL refuses text with NUL in it
-    found = session.scalar(select(Tenant.id).where(or_(Tenant.id == asked, Tenant.name == asked)))
+    found = session.scalar(select(Tenant.id).where(or_(Tenant.id == asked.lower(), Tenant.name == asked)))
     if found is None:
         raise NotPermitted
     allowed = own or session.scalar(select(Client.tenant_id).where(Client.client_id == client_id))
