@@ -300,13 +300,17 @@ def _at_clinics(clinic: str | None, do: Callable[[Settings, list[str]], str]) ->
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
     known = sorted(settings.tenants.by_key)
+    left_out = [f"{file} can't be used: {'; '.join(why)}" for file, why in settings.tenants.left_out.items()]
     if clinic is not None and clinic not in known:
-        print(f"There is no clinic {clinic}: {', '.join(known[:20])}", file=sys.stderr)
+        print(f"There is no clinic {clinic}: {', '.join(known[:20])}", *left_out, sep="\n", file=sys.stderr)
         return 2
     try:
         print(do(settings, [clinic] if clinic else known))
     except (StoreDown, AuditDown) as error:
         print(f"Not all was done, run it again: {error or type(error).__name__}", file=sys.stderr)
+        return 1
+    if clinic is None and left_out:
+        print("Not all was done, correct this and run it again:", *left_out, sep="\n", file=sys.stderr)
         return 1
     return 0
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from portal import __main__
 from portal.app import create_app
 from portal.config.settings import Settings, SettingsError
 from portal.operate import check
@@ -219,3 +220,34 @@ def test_readiness_metrics_and_check_name_the_file_and_others_are_served(tmp_pat
     closed = client.get("/signed-out", headers={"Host": "clinic1.example"})
     assert (closed.status_code, "be shown right now" in closed.text) == (503, True)
     assert client.get("/signed-out", headers={"Host": "clinic9.example"}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--all"], 1, "Not all was done, correct this and run it again:\n0001.toml can't be used: "),
+        (
+            ["--clinic", "clinic1"],
+            2,
+            "There is no clinic clinic1: clinic0, clinic2\n0001.toml can't be used: ",
+        ),
+        (["--clinic", "clinic0"], 0, None),
+    ],
+)
+def test_a_command_for_all_clinics_says_at_which_nothing_was_done(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    said: str | None,
+) -> None:
+    folder = clinics(tmp_path / "clinics", 3)
+    (folder / "0001.toml").write_text("[tenants.clinic1")
+    store = f"sqlite:///{tmp_path}/store.db"
+    for name, value in {**ENVIRONMENT, "PORTAL_TENANTS": str(folder), "PORTAL_STORE_URL": store}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["portal", "sessions", "end", *arguments])
+    assert __main__.main() == status
+    told = capsys.readouterr().err
+    assert said in told if said else "0001.toml" not in told
