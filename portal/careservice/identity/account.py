@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from flask import Response, request
+from flask import Response, request, url_for
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -35,7 +35,7 @@ def show_account(tenant: str) -> Response:
     if clinic is None or passkeys.name() is None:
         return page("too_late.html", status=404)
     if not passkeys.is_here():
-        return see_other(f"{passkeys.origin()}/account/{clinic.name}")
+        return see_other(f"{passkeys.origin()}{_address(clinic)}")
     sign_in = _sufficient(session, clinic)
     return _page(session, clinic, sign_in) if sign_in else _sign_in_page(session, clinic)
 
@@ -66,7 +66,7 @@ def sign_in_to_account(tenant: str) -> Response:
         return _sign_in_page(session, clinic, 401, error="wrong")
     attempt.succeeded(session)
     _, cookie = sessions.begin(session, person, amr)
-    response = see_other(f"/account/{clinic.name}")
+    response = see_other(_address(clinic))
     set_cookie(response, sessions.COOKIE, cookie)
     throttle.remember_browser(session, response, person)
     return response
@@ -128,6 +128,11 @@ def _tell(session: Session, person: Person, notice: str) -> None:
 
 def _clinic(session: Session, name: str) -> Tenant | None:
     return session.scalar(select(Tenant).where(Tenant.name == name)) if name.isprintable() else None
+
+
+def _address(clinic: Tenant) -> str:
+    """The page's address, in the language that was asked for."""
+    return url_for(".show_account", tenant=clinic.name, ui_locales=request.values.get("ui_locales"))
 
 
 def _is_from_here() -> bool:

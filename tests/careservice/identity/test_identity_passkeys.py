@@ -53,6 +53,19 @@ def keep(browser: Browser, page: Any, made: Passkey) -> Any:
     return post(browser, "/account/riverside", act="add", credential=made.created(options))
 
 
+def test_the_account_page_stays_in_the_language_of_the_portal(server: IdentityServer) -> None:
+    browser = server.browser()
+    page = browser.http.get(f"{ACCOUNT}?ui_locales=es")
+    for password, status in (("wrong", 401), (PASSWORD, 303)):
+        action = parsed(page.text).select("form")[0]["action"]
+        page = post(browser, str(action), username="grace", password=password)
+        assert page.status_code == status
+    assert page.location == "/account/riverside?ui_locales=es"
+    page = browser.http.get(f"{HERE}{page.location}")
+    assert "Llaves de acceso" in page.text
+    assert parsed(page.text).select("form")[0]["action"] == page.request.full_path
+
+
 def kept(server: IdentityServer, **about: Any) -> Passkey:
     """A passkey that grace has had since yesterday."""
     made = passkey(**about)
