@@ -120,14 +120,9 @@ class Team:
             (physician for physician in physicians if physician.is_active),
             key=lambda physician: sort_key(physician.name, language()),
         )
-        self.locations = sorted(
-            {
-                (physician.location_id, physician.location_name or physician.location_id)
-                for physician in active
-                if physician.location_id
-            },
-            key=lambda pair: sort_key(str(pair[1]), language()),
-        )
+        places = [(p.location_id, p.location_name) for p in active if p.location_id]
+        named = {id_: id_ for id_, _name in places} | {id_: name for id_, name in places if name}
+        self.locations = sorted(named.items(), key=lambda pair: sort_key(pair[1], language()))
         self.members = [
             Member(physician, workdays(physician, query.days, query.zone, g.tenant.time_zone))
             for physician in active

@@ -19,6 +19,7 @@ from portal.services.notifications import (
     NotificationSettings,
     QuietHours,
 )
+from portal.services.physicians import LIST_PHYSICIANS, Physician
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from tests.pages.test_patient_banner import EPISODE, FORM, PLAN
 from tests.support.fake_api import FakeApi
@@ -229,3 +230,16 @@ def test_hours_that_the_form_would_refuse_keep_nobody_from_changing_something_el
     form.submit(language="es")
     (sent,) = fake_api.sent(UPDATE_NOTIFICATION_SETTINGS)
     assert sent.body["quietHours"] == {"start": "22:00", "end": "22:00", "timeZone": "Quayside time"}
+
+
+def test_a_location_that_only_some_name_is_offered_once(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    places = ((1, None), (1, "Quayside"), (2, "Annexe"), (1, "Quayside "))
+    people = [
+        Physician(id=str(number), name="Dr Ng", location_id=f"l-{place}", location_name=name)
+        for number, (place, name) in enumerate(places)
+    ]
+    fake_api.gives(LIST_PHYSICIANS, people)
+    offered = visitor("nora", "nurse").get("/care-team").select("#location option")
+    assert [one.words for one in offered[1:]] == ["Annexe", "Quayside"]
