@@ -348,7 +348,6 @@ NOT_COMPARED = {
     "passkey": "verified before it is told, which no sample's can be",
     "person_id": "the chosen one of a list",
     "signature": "a passkey's, verified before it is told",
-    "status": "said in words",
     "user_id": "asked about, not shown",
 }
 """Members of records that templates name and `facts/` doesn't, and why."""
