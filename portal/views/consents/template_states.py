@@ -17,7 +17,7 @@ from portal.services.rules.signing import same_name
 from portal.values import Value
 from portal.views.consents.labels import names_of, state_word
 from portal.views.consents.signers import Parties
-from portal.web.filters import day
+from portal.web.filters import day, isolate
 
 
 class TemplateState(Value, frozen=True):
@@ -35,11 +35,19 @@ class TemplateState(Value, frozen=True):
     def is_live(self) -> bool:
         return self.replaces is not None
 
+    @property
+    def whose(self) -> str:
+        """The name in brackets, for a link that stands beside the other's."""
+        return f" ({isolate(self.name)})" if self.name else ""
+
 
 def states_of(
     templates: Templates, forms: Listed[ConsentForm], about: Parties
 ) -> dict[str, list[TemplateState]]:
-    """Return the states by the templates' names, of each of a couple where each has their own form; a template isn't said to be unused where forms may be missing."""
+    """Return the states by the templates' names, of each of a couple where each has their own form.
+
+    A template isn't said to be unused where forms may be missing.
+    """
     return {name: _states(template, forms, about) for name, template in templates.by_name.items()}
 
 
