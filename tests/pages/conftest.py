@@ -35,7 +35,7 @@ def at(in_process: InProcess) -> Iterator[Callable[[str], None]]:
     before = in_process.clock.ahead
 
     def move(moment: str) -> None:
-        in_process.clock.now = datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=ZONE).timestamp()
+        in_process.move_to(datetime.fromisoformat(f"2026-11-{moment}").replace(tzinfo=ZONE).timestamp())
 
     yield move
     in_process.clock.ahead = before

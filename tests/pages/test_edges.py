@@ -501,9 +501,18 @@ def test_a_sentence_tells_another_dose_of_the_medicine_that_changes(sentence: st
     assert bool(list(dose_mentions._contradictions(sentence, [change], drugs))) is is_another
 
 
-@pytest.mark.parametrize(("done", "is_done"), [((), False), ((0, 1), False), ((1, 0), False), ((1, 1), True)])
+@pytest.mark.parametrize(
+    ("done", "trigger", "is_done"),
+    [
+        *(((), (), False), ((0, 1), (), False), ((1, 0), (), False), ((1, 1), (), True)),
+        *(((1,), (0,), False), ((1,), (1,), True)),
+    ],
+)
 def test_the_other_doses_of_a_day_are_done_once_all_are_ticked_off(
-    done: tuple[int, ...], is_done: bool
+    done: tuple[int, ...], trigger: tuple[int, ...], is_done: bool
 ) -> None:
-    others = tuple(SimpleNamespace(done_at=one or None) for one in done)
-    assert cast("Any", Tonight.is_done).fget(cast("Any", SimpleNamespace(others=others))) is is_done
+    others, of_trigger = (
+        tuple(SimpleNamespace(done_at=one or None) for one in some) for some in (done, trigger)
+    )
+    evening = SimpleNamespace(others=others, trigger=SimpleNamespace(doses=of_trigger) if trigger else None)
+    assert cast("Any", Tonight.is_done).fget(cast("Any", evening)) is is_done

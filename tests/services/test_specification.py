@@ -16,6 +16,7 @@ MAY_CONNECT = {
     "portal/server/socket_buffers.py",  # sets options of accepted connections
     "portal/operate/generation.py",  # a pair of sockets between two processes
     "portal/operate/supervisor.py",  # the type of one of them
+    "portal/operate/health_check.py",  # asks the portal itself, from its container
     "portal/http/transport.py",  # the only module that opens connections
     "portal/http/transfer.py",  # the libcurl handle of one call, for the transport module
     "portal/http/requests_adapter.py",  # carries libraries' `requests` calls

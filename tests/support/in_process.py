@@ -106,6 +106,7 @@ class InProcess:
             "CLIENT_SECRET": "a-secret-for-tests-a-secret-for-tests",
         }
         self.clock = clock
+        self._cookies: list[str] = []
         self._audit, self._told, self._store = folder / "audit", dict[str, int](), folder / "store.db"
         self.app = create_app(Settings.from_env({**settings, **environment}), clock=clock)
         self.app.extensions["portal"].vault.store.get("any")  # which makes its tables
@@ -120,8 +121,19 @@ class InProcess:
                 self._told[file.name] = written.tell()
         return [json.loads(line) for line in lines]
 
+    def move_to(self, moment: float) -> None:
+        """Set the clock, also back: whoever is signed in has just come."""
+        self.clock.now = moment
+
+        def come(record: SessionRecord) -> None:
+            record.created_at, record.used_at = moment - _MINUTE, moment
+
+        for cookie in self._cookies:
+            self.app.extensions["portal"].sessions.amend(cookie, come)
+
     def forget(self) -> None:
         """Lose all that is kept: of people, sessions and the clinics' APIs."""
+        self._cookies.clear()
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("PRAGMA synchronous = OFF")  # nothing needs to outlast the machine
             store.execute("DELETE FROM records WHERE name NOT LIKE 'naming-key%'")
@@ -188,6 +200,7 @@ class InProcess:
         )
         tokens = Tokens(access_token=f"token-of-{sub}", expires_at=now + _HOUR, refresh_at=now + _HOUR)
         self.app.extensions["portal"].sessions.insert(cookie, record, tokens)
+        self._cookies.append(cookie)
         visitor = Visitor(f"http://{host}")
         visitor.http = _Wsgi(self.app)
         visitor.http.cookies.set(COOKIE, cookie, domain=host, path="/", secure=True)

@@ -134,7 +134,8 @@ class Tonight(Value, frozen=True):
     @property
     def is_done(self) -> bool:
         """Whether all doses but the first are ticked off, the trigger among them."""
-        return bool(self.others) and all(dose.done_at for dose in self.doses if dose not in self.first)
+        beside = (*self.others, *(self.trigger.doses if self.trigger else ()))
+        return bool(self.others) and all(dose.done_at for dose in beside)
 
     @property
     def clock_example(self) -> datetime | None:
