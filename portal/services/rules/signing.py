@@ -85,7 +85,7 @@ def obstacle_to_signing(form: ConsentForm, person: Person) -> Obstacle:
         return Obstacle(STATUS_UNKNOWN)
     if form.is_draft:
         return Obstacle("FormNotSent")
-    if has_signed(form, person) and not is_waited_for:
+    if has_signed(form, person):
         return Obstacle("AlreadySigned")
     if form.text_gap and (is_signer or is_waited_for):
         return Obstacle(TEXT_MISSING)
@@ -202,11 +202,8 @@ def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:
 
 
 def _may_sign_as(form: ConsentForm, signer: Signer, person: Person) -> bool:
-    """Whether `person` may sign in this role: only staff sign for the clinic, and a witness in no other role.
-
-    Who has signed may do so again only in another role, in which the form asks for them by their id.
-    """
-    if person.is_staff != (signer.role in CLINIC_ROLES) or has_signed(form, person, signer.role):
+    """Whether `person` may sign in this role: only staff sign for the clinic, and a witness in no other role."""
+    if person.is_staff != (signer.role in CLINIC_ROLES) or has_signed(form, person):
         return False
     others = {s.role for s in form.required_signers if s.person_id == person.sub and s != signer}
     if signer.role == SignerRole.WITNESS and others:

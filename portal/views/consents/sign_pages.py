@@ -8,7 +8,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.services.consents import get_consent
 from portal.services.consents.forms import ConsentForm
-from portal.services.rules.signing import has_signed, is_awaited, open_role, same_name
+from portal.services.rules.signing import has_signed, open_role, same_name
 from portal.signin.passkeys import PasskeyRefused
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import why_not_sign
@@ -126,7 +126,7 @@ def register(bp: Blueprint) -> None:
 
 def _cannot_sign(error: CannotSign) -> Response:
     """What the person has signed, or the form with the reason why it can't be."""
-    if has_signed(error.form, g.person) and not is_awaited(error.form, g.person):
+    if has_signed(error.form, g.person):
         return to_receipt(error.form)
     audit.note("consent.sign", "refused", id_=error.form.id)
     return show_refusal(error.care, error.form, g.person, why_not_sign(error.form, g.person))
@@ -138,7 +138,7 @@ def _refused(error: SignatureRefused) -> Response:
     form = get_consent(care, signing.form.id)
     if error.code == "ContentChanged" and open_role(form, signing.person):
         return _to_steps(form)
-    if signing.is_in(form):
+    if has_signed(form, signing.person):
         return to_receipt(form)
     audit.note("consent.sign", "refused", id_=form.id)
     return show_refusal(care, form, signing.person, refusal_message(error.code))

@@ -7,16 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents.forms import (
-    ConsentStatus,
-    Signature,
-    Signer,
-    SignerRole,
-    SigningMethod,
-    SigningOrder,
-)
+from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningMethod
 from portal.services.rules.signing import (
-    OTHERS_FIRST,
     SIGNERS_UNKNOWN,
     has_signed,
     is_awaited,
@@ -39,7 +31,6 @@ def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
 
 RECORD = Signer(role=SignerRole.PARTNER, person_id="partner-record", name="Daniel", order=2)
 OF_RECORD = Signature(role=SignerRole.PATIENT, person_id="amelia-record")
-AS_PROVIDER = Signer(role=SignerRole.GAMETE_PROVIDER, person_id="amelia", name="Amelia", order=3)
 NURSE = Signer(role=SignerRole.WITNESS, person_id="partner-record", name="Nora", order=3)
 
 
@@ -106,23 +97,3 @@ def test_nobody_signs_as_another_person_whose_account_the_form_does_not_say(
 def test_who_is_not_named_at_all_may_be_anybody() -> None:
     form = consent(required_signers=(replace(AMELIA, person_id=None, name=""),))
     assert open_role(form, person("somebody")) == SignerRole.PATIENT
-
-
-@pytest.mark.parametrize(
-    ("signed", "role", "code"),
-    [
-        ((), SignerRole.PATIENT, None),
-        ((AMELIA,), None, OTHERS_FIRST),
-        ((AMELIA, DANIEL), SignerRole.GAMETE_PROVIDER, None),
-        ((AMELIA, DANIEL, AS_PROVIDER), None, "AlreadySigned"),
-    ],
-)
-def test_a_person_whom_a_form_asks_in_two_roles_signs_in_each_when_it_is_its_turn(
-    signed: tuple[Signer, ...], role: SignerRole | None, code: str | None
-) -> None:
-    form = consent(
-        *signed, required_signers=(AMELIA, DANIEL, AS_PROVIDER), signing_order=SigningOrder.SEQUENTIAL
-    )
-    assert open_role(form, person("amelia")) == role
-    if code:
-        assert obstacle_to_signing(form, person("amelia")).code == code
