@@ -212,7 +212,7 @@ def test_a_missing_form_tokens_audit_line_names_person_and_record(
     form, amelia = sample_id("consent", "amelia-genetic"), person("amelia")
     lines()
     amelia.request("POST", f"/consents/{form}/revoke", data={"csrf_token": "forged"}, status=400)
-    portal.visitor().request("POST", "/sign-out", data={"csrf_token": "forged"}, status=400)
+    portal.visitor().request("POST", "/language", data={"csrf_token": "forged"}, status=400)
     signed_in, nobody = lines()
     assert (signed_in["outcome"], signed_in["kind"], signed_in["id"]) == ("csrf-refused", "consent", form)
     assert (signed_in["actor"], signed_in["role"]) == (pseudonym(portal, "amelia"), "patient")

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from portal.careservice.ids import sample_id
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentForm
-from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode
+from portal.services.listed import Listed
 from portal.services.notifications import Notification, is_pressing
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
@@ -64,7 +64,7 @@ def test_forms_are_read_for_it_alone(portal: PortalThread, monkeypatch: pytest.M
     def unwanted(*_given: Any, **_more: Any) -> None:
         raise AssertionError("the forms are asked for")
 
-    monkeypatch.setattr(separation, "list_consents", unwanted)
+    monkeypatch.setattr(separation, "list_forms_of", unwanted)
     assert ENDED not in portal.sign_in("nora").get(EPISODE).words
 
 
@@ -136,15 +136,14 @@ def test_an_end_before_the_treatment_counts_where_an_embryo_is_older(monkeypatch
 
 
 def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: None) -> None:
-    read = separation.list_consents
+    read = separation.list_forms_of
 
-    def without_one(*given: Any, **more: Any) -> PagedResult[ConsentForm]:
-        found = read(*given, **more)
-        kept = tuple(form for form in found.items if not consent("amelia-sperm").endswith(form.id))
-        return replace(found, items=kept, unreadable=("$.kind",))
+    def without_one(*given: Any) -> Listed[ConsentForm]:
+        found = read(*given).where(lambda form: not consent("amelia-sperm").endswith(form.id))
+        return replace(found, is_whole=False)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(separation, "list_consents", without_one)
+        patch.setattr(separation, "list_forms_of", without_one)
         notice = next(
             one.words for one in portal.sign_in("nora").get(EPISODE).select(".notice") if ENDED in one.words
         )
