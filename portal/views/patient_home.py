@@ -129,7 +129,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news if isinstance(news, CareError) else _news(news, treatment),
+        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment).first(_MOST_NEWS),
         is_done=not is_seen_by_staff()
         and not isinstance(consents, CareError)
         and consents.is_none
@@ -188,17 +188,14 @@ def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True)).first(_MOST_NEWS)
 
 
-def _news(
-    news: decoding.PagedResult[Notification], treatment: TreatmentRegion | CareError
-) -> Listed[Notification]:
-    """The first notifications but reminders of storage dates that stand on the page."""
+def _not_shown(news: Listed[Notification], treatment: TreatmentRegion | CareError) -> Listed[Notification]:
+    """The notifications but reminders of storage dates that stand on the page."""
     near = (
         set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
     )
-    told = notable(news).where(
+    return news.where(
         lambda notification: notification.type != "StorageReminder" or notification.entity_id not in near
     )
-    return told.first(_MOST_NEWS)
 
 
 def _last_message(talk: Conversation) -> float:
@@ -241,16 +238,13 @@ def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
     return _treatment(found, person)
 
 
-def _news_alone(care: Care, person: Person) -> Listed[Notification] | CareError:
-    news, treatment = gather(lambda: newest_unread(care), lambda: _treatment_alone(care, person))
-    return news if isinstance(news, CareError) else _news(news, treatment)
-
-
 PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     "consents": lambda care, person: NeedsPage(
         consents=attempt(lambda: _to_sign(care, _forms(care), person))
     ),
     "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=_news_alone(care, person)),
+    "news": lambda care, person: NeedsPage(
+        news=attempt(lambda: notable(newest_unread(care)).first(_MOST_NEWS))
+    ),
 }

@@ -15,7 +15,7 @@ from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature, Signer
 from portal.services.conversations import LIST_CONVERSATIONS
 from portal.services.episodes import READ_EPISODE, CareTeamMember, ConsentBrief
-from portal.services.notifications import LIST_NOTIFICATIONS, Notification
+from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.protocols import LIST_PROTOCOLS, ProtocolStatus
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views import notification_words
@@ -187,21 +187,6 @@ def test_treatments_that_ended_are_not_read_at_every_look(
     asked = len(fake_api.sent(READ_EPISODE))
     amelia.get("/")
     assert len(fake_api.sent(READ_EPISODE)) - asked == 2
-
-
-@pytest.mark.parametrize("is_near", [True, False])
-@pytest.mark.parametrize("is_part", [True, False])
-def test_a_reminder_of_a_storage_date_that_stands_on_home_is_told_there_alone(
-    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], is_near: bool, is_part: bool
-) -> None:
-    at("25 12:00")
-    ends = datetime(2026, 12, 5, tzinfo=UTC) if is_near else None
-    shows(fake_api, episode(embryos=(replace(FROZEN[0], storage_expires_at=ends),)))
-    about = {"title": "Storage ends", "entity_type": "EmbryoStorage", "entity_id": "s-1"}
-    fake_api.gives(LIST_NOTIFICATIONS, [Notification(id="n-1", type="StorageReminder", **about)])
-    amelia = visitor("amelia")
-    news = amelia.fragment("/", "news") if is_part else amelia.get("/")
-    assert bool(news.select("#news form[action*='n-1']")) is not is_near
 
 
 @pytest.mark.parametrize("is_signed", [False, True])
