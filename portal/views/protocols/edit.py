@@ -13,7 +13,7 @@ from portal.services.protocols import Protocol, get_protocol, update_protocol
 from portal.views.protocols.dose_changes import dose_change_faults, with_new_dose
 from portal.views.protocols.fields import plan_fields
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
-from portal.views.protocols.hard_stops import hard_stops, unanswered
+from portal.views.protocols.hard_stops import HardStop, hard_stops, unanswered
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
 from portal.views.protocols.view import Whose, read_whose
@@ -116,6 +116,11 @@ def _faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     return plan.faults(held_type=str(protocol.type or "")) or dose_change_faults(protocol, plan)
 
 
+def _stops(protocol: Protocol, plan: Plan, whose: Whose) -> list[HardStop]:
+    """The questions that the plan raises as a version of this protocol."""
+    return hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins))
+
+
 def _after(act: str, protocol: Protocol, plan: Plan) -> Plan:
     """The plan after a row's button, if it was one."""
     return with_new_dose(protocol, plan, act) or plan.changed(act)
@@ -139,7 +144,7 @@ def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
     plan = Plan.from_values(form.values)
     form.faults = _faults(protocol, plan)
     if not form.faults:
-        asked = unanswered(hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins)), request.form)
+        asked = unanswered(_stops(protocol, plan, whose), request.form)
         form.faults = {stop.name: stop.fault for stop in asked if stop.fault}
 
 
@@ -154,11 +159,7 @@ def _not_saved(
             pass
         case error:
             raise error
-    asked = (
-        unanswered(hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins)), request.form)
-        if faults
-        else []
-    )
+    asked = unanswered(_stops(protocol, plan, whose), request.form) if faults else []
     if asked and faults.keys() <= {stop.name for stop in asked}:
         return show_review(care, protocol, plan, whose, physicians, asked, status=422)
     opened = opened_in(request.form)
@@ -180,13 +181,11 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     if isinstance(settled, Comparison):
         audit.note("protocol.update", "conflict", id_=protocol.id)
         return show_comparison(protocol, settled)
-    now, plan = Plan.of(protocol), Plan.from_values(settled)
+    plan = Plan.from_values(settled)
     if faults := _faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
     whose = read_whose(care, protocol)
-    return show_review(
-        care, protocol, plan, whose, physicians, hard_stops(now, plan, whose.collection(plan.begins))
-    )
+    return show_review(care, protocol, plan, whose, physicians, _stops(protocol, plan, whose))
 
 
 def _ended(protocol: Protocol) -> Response:
