@@ -165,12 +165,12 @@ def _rows_in(value: object) -> list[Members] | None:
 def _befores(shape: type, rows: list[Members], were: list[Members]) -> list[Members | None]:
     """For each row what it was before the change: the row of its id; without ids an equal one, else the likest."""
     held = [_held(shape, record) or {} for record in were]
-    places: list[int | None] = [
-        next((at for at, other in enumerate(were) if other.get("id") == row["id"]), None)
-        if row.get("id") is not None
-        else next((at for at, other in enumerate(held) if other == row), None)
-        for row in rows
-    ]
+    places: list[int | None] = []
+    for row in rows:
+        free = [at for at in range(len(were)) if at not in places]
+        id_ = row.get("id")
+        same = (at for at in free if (held[at] == row if id_ is None else were[at].get("id") == id_))
+        places.append(next(same, None))
     for place, row in enumerate(rows):
         free = [at for at, other in enumerate(were) if at not in places and other.get("id") is None]
         if places[place] is None and row.get("id") is None and free:

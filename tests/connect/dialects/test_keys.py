@@ -493,6 +493,12 @@ def test_rows_that_were_not_changed_go_back_as_they_came() -> None:
         {"drug": "Ovitrelle", "startDay": "11", "dose": "0,5"},
     ]
     assert set(sent) == {"id", "name", "status", "startDate", "concurrencyStamp", "medications"}
+    twice = [{"drug": "Gonal-f", "startDay": 1, "brand": brand} for brand in ("x", "y")]
+    alike = {**came, "medications": twice}
+    before = read(text, alike, Protocol)
+    after = replace(before, medications=(*before.medications, Medication(drug="Ovitrelle", start_day=11)))
+    sent = changed(text, UPDATE_PROTOCOL, after, before, alike)
+    assert sent["medications"][:2] == twice, "each of two rows that say the same keeps its own"
     came["medications"] = [
         {"drug": drug, "startDay": 1, "brand": brand}
         for drug, brand in (("Gonal-f", "x"), ("Cetrotide", "y"))
