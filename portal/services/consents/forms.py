@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -242,7 +243,7 @@ class Signature(Timed, frozen=True, kw_only=True):
         return self.role in CLINIC_ROLES
 
 
-class ConsentForm(StampedRecord, frozen=True, kw_only=True):
+class ConsentForm(StampedRecord, frozen=True, kw_only=True, gc=True, dict=True):
     """A consent form. `content_hash` and `seal` are computed by the API; the first is sent back unchanged.
 
     `body` and `statements` are None if they weren't sent: lists omit the body. `embryo_storage_ids` are the embryos that
@@ -463,7 +464,7 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         parts = (*self.body, *self.statements)
         return None if all(any(map(str.isalnum, part.text)) for part in parts) else TextGap.PART_EMPTY
 
-    @property
+    @cached_property
     def missing_signers(self) -> tuple[Signer, ...]:
         """Those who haven't signed yet, in signing order."""
         missing = tuple(signer for signer, signature in self.asked if signature is None)
@@ -503,7 +504,7 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True):
         """The signature of `signer` in that role, or None; of signers who can't be told apart, the first one's."""
         return next((signature for asked, signature in self.asked if asked == signer), None)
 
-    @property
+    @cached_property
     def asked(self) -> tuple[tuple[Signer, Signature | None], ...]:
         """The required signers, each with their signature or None; a signature counts for one, and a person once in a role.
 
