@@ -174,12 +174,18 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     if not (parts := [*things]):
         return ""
     is_rtl_page = is_rtl()
+    if not is_rtl_page and not any(map(_has_rtl, parts)):
+        return _joined(parts, between)
     parts = ["\u2068" + part + "\u2069" if is_rtl_page or _has_rtl(part) else part for part in parts]
-    comma = between or _comma()
-    joined = escape(comma).join(parts) if Markup in map(type, parts) else comma.join(parts)
+    joined = _joined(parts, between)
     if is_rtl_page:
         return "\u200f" + joined
-    return "\u200e" + joined if len(parts) > 1 and _has_rtl(joined) else joined
+    return "\u200e" + joined if len(parts) > 1 else joined
+
+
+def _joined(parts: list[str], between: str) -> str:
+    comma = between or _comma()
+    return escape(comma).join(parts) if Markup in map(type, parts) else comma.join(parts)
 
 
 def breakable(text: str) -> Markup:
