@@ -16,7 +16,7 @@ from portal.services.gather import gather_all, merged
 from portal.services.listed import Listed
 from portal.services.relationships import Relationship
 from portal.state.operations import Operation
-from portal.views.storage.view import told_apart
+from portal.views.embryo_view import told_apart
 from portal.web.choice_names import choice_name
 from portal.web.filters import day, today
 from portal.web.handlers import Care, Page, render

@@ -35,6 +35,7 @@ from portal.views.consents.list import due
 from portal.views.consents.new_form import NewForm
 from portal.views.consents.signers import Parties
 from portal.views.consents.withdrawal import Given, Withdrawal
+from portal.views.embryo_view import EmbryoView, nearness, next_date
 from portal.views.episodes.ending import frozen_in, words_of_ending
 from portal.views.episodes.tonight import Tonight
 from portal.views.episodes.view import EpisodeView
@@ -49,7 +50,6 @@ from portal.views.storage.inventory import kept_of
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
 from portal.views.storage.selection import _IS_IN
-from portal.views.storage.view import EmbryoView, nearness, next_date
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import countdown, local, now, today
 from portal.web.filters import day as write_day

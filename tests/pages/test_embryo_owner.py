@@ -16,9 +16,9 @@ from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.services.relationships import Relationship
 from portal.services.storage import UPDATE_EMBRYO_STORAGE, Disposition, EmbryoStatus
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
-from portal.views.storage.view import EmbryoView
 from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM, RESULT
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess

@@ -8,6 +8,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import NAMING_KINDS, ConsentForm
 from portal.services.episodes import Episode, get_episode
 from portal.services.gather import attempt, known
+from portal.views.embryo_view import told_apart
 
 
 def episode_of(care: Care, form: ConsentForm) -> Episode | None:
@@ -38,9 +39,6 @@ def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Map
 
 def codes_in(episode: Episode | None) -> Mapping[str, str]:
     """The codes of the episode's embryos by id, those of one code told apart."""
-    # Imported here: its package leads to the pages of consents, and back to this module.
-    from portal.views.storage.view import told_apart
-
     if episode is None:
         return {}
     return {view.embryo.id: view.code for view in told_apart((one, episode) for one in episode.embryos)}

@@ -6,12 +6,13 @@ from flask import Blueprint, Response
 
 from portal.config.modules import Module
 from portal.services.listed import Count
+from portal.views.embryo_view import EmbryoView, SharedDate, next_date, shared_dates, told_apart
 from portal.views.episodes.lookup import reachable
 from portal.views.storage import cryo_room, decide, laboratory_record, second_person
 from portal.views.storage.cryo_room import show_cryo_room
 from portal.views.storage.decisions import Decision, decisions_about
 from portal.views.storage.laboratory_record import show_laboratory_record
-from portal.views.storage.view import EmbryoView, SharedDate, find_embryo, next_date, shared_dates, told_apart
+from portal.views.storage.lookup import find_embryo
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import whole
 

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, request
 from portal.services.errors import CareError
 from portal.services.gather import attempt
 from portal.services.listed import Count
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.places import Shelves
 from portal.views.storage.read_inventory import (
     STEP,
@@ -19,7 +20,6 @@ from portal.views.storage.read_inventory import (
     read_on,
 )
 from portal.views.storage.selection import Selection, StoredList
-from portal.views.storage.view import EmbryoView
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
 
 bp = Blueprint("cryo_room", __name__)

@@ -15,6 +15,7 @@ from portal.services.errors import NotFound
 from portal.services.gather import attempt, known
 from portal.services.rules.embryo_moves import names_embryo
 from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
+from portal.views.embryo_view import EmbryoView, told_alone
 from portal.views.storage.decisions import (
     BY_FORM,
     DECISIONS,
@@ -25,7 +26,7 @@ from portal.views.storage.decisions import (
     obstacle_to,
 )
 from portal.views.storage.letter import Letter, letter_about
-from portal.views.storage.view import EmbryoView, find_embryo, told_alone
+from portal.views.storage.lookup import find_embryo
 from portal.web import labels
 from portal.web.edit_form import Edit, Saved
 from portal.web.editing import Editing, open_form, save_edit

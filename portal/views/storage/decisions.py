@@ -5,7 +5,7 @@ from __future__ import annotations
 from portal.i18n.gettext import _
 from portal.services.storage import Disposition, EmbryoStorage
 from portal.values import Value
-from portal.views.storage.view import paid_until
+from portal.views.embryo_view import paid_until
 from portal.web.filters import long_date, today
 from portal.web.not_given import not_given
 

@@ -20,7 +20,7 @@ from portal.services.episodes import Episode
 from portal.services.listed import Count, Listed
 from portal.services.patients import Patient
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
-from portal.views.storage.view import EmbryoView
+from portal.views.embryo_view import EmbryoView
 
 MOST = 4000
 """More embryos than these aren't kept."""

@@ -9,12 +9,13 @@ from flask import Blueprint, Response, g, request, url_for
 
 from portal.i18n.gettext import _
 from portal.services.storage import MOVE, EmbryoStatus, EmbryoStorage, update_embryo_storage
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.form import LONGEST_NOTES, embryo_fields
+from portal.views.storage.lookup import find_embryo
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves
 from portal.views.storage.pending_moves import PendingMove, keep_pending_move, pending_move
 from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.straw_check import StrawLabel, straw_check_page
-from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.edit_form import Change, Edit, EditForm, Saved, values_of
 from portal.web.editing import EDIT_FORM, Editing, check_edit, open_form, save_edit, tell_saved
 from portal.web.forms import Form, Values, sent

@@ -24,7 +24,7 @@ from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.consents.form_sources import address_to_create
 from portal.views.consents.labels import listed
-from portal.views.storage.view import EmbryoView
+from portal.views.embryo_view import EmbryoView
 from portal.web import labels
 from portal.web.not_given import not_given
 

@@ -9,7 +9,7 @@ from portal.services.episodes import Episode
 from portal.services.storage import EmbryoStorage
 from portal.values import Value
 from portal.views.consents.list import Due
-from portal.views.storage.view import told_apart
+from portal.views.embryo_view import told_apart
 
 
 class NearDate(Value, frozen=True):

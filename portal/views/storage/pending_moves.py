@@ -21,7 +21,7 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import speaking
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
-from portal.views.storage.view import EmbryoView
+from portal.views.embryo_view import EmbryoView
 from portal.web import audit
 from portal.web.edit_form import version_mark
 from portal.web.filters import local

@@ -14,8 +14,8 @@ from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.services.listed import Count, Listed
 from portal.values import Value
+from portal.views.embryo_view import SOON_DAYS, EmbryoView, nearness
 from portal.views.storage.selection import Selection, StoredList, days_until, list_name, place_of
-from portal.views.storage.view import SOON_DAYS, EmbryoView, nearness
 from portal.web.filters import today
 
 PAGE = 100

@@ -10,12 +10,13 @@ from portal.i18n.gettext import _
 from portal.services.errors import CareError, Conflict, NotSignedIn, Refused, StepUpNeeded
 from portal.services.storage import MOVE, EmbryoStorage, update_embryo_storage
 from portal.store import StoreDown
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.form import embryo_fields
+from portal.views.storage.lookup import find_embryo
 from portal.views.storage.moves import Moves, move_name, read_moves, reason
 from portal.views.storage.pending_moves import PendingMove, both_names, forget, pending_move, release, take
 from portal.views.storage.read_inventory import forgetting_inventory
 from portal.views.storage.straw_check import StrawCheckPage, StrawLabel, straw_check_page
-from portal.views.storage.view import EmbryoView, find_embryo
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.edit_form import EditForm, changed, values_of
 from portal.web.editing import compared, tell_saved

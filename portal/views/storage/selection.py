@@ -15,7 +15,7 @@ from portal.folding import folded
 from portal.i18n.gettext import _
 from portal.services.storage import NO_LOCATION, EmbryoStatus
 from portal.values import Value
-from portal.views.storage.view import LOCATION, SOON_DAYS, EmbryoView, paid_until
+from portal.views.embryo_view import LOCATION, SOON_DAYS, EmbryoView, paid_until
 from portal.web.filters import today
 
 _LONGEST = 100

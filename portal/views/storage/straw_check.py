@@ -10,9 +10,9 @@ from portal.parse import line
 from portal.services.consents.forms import ConsentForm, Signature
 from portal.services.rules.embryo_moves import second_signatures
 from portal.services.storage import EmbryoStatus, EmbryoStorage
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.moves import Moves
 from portal.views.storage.pending_moves import PendingMove
-from portal.views.storage.view import EmbryoView
 from portal.web import labels
 from portal.web.pages import Page
 

@@ -1,4 +1,4 @@
-"""A stored embryo as shown on pages, and finding it."""
+"""A stored embryo as shown on pages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from msgspec.structs import replace
 from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
-from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.storage import EmbryoStatus, EmbryoStorage
-from portal.state.session_records import Person
 from portal.values import Value
-from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import in_a_row, isolate, local, long_date, months, today
 from portal.web.labels import place_line, tone_of_days, treatment_name, with_record
@@ -193,20 +190,6 @@ def _in_a_row(*parts: str) -> str:
 def told_alone(view: EmbryoView) -> EmbryoView:
     """The embryo as named where something is decided about it alone: another treatment, not read, may have one of its code."""
     return view if view.apart else replace(view, apart=_in_a_row(_frozen(view) or _treatment(view.episode)))
-
-
-def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
-    """Return the embryo with its episode.
-
-    Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
-    """
-
-    def of_id(episode: Episode) -> EmbryoStorage | None:
-        return next((embryo for embryo in episode.embryos if embryo.id == embryo_id), None)
-
-    episode, embryo = find_embedded(care, person, of_id, within="Episode.embryos")
-    views = told_apart((other, episode) for other in episode.embryos)
-    return next(view for view in views if view.embryo.id == embryo.id)
 
 
 class SharedDate(Value, frozen=True):
