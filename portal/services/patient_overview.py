@@ -6,7 +6,7 @@ and plans are searched by the patient's name, and notifications looked through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, NotOffered, Unavailable
-from portal.services.gather import gather, gather_all, items_of, merged
+from portal.services.gather import gather, gather_all, ids_of, items_of, merged, needed
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
 from portal.services.patient_ref import PatientRef
@@ -120,30 +120,30 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     GET consent-forms, episodes/{episodeId}, getconversations, fertility-protocols and notification (care API specification
     §4), in two rounds: by ids first, then by what those said.
     """
+    asked = hint.episode_ids[:_MOST_EPISODES]
     forms, news, hinted = gather(
         lambda: list_consents(care, limit=_READ, patient_id=patient_id, sorting="sentAt desc"),
         lambda: list_notifications(care, limit=_READ),
-        lambda: _read_episodes(care, hint.episode_ids[:_MOST_EPISODES]),
+        lambda: _read_episodes(care, asked, patient_id),
     )
+    first = needed(hinted)
     own = _where(forms, lambda form: form.patient_id == patient_id)
     about = _where(news, lambda notification: notification.datum("patientId") == patient_id)
-    asked = () if isinstance(hinted, CareError) else hint.episode_ids[:_MOST_EPISODES]
-    read = Listed[Episode](is_whole=False) if isinstance(hinted, CareError) else _of(hinted, patient_id)
     mentioned = episode_ids(items_of(own), (), items_of(about))
     further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
-    name = _name(read, own, hint, patient_id)
-    partners = _others_in(read, patient_id)
-    others = [person.full_name for episode in read for person in _people(episode) if person.id != patient_id]
-    talks, plans, more, named = gather(
+    name = _name(first, own, hint, patient_id)
+    partners = _others_in(first, patient_id)
+    others = [person.full_name for episode in first for person in _people(episode) if person.id != patient_id]
+    talks, plans, read_later, signed = gather(
         lambda: _read_talks(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
         lambda: list_protocols(care, limit=_READ, text=name or None),
-        lambda: _read_episodes(care, further),
+        lambda: _read_episodes(care, further, patient_id),
         lambda: _read_forms(care, partners),
     )
-    more = Listed[Episode](is_whole=False) if isinstance(more, CareError) else _of(more, patient_id)
+    more = needed(read_later)
     episodes = Listed(
-        tuple(sorted((*read, *more), key=_order)),
-        read.is_whole and more.is_whole and {*asked, *further}.issuperset((*hint.episode_ids, *mentioned)),
+        tuple(sorted((*first, *more), key=_order)),
+        first.is_whole and more.is_whole and {*asked, *further}.issuperset((*hint.episode_ids, *mentioned)),
     )
     record = next(
         (person for episode in episodes for person in _people(episode) if person.id == patient_id), None
@@ -151,32 +151,21 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     account = (record.user_id or record.id) if record else account_in(items_of(own)) or patient_id
     if not isinstance(own, CareError):
         late = _read_forms(care, [id_ for id_ in _others_in(more, patient_id) if id_ not in partners])
-        own = _with_signed(own, account, *(one for one in (named, late) if isinstance(one, Listed)))
-    ids = {episode.id for episode in episodes if episode.patient.id == patient_id}
-    found_talks = talks
+        own = _with_signed(own, account, needed(signed), late)
+    their_own = [episode for episode in episodes if episode.patient.id == patient_id]
+    ids = {episode.id for episode in their_own}
     if not isinstance(talks, CareError):
-        found_talks = talks.where(
-            lambda talk: (
-                talk.patient_id == patient_id
-                or talk.episode_id in ids
-                or any(participant.id == account for participant in talk.participants)
-            )
-        )
-        found = {talk.id for talk in found_talks}
-        promised = {id_ for episode in episodes if episode.id in ids for id_ in episode.conversation_ids}
-        # An API that never says which there are in a treatment can't say that there are no others.
-        is_silent = care.observer is not None and care.observer.is_not_given("Episode.conversationIds")
-        found_talks = Listed(
-            tuple(sorted(found_talks, key=happened_at, reverse=True)),
-            found_talks.is_whole and episodes.is_whole and promised <= found and not is_silent,
-        )
+        talks = talks.where(lambda talk: _is_with(talk, patient_id, account, ids))
+        has_all = episodes.is_whole and _has_all_named(care, talks, their_own)
+        talks = Listed(tuple(sorted(talks, key=happened_at, reverse=True)), talks.is_whole and has_all)
+    shown = {*ids_of(own), *ids_of(talks)}
     overview = PatientOverview(
         patient_id=patient_id,
         name=(record.full_name if record else "") or name,
         record=record,
         episodes=episodes,
         forms=own,
-        talks=found_talks,
+        talks=talks,
         plans=_with_current(
             _where(plans, lambda plan: plan.patient_id == patient_id or plan.episode_id in ids),
             [
@@ -185,19 +174,34 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
                 if e.protocol and (e.id in ids or e.protocol.patient_id == patient_id)
             ],
         ),
-        news=_where(
-            news,
-            lambda notification: (
-                notification.datum("patientId") == patient_id
-                or notification.datum("episodeId") in ids
-                or (notification.is_about("Episode") and notification.entity_id in ids)
-                or notification.entity_id
-                in {record.id for record in (*items_of(own), *items_of(found_talks))}
-            ),
-        ),
+        news=_where(news, lambda notification: _is_about(notification, patient_id, ids, shown)),
     )
     _refuse_empty(overview)
     return overview
+
+
+def _is_with(talk: Conversation, patient_id: str, account: str, episode_ids: Container[str]) -> bool:
+    is_among = any(participant.id == account for participant in talk.participants)
+    return talk.patient_id == patient_id or talk.episode_id in episode_ids or is_among
+
+
+def _has_all_named(care: Care, talks: Listed[Conversation], episodes: Iterable[Episode]) -> bool:
+    """Whether these are all that the treatments name; an API that never names any can't say that there are no others."""
+    if care.observer is not None and care.observer.is_not_given("Episode.conversationIds"):
+        return False
+    return {id_ for episode in episodes for id_ in episode.conversation_ids}.issubset(ids_of(talks))
+
+
+def _is_about(
+    notification: Notification, patient_id: str, episode_ids: Container[str], shown: Container[str]
+) -> bool:
+    """Whether it names the patient, one of their treatments, or another record that is `shown` of them."""
+    return (
+        notification.datum("patientId") == patient_id
+        or notification.datum("episodeId") in episode_ids
+        or (notification.is_about("Episode") and notification.entity_id in episode_ids)
+        or notification.entity_id in shown
+    )
 
 
 def _refuse_empty(overview: PatientOverview) -> None:
@@ -214,12 +218,13 @@ def _refuse_empty(overview: PatientOverview) -> None:
     raise NotFound() if overview.episodes.is_whole else Unavailable("an episode can't be read")
 
 
-def _read_episodes(care: Care, ids: Sequence[str]) -> Listed[Episode]:
-    """Those that can be read; whole unless one can't although it may be there."""
+def _read_episodes(care: Care, ids: Sequence[str], patient_id: str) -> Listed[Episode]:
+    """The patient's among them that can be read; whole unless one can't although it may be there."""
     answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
     absent = sum(isinstance(answer, NotFound) for answer in answers)
-    return Listed(read, len(read) + absent == len(answers))
+    theirs = tuple(e for e in read if any(person.id == patient_id for person in _people(e)))
+    return Listed(theirs, len(read) + absent == len(answers))
 
 
 def _others_in(episodes: Iterable[Episode], patient_id: str) -> list[str]:
@@ -252,10 +257,6 @@ def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
     if len(failures) == len(answers):
         raise failures[0]
     return merged(answers)
-
-
-def _of(episodes: Listed[Episode], patient_id: str) -> Listed[Episode]:
-    return episodes.where(lambda episode: any(person.id == patient_id for person in _people(episode)))
 
 
 def _people(episode: Episode) -> list[Patient]:
