@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from portal.connect.conform.ask import Learned
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.walk import LISTS, call, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.services.client import Care

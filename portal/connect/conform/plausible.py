@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args, get_origin
 
 from portal.connect.answers.comparison import UNREAD
-from portal.connect.conform.ask import Learned
 from portal.connect.conform.judge import LIST_OF_FORMS
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.propose import in_every_kind
 from portal.connect.conform.walk import LIST_SIZE, LISTS, Visit, json_of

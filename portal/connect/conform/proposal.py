@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from portal.connect.conform.ask import Learned
 from portal.connect.conform.codes import Codes
 from portal.connect.conform.codes import questions as code_questions
 from portal.connect.conform.duties import DUTIES
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.match import Matches, is_weak
 from portal.connect.conform.walk import STAMP
 from portal.connect.dialects.named_records import family, record_of, records

@@ -13,9 +13,9 @@ from typing import Any, cast, get_args, get_origin
 from msgspec import inspect
 
 from portal.connect.answers.comparison import UNREAD, kind_of
-from portal.connect.conform.ask import Learned
 from portal.connect.conform.formats import date_format, is_day_of_a_zone, is_without_zone
 from portal.connect.conform.judge import excused_members
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, match
 from portal.connect.conform.proposal import MOST_ASKED, Proposal
 from portal.connect.conform.walk import STAMP, Visit, enclosed_in, has_stamp, is_of_links, json_of

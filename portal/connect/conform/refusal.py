@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
-from portal.connect.conform.ask import Learned
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.walk import Visit, call, json_of, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.naming import words

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from portal.connect.conform.ask import Learned, _next_in, ask_parameters
+from portal.connect.conform.ask import _next_in, ask_parameters
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.proposal import Proposal
 from portal.connect.conform.refusal import ask_refusal
 from portal.connect.conform.walk import Visit, call

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from portal.connect.conform.ask import Learned
 from portal.connect.conform.duties import DUTIES, unkept
 from portal.connect.conform.judge import judge
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.plausible import Doubt, doubts
 from portal.connect.conform.proposal import Proposal

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from portal.connect.conform.ask import Learned
+from portal.connect.conform.learned import Learned
 from portal.connect.conform.refusal import ask_nowhere, ask_success
 from portal.connect.conform.walk import Visit
 from portal.connect.dialects.dialect import Dialect
