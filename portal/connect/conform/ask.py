@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -69,36 +70,68 @@ _NOWHERE = "zqxjkv"
 
 
 class _List:
-    """One list endpoint, called repeatedly with different parameters."""
+    """One list endpoint, called repeatedly with different parameters; what is found out stands in `learned`.
 
-    def __init__(self, care: Care, visit: Visit, learned: Learned) -> None:
+    `names` are what the API calls members that are ours.
+    """
+
+    def __init__(self, care: Care, visit: Visit, learned: Learned, names: Mapping[str, str]) -> None:
+        self.rules, self.visit, self.learned, self.names = rules_of(care), visit, learned, names
         as_usual = replace(
-            rules_of(care), query={}, query_style="PascalCase", paging="offset", sorting="field desc"
+            self.rules, query={}, query_style="PascalCase", paging="offset", sorting="field desc"
         )
         self._care = replace(care, adapter=Dialect(as_usual)) if is_translated(care) else care
-        self._visit, self._learned = visit, learned
-        self._writing = Writing(rules_of(care))
+        self._writing = Writing(self.rules)
+
+    @cached_property
+    def every(self) -> list[dict[str, Any]]:
+        """The records that come without any parameter."""
+        return self.rows() or []
 
     def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
         """The records for a query, sent verbatim; None if it is refused or `MOST_CALLS` is reached."""
-        if self._learned.calls >= MOST_CALLS:
+        if self.learned.calls >= MOST_CALLS:
             return None
-        self._learned.calls += 1
+        self.learned.calls += 1
         answer = self.answer(**query)
         return records(answer) if answer.is_good else None
 
     def whole(self, **query: str | int) -> object:
         """The JSON that comes with a query, as the API sent it."""
-        self._learned.calls += 1
-        return json_of(call(self._care, self._visit.endpoint, into=object, query=query).body)
+        self.learned.calls += 1
+        return json_of(call(self._care, self.visit.endpoint, into=object, query=query).body)
 
     def answer(self, **query: str | int) -> Visit:
         """What comes with a query as it stands."""
-        return call(self._care, self._visit.endpoint, into=self._visit.into, query=query)
+        return call(self._care, self.visit.endpoint, into=self.visit.into, query=query)
 
     def written(self, parameter: str, value: object) -> Any:
         query = {parameter: cast("Any", value)}
-        return self._writing.query(self._visit.endpoint, query)[self._writing.rules.parameter(parameter)]
+        return self._writing.query(self.visit.endpoint, query)[self.rules.parameter(parameter)]
+
+    def value(self, record: Mapping[str, object], ours: str) -> object:
+        """The value of a member that is ours, whatever it is called."""
+        wanted = {folded(ours), folded(self.names.get(ours, ours))}
+        return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)
+
+    def called(self, record: type, ours: str) -> str:
+        """What the API calls a member."""
+        theirs = self.names.get(ours, ours)
+        return self.rules.name_of(record, ours) if theirs == ours else theirs
+
+    def may_be_called(self, ours: str, likely: Iterable[str] | None = None) -> list[str]:
+        """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
+        usual = [self.rules.parameter(ours), ours]
+        styled = [spell(ours) for spell in STYLES.values()]
+        other = [spell(words) for words in likely or _LIKELY[ours] for spell in _LIKELY_STYLES]
+        return list(dict.fromkeys([*usual, *styled, *other]))
+
+    def learn(self, ours: str, theirs: str | None) -> None:
+        """Keep what a parameter is called, or that no likely name is it."""
+        if theirs:
+            self.learned.parameters[ours] = theirs
+        else:
+            self.learned.untold.append(ours)
 
 
 def ask_parameters(
@@ -114,17 +147,15 @@ def ask_parameters(
     _ask_forms(care, visits, learned, names)
     good = {visit.endpoint: visit for visit in visits if visit.is_good and not visit.id}
     if news := good.get(LIST_NOTIFICATIONS):
-        there = _List(care, news, learned)
-        every = there.rows() or []
-        for ours, member in (("IsRead", "isRead"), ("Type", "type")):
-            _ask_filter(care, there, every, ours, (Notification, member), names, learned)
+        there = _List(care, news, learned, names)
+        _ask_filter(there, "IsRead", Notification, "isRead")
+        _ask_filter(there, "Type", Notification, "type")
     if people := good.get(LIST_PHYSICIANS):
-        there = _List(care, people, learned)
-        every = there.rows() or []
-        _ask_filter(care, there, every, "LocationId", (Physician, "locationId"), names, learned)
-        _ask_span(care, there, every, names, learned, instants)
+        there = _List(care, people, learned, names)
+        _ask_filter(there, "LocationId", Physician, "locationId")
+        _ask_span(there, instants)
     if talks := good.get(LIST_CONVERSATIONS):
-        _ask_archived(care, _List(care, talks, learned), learned, truth or (True, False))
+        _ask_archived(_List(care, talks, learned, names), truth or (True, False))
     _ask_file(care, visits, learned, names)
 
 
@@ -133,32 +164,31 @@ def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Map
     if not listed:
         return
     first = next((visit for visit in listed if visit.endpoint is LIST_CONSENTS), listed[0])
-    there = _List(care, first, learned)
-    every = there.rows() or []
-    if len(every) < 4:
+    there = _List(care, first, learned, names)
+    if len(there.every) < 4:
         learned.untried += ["MaxResultCount", "SkipCount", "Filter", "Sorting", *_BY_MEMBER]
         return
-    limit = _first(care, there, "MaxResultCount", 2, every[:2])
-    _set(learned, "MaxResultCount", limit)
+    limit = _first(there, "MaxResultCount", 2, there.every[:2])
+    there.learn("MaxResultCount", limit)
     if limit:
-        _ask_paging(care, there, every, limit, learned)
-        if rules_of(care).largest_page is None:
+        if not care.adapter.follows_cursors:
+            _ask_paging(there, limit)
+        if there.rules.largest_page is None:
             learned.largest_page = _largest_page(there, limit)
-    _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
+    there.learn("Filter", _first(there, "Filter", _NOWHERE, []))
     if first.endpoint is LIST_CONSENTS:
         for ours, member in _BY_MEMBER.items():
-            _ask_filter(care, there, every, ours, (ConsentForm, member), names, learned)
-    _ask_sorting(care, there, every, names, learned)
+            _ask_filter(there, ours, ConsentForm, member)
+    _ask_sorting(there)
 
 
 _ASKED = (LIST_CONSENTS, LIST_PROTOCOLS)
 
 
-def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
-    """Find out how the records after the first two are requested: by offset or by page number."""
-    if care.adapter.follows_cursors:
-        return
-    for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
+def _ask_paging(there: _List, limit: str) -> None:
+    """Find out how the records after the first two are requested: by offset, by page number or by a cursor."""
+    every, learned = there.every, there.learned
+    for name in there.may_be_called("SkipCount", (*_OFFSETS, *_PAGES)):
         got = there.rows(**{limit: 2, name: 1})
         after = there.rows(**{limit: 2, name: 2}) if got == every[:2] else None
         if every[1:3] in (got, after):
@@ -170,20 +200,20 @@ def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: st
             learned.parameters["SkipCount"] = name
             learned.paging, learned.first_page = "page", 0 if is_from_nought else 1
             return
-    if not _ask_cursor(care, there, every, limit, learned):
+    if not _ask_cursor(there, limit):
         learned.untold.append("SkipCount")
 
 
-def _ask_cursor(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> bool:
+def _ask_cursor(there: _List, limit: str) -> bool:
     """Whether a page names the next one, and the parameter was found by which it is asked for."""
     for path, told in _next_in(there.whole(**{limit: 2})):
         address = urlsplit(told)
         given = dict(parse_qsl(address.query)) if address.query or address.netloc else None
-        likely = given or dict.fromkeys(_names(care, "SkipCount", _CURSORS), told)
+        likely = given or dict.fromkeys(there.may_be_called("SkipCount", _CURSORS), told)
         for name, cursor in likely.items():
-            if name != limit and there.rows(**{limit: 2, name: cursor}) == every[2:4]:
-                learned.parameters["SkipCount"] = name
-                learned.paging, learned.next = "cursor", path
+            if name != limit and there.rows(**{limit: 2, name: cursor}) == there.every[2:4]:
+                there.learned.parameters["SkipCount"] = name
+                there.learned.paging, there.learned.next = "cursor", path
                 return True
     return False
 
@@ -214,93 +244,67 @@ def _largest_page(there: _List, limit: str) -> int | None:
     return None
 
 
-def _ask_filter(
-    care: Care,
-    there: _List,
-    every: list[dict[str, Any]],
-    ours: str,
-    by: tuple[type, str],
-    names: Mapping[str, str],
-    learned: Learned,
-) -> None:
-    """What a parameter is called that narrows a list to the records with one value of a member, given with its record."""
-    record, member = by
-    values = [value for row in every if isinstance(value := _value(row, member, names), str | int)]
+def _ask_filter(there: _List, ours: str, record: type, member: str) -> None:
+    """What a parameter is called that narrows a list to the records with one value of a member."""
+    values = [value for row in there.every if isinstance(value := there.value(row, member), str | int)]
     rarest = min(values, key=values.count, default=None)
-    if rarest is None or values.count(rarest) == len(every):
-        learned.untried.append(ours)
+    if rarest is None or values.count(rarest) == len(there.every):
+        there.learned.untried.append(ours)
         return
-    theirs = names.get(member, member)
-    if theirs == member:
-        theirs = rules_of(care).name_of(record, member)
-    for name in dict.fromkeys([rules_of(care).parameter(ours), theirs, *_names(care, ours, _LIKELY[ours])]):
+
+    def is_narrowed(name: str) -> bool:
         rows = there.rows(**{name: there.written(ours, rarest)})
-        if rows and rows != every and all(_value(row, member, names) == rarest for row in rows):
-            learned.parameters[ours] = name
-            return
-    learned.untold.append(ours)
+        return bool(rows) and rows != there.every and all(there.value(row, member) == rarest for row in rows)
+
+    names = [there.rules.parameter(ours), there.called(record, member), *there.may_be_called(ours)]
+    there.learn(ours, next(filter(is_narrowed, dict.fromkeys(names)), None))
 
 
-def _ask_sorting(
-    care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
-) -> None:
+def _ask_sorting(there: _List) -> None:
     """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
     telling = (
-        ours for ours in _SORTED_BY if len({repr(_value(record, ours, names)) for record in every}) > 2
+        ours for ours in _SORTED_BY if len({repr(there.value(record, ours)) for record in there.every}) > 2
     )
     ours = next(telling, None)
     if ours is None:
-        learned.untried.append("Sorting")
-        return
-    member = names.get(ours, ours)
-    if member == ours:
-        member = rules_of(care).name_of(ConsentForm, ours)
-    if not _ask_order(care, there, every, (ours, member), names, learned):
-        (learned.untold if ours == _SORTED_BY[0] else learned.untried).append("Sorting")
+        there.learned.untried.append("Sorting")
+    elif not _ask_order(there, ours):
+        (there.learned.untold if ours == _SORTED_BY[0] else there.learned.untried).append("Sorting")
 
 
-def _ask_span(
-    care: Care,
-    there: _List,
-    every: list[dict[str, Any]],
-    names: Mapping[str, str],
-    learned: Learned,
-    instants: str | None,
-) -> None:
+def _ask_span(there: _List, instants: str | None) -> None:
     """What the beginning and the end of a time are called: where nobody has anything to do yet, nobody is busy."""
 
     def is_busy(rows: Iterable[Mapping[str, object]]) -> bool:
-        return any(_value(row, "busy", names) for row in rows)
+        return any(there.value(row, "busy") for row in rows)
 
-    if instants is None or not is_busy(every):
-        learned.untried += ["From", "To"]
+    if instants is None or not is_busy(there.every):
+        there.learned.untried += ["From", "To"]
         return
-    rules = rules_of(care)
-    write = write_instant(instants, rules.zone)
+    write = write_instant(instants, there.rules.zone)
     spans = [[f"{year}-01-0{day}T00:00:00Z" for day in (1, 2)] for year in (2150, 1990)]
     written = [[write(text) if write else text for text in span] for span in spans]
     likely = ((spell(first), spell(other)) for first, other in _SPANS for spell in _LIKELY_STYLES)
-    usual = (rules.parameter("From"), rules.parameter("To"))
+    usual = (there.rules.parameter("From"), there.rules.parameter("To"))
     for both in dict.fromkeys([usual, ("From", "To"), *likely]):
         answers = [
             there.rows(**{name: cast("Any", at) for name, at in zip(both, span, strict=True)})
             for span in written
         ]
         if all(rows and not is_busy(rows) for rows in answers):
-            learned.parameters["From"], learned.parameters["To"] = both
+            there.learned.parameters["From"], there.learned.parameters["To"] = both
             return
-    learned.untold += ["From", "To"]
+    there.learned.untold += ["From", "To"]
 
 
-def _ask_archived(care: Care, there: _List, learned: Learned, truth: tuple[Code, Code]) -> None:
+def _ask_archived(there: _List, truth: tuple[Code, Code]) -> None:
     """What a parameter is called by which archived conversations come too."""
-    usual = there.rows() or []
-    for name in _names(care, "IncludeArchived", _LIKELY["IncludeArchived"]):
+    for name in there.may_be_called("IncludeArchived"):
         with_, without = (there.rows(**{name: cast("Any", way)}) for way in truth)
-        if with_ and without and len(with_) > len(without) and usual in (with_, without):
-            learned.parameters["IncludeArchived"] = name
+        if with_ and without and len(with_) > len(without) and there.every in (with_, without):
+            there.learned.parameters["IncludeArchived"] = name
             return
-    learned.untried.append("IncludeArchived")
+    there.learned.untried.append("IncludeArchived")
 
 
 def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
@@ -311,66 +315,33 @@ def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapp
         return
     if any(visit.is_good for visit in read):
         return
+    there = _List(care, read[0], learned, names)
     likely = [theirs for ours in ("id", "fileId") if (theirs := names.get(ours))]
-    there = _List(care, read[0], learned)
-    for name in dict.fromkeys([*likely, *_names(care, "id", _LIKELY["id"])]):
-        if there.answer(**{name: read[0].id}).is_good:
-            learned.parameters["id"] = name
-            return
-    learned.untold.append("id")
+    tried = dict.fromkeys([*likely, *there.may_be_called("id")])
+    there.learn("id", next((name for name in tried if there.answer(**{name: read[0].id}).is_good), None))
 
 
-def _ask_order(
-    care: Care,
-    there: _List,
-    every: list[dict[str, Any]],
-    by: tuple[str, str],
-    names: Mapping[str, str],
-    learned: Learned,
-) -> bool:
-    """Whether a parameter was found that orders a list by a member, which is given by its two names."""
-    ours, member = by
-    for name in _names(care, "Sorting", _LIKELY["Sorting"]):
+def _ask_order(there: _List, ours: str) -> bool:
+    """Whether a parameter was found that orders a list by a member."""
+    member = there.called(ConsentForm, ours)
+    for name in there.may_be_called("Sorting"):
         for form, (up, down) in SORTING.items():
             rows = there.rows(**{name: up.format(member)})
-            if not rows or rows == every:
+            if not rows or rows == there.every:
                 continue
             down_rows = there.rows(**{name: down.format(member)}) or []
             keys, down_keys = (
-                [key for row in each if (key := _value(row, ours, names)) is not None]
+                [key for row in each if (key := there.value(row, ours)) is not None]
                 for each in (rows, down_rows)
             )
             is_reversed = keys == down_keys[::-1]
             is_part = len(rows) == len(down_rows) and not all(row in rows for row in down_rows)
-            if down_rows != rows and (is_reversed or (is_part and down_rows != every)):
-                learned.parameters["Sorting"], learned.sorting = name, form
+            if down_rows != rows and (is_reversed or (is_part and down_rows != there.every)):
+                there.learned.parameters["Sorting"], there.learned.sorting = name, form
                 return True
     return False
 
 
-def _first(
-    care: Care, there: _List, ours: str, value: str | int, narrowed: list[dict[str, Any]]
-) -> str | None:
+def _first(there: _List, ours: str, value: str | int, narrowed: list[dict[str, Any]]) -> str | None:
     """The first candidate name whose parameter filters the response as expected."""
-    names = _names(care, ours, _LIKELY[ours])
-    return next((name for name in names if there.rows(**{name: value}) == narrowed), None)
-
-
-def _set(learned: Learned, ours: str, theirs: str | None) -> None:
-    if theirs:
-        learned.parameters[ours] = theirs
-    else:
-        learned.untold.append(ours)
-
-
-def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
-    """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
-    usual = [rules_of(care).parameter(ours), ours]
-    styled = [spell(ours) for spell in STYLES.values()]
-    other = [spell(words) for words in likely for spell in _LIKELY_STYLES]
-    return list(dict.fromkeys([*usual, *styled, *other]))
-
-
-def _value(record: Mapping[str, object], ours: str, names: Mapping[str, str]) -> object:
-    wanted = {folded(ours), folded(names.get(ours, ours))}
-    return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)
+    return next((name for name in there.may_be_called(ours) if there.rows(**{name: value}) == narrowed), None)
