@@ -8,7 +8,7 @@ from functools import cache
 
 from flask import Flask, current_app
 
-from portal.request_values import here
+from portal.request_values import request_g
 
 DEFAULT = "en"
 """The language that the portal's texts are written in."""
@@ -25,11 +25,11 @@ def init_app(app: Flask, choose: Callable[[], str]) -> None:
 def language() -> str:
     """Return the language of this request as a BCP 47 tag; outside a request, the default."""
     try:
-        return here().language
+        return request_g().language
     except AttributeError:
         choose: Callable[[], str] | None = current_app.extensions.get(_EXTENSION)
-        here().language = choose() if choose else DEFAULT
-        return here().language
+        request_g().language = choose() if choose else DEFAULT
+        return request_g().language
     except RuntimeError:  # no request
         return DEFAULT
 
@@ -38,11 +38,11 @@ def language() -> str:
 def speaking(other: str) -> Generator[None]:
     """Use another language for a text that somebody else than this request's reader will read."""
     before = language()
-    here().language = other
+    request_g().language = other
     try:
         yield
     finally:
-        here().language = before
+        request_g().language = before
 
 
 def direction() -> str:

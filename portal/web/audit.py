@@ -23,7 +23,7 @@ from flask import Flask, Response, g, request
 from portal import metrics
 from portal.audit.trail import AuditDown
 from portal.context import context, session
-from portal.request_values import here
+from portal.request_values import request_g
 from portal.services.api import AnyEndpoint
 from portal.services.decoding import PagedResult
 from portal.services.errors import Unavailable
@@ -321,10 +321,10 @@ def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
 
 
 def _shown() -> _Shown:
-    request = here()
-    shown: _Shown | None = request.get("shown")
+    current = request_g()
+    shown: _Shown | None = current.get("shown")
     if shown is None:
-        shown = request.shown = _Shown()
+        shown = current.shown = _Shown()
     return shown
 
 

@@ -26,7 +26,7 @@ from markupsafe import Markup
 
 from portal.context import context, session
 from portal.parse import address_parts
-from portal.request_values import here, is_seen_by_staff
+from portal.request_values import is_seen_by_staff, request_g
 from portal.state.sessions import COOKIE
 from portal.store.sealer import mac
 
@@ -81,7 +81,7 @@ def field() -> Markup:
 
 def token() -> str:
     """Return this response's token, masked; it is valid for all forms of this browser."""
-    if "csrf_token" not in here():
+    if "csrf_token" not in request_g():
         current, key = session(), _keys()[0]
         bound_to, of_session, owner = current.cookie, bytes(_TAG), bytes(_TAG)
         if record := current.record:
@@ -89,8 +89,8 @@ def token() -> str:
             owner = owner_tag(record.person.issuer, record.person.sub)
         if not (record and bound_to):
             bound_to = _visitor_cookie()
-        here().csrf_token = _masked(_tag(key, "browser", bound_to) + of_session + owner)
-    return here().csrf_token
+        request_g().csrf_token = _masked(_tag(key, "browser", bound_to) + of_session + owner)
+    return request_g().csrf_token
 
 
 def is_same_origin() -> bool:

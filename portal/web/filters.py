@@ -26,7 +26,7 @@ from portal.context import context
 from portal.dates import in_zone
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
-from portal.request_values import here
+from portal.request_values import request_g
 from portal.services.listed import Count
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
@@ -73,28 +73,28 @@ def now() -> datetime:
 
 def today() -> date:
     """Return the date in the clinic's time zone, throughout one request the same."""
-    request = here()
+    current = request_g()
     try:
-        return request.current_date
+        return current.current_date
     except AttributeError:
-        request.current_date = in_zone(now(), request.tenant.time_zone).date()
-        return request.current_date
+        current.current_date = in_zone(now(), current.tenant.time_zone).date()
+        return current.current_date
 
 
 def telephone(number: str | None) -> str:
     """Return a telephone number in the format of the clinic's country; empty for none."""
-    return as_written(number, here().tenant.country) if number else ""
+    return as_written(number, request_g().tenant.country) if number else ""
 
 
 def dialled(number: str) -> str:
     """Return a telephone number in E.164; unchanged if it isn't a valid number."""
-    return e164(number, here().tenant.country) or number
+    return e164(number, request_g().tenant.country) or number
 
 
 def local(value: datetime) -> datetime:
     """Return the time in the clinic's time zone; a naive time is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return in_zone(aware, here().tenant.time_zone)
+    return in_zone(aware, request_g().tenant.time_zone)
 
 
 def day(value: date | datetime) -> str:

@@ -21,7 +21,7 @@ from portal.config.tenants import Side, Tenant
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.parse import address_parts
-from portal.request_values import here
+from portal.request_values import request_g
 from portal.services.adapter import PLAIN
 from portal.services.api import AnyEndpoint
 from portal.services.client import Care
@@ -201,9 +201,9 @@ def require_access(access: Access, person: Person, tenant: Tenant) -> None:
 
 def care_of(person: Person) -> Care:
     """Return a client of the care API with this person's token, for this request."""
-    the, here, tenant = context(), session(), g.tenant
-    record = here.record
-    bearer = SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock)
+    the, current, tenant = context(), session(), g.tenant
+    record = current.record
+    bearer = SessionBearer(current, the.refresher, tenant, the.sign_in.provider(tenant), the.clock)
     g.care = Care(
         **of_request(bearer, person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         suffices=partial(suffices, person),
@@ -257,7 +257,7 @@ def _count_unreadable(records: int, lost: tuple[Lost, ...]) -> None:
 
 def note_read(endpoint: AnyEndpoint, query: object, answer: object) -> None:
     """Note what was read: for the audit trail, the patient's banner, and what pages say of members that never come."""
-    here().setdefault("endpoints_read", set[str]()).add(f"{endpoint.method} {endpoint.template}")
+    request_g().setdefault("endpoints_read", set[str]()).add(f"{endpoint.method} {endpoint.template}")
     audit.note_read(endpoint, query, answer)
     patient_banner.note_read(answer)
 

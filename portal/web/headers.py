@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Response, g, request
 
 from portal.config.tenants import PasskeySignatures
-from portal.request_values import here
+from portal.request_values import request_g
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -61,10 +61,10 @@ _POLICY_OF_PARTS = "default-src 'none'; script-src 'nonce-{nonce}'; base-uri 'no
 def nonce() -> str:
     """Return this response's CSP nonce, which is also the one that htmx elements need."""
     try:
-        return here().nonce
+        return request_g().nonce
     except AttributeError:
-        here().nonce = secrets.token_urlsafe(18)
-        return here().nonce
+        request_g().nonce = secrets.token_urlsafe(18)
+        return request_g().nonce
 
 
 def policy(*, form_action: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from portal.context import context, session
-from portal.request_values import here, is_fetched_ahead, is_seen_by_staff
+from portal.request_values import is_fetched_ahead, is_seen_by_staff, request_g
 from portal.state.session_records import Person
 from portal.store import StoreDown, StoredRecord
 from portal.store.vault import Vault
@@ -71,18 +71,18 @@ class LastKnown(Generic[T]):
     def _values(self, person: Person) -> dict[str, object]:
         """Return this request's values by record name, each encrypted until it is first used."""
         whose = (person.issuer, person.sub)
-        held = here().get("last_known")
+        held = request_g().get("last_known")
         if held is None or held[0] != whose:
             names = [known.record_name(person) for known in _read_together]
             try:
                 records = session().records(*names)
             except StoreDown:
                 records = {}
-            held = here().last_known = (whose, records)
+            held = request_g().last_known = (whose, records)
         return cast("dict[str, object]", held[1])
 
     def record_name(self, person: Person) -> str:
-        return self.name_at(here().tenant.key, person, context().vault)
+        return self.name_at(request_g().tenant.key, person, context().vault)
 
     def name_at(self, clinic: str, person: Person, vault: Vault) -> str:
         """Return the record name for this person at the clinic with this key, for where no request is under way."""
