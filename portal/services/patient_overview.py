@@ -6,7 +6,7 @@ and plans are searched by the patient's name, and notifications looked through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -180,7 +180,7 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     return overview
 
 
-def _is_with(talk: Conversation, patient_id: str, account: str, episode_ids: Container[str]) -> bool:
+def _is_with(talk: Conversation, patient_id: str, account: str, episode_ids: set[str]) -> bool:
     is_among = any(participant.id == account for participant in talk.participants)
     return talk.patient_id == patient_id or talk.episode_id in episode_ids or is_among
 
@@ -193,7 +193,7 @@ def _has_all_named(care: Care, talks: Listed[Conversation], episodes: Iterable[E
 
 
 def _is_about(
-    notification: Notification, patient_id: str, episode_ids: Container[str], shown: Container[str]
+    notification: Notification, patient_id: str, episode_ids: set[str], shown: set[str]
 ) -> bool:
     """Whether it names the patient, one of their treatments, or another record that is `shown` of them."""
     return (
