@@ -32,7 +32,7 @@ from portal.values import Value
 
 T = TypeVar("T")
 
-_TALKS = 50
+_CONVERSATIONS = 50
 
 
 class AsPatient(Value, frozen=True):
@@ -108,7 +108,7 @@ class AsPatient(Value, frozen=True):
             raise NotFound
         return form if form.revoked_by_id == self.account else replace(form, revoke_reason=None)
 
-    def sees_talk(self, talk: Conversation) -> bool:
+    def sees_conversation(self, talk: Conversation) -> bool:
         """Whether the conversation is about the patient, or they take part in one about somebody who shares with them."""
         if talk.patient_id == self.patient_id:
             return True
@@ -164,18 +164,23 @@ def _list_conversations(
     wanted = replace(
         query,
         filter=query.filter or view.name or None,
-        max_result_count=max(query.max_result_count, _TALKS),
+        max_result_count=max(query.max_result_count, _CONVERSATIONS),
         include_archived=True,
     )
     page = ask(wanted)
-    talks = tuple(_talk(talk) for talk in page.items if view.sees_talk(talk))
-    count = len(talks) if page.listed.is_whole else len(talks) + 1
+    conversations = tuple(_conversation(talk) for talk in page.items if view.sees_conversation(talk))
+    count = len(conversations) if page.listed.is_whole else len(conversations) + 1
     return replace(
-        page, items=talks, total_count=count, is_counted=page.listed.is_whole, unreadable=(), deleted=0
+        page,
+        items=conversations,
+        total_count=count,
+        is_counted=page.listed.is_whole,
+        unreadable=(),
+        deleted=0,
     )
 
 
-def _talk(talk: Conversation) -> Conversation:
+def _conversation(talk: Conversation) -> Conversation:
     return replace(
         talk,
         is_archived=False,

@@ -13,7 +13,7 @@ from portal.services.conversations import Conversation
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, episode_ids, get_episode
 from portal.services.errors import CareError, NotFound, NotOffered
-from portal.services.gather import gather_all, known
+from portal.services.gather import gather_all, items_of
 from portal.services.notifications import Notification
 from portal.services.patients import Patient
 from portal.services.storage import EmbryoStorage
@@ -81,21 +81,16 @@ def is_whole(*lists: object) -> bool:
 
 def mentioned(
     forms: PagedResult[ConsentForm] | CareError,
-    talks: PagedResult[Conversation] | CareError,
+    conversations: PagedResult[Conversation] | CareError,
     news: PagedResult[Notification] | CareError,
 ) -> list[str]:
     """Return the ids of the episodes that these records mention; lists that couldn't be read are skipped.
 
     Raises CareError if none is mentioned and a list couldn't be read, because there may be some.
     """
-    consents, conversations, notifications = known(forms), known(talks), known(news)
-    ids = episode_ids(
-        consents.items if consents else (),
-        conversations.items if conversations else (),
-        notifications.items if notifications else (),
-    )
+    ids = episode_ids(items_of(forms), items_of(conversations), items_of(news))
     if not ids:
-        for answer in (forms, talks, news):
+        for answer in (forms, conversations, news):
             if isinstance(answer, CareError):
                 raise answer
     return list(ids)

@@ -32,7 +32,7 @@ from portal.values import Value
 T = TypeVar("T")
 
 _READ = 100
-_TALKS = 20
+_CONVERSATIONS = 20
 """How many conversations are read; each comes with up to 50 messages."""
 _MOST_EPISODES = 6
 _MOST_NAMES = 2
@@ -58,7 +58,7 @@ class PatientOverview(Value, frozen=True):
     record: Patient | None
     episodes: Listed[Episode]
     forms: Listed[ConsentForm] | CareError
-    talks: Listed[Conversation] | CareError
+    conversations: Listed[Conversation] | CareError
     plans: Listed[Protocol] | CareError
     news: Listed[Notification] | CareError
 
@@ -134,8 +134,8 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     name = _name(first, own, hint, patient_id)
     partners = _others_in(first, patient_id)
     others = [person.full_name for episode in first for person in _people(episode) if person.id != patient_id]
-    talks, plans, read_later, signed = gather(
-        lambda: _read_talks(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
+    conversations, plans, read_later, signed = gather(
+        lambda: _read_conversations(care, [name, *dict.fromkeys(others)][:_MOST_NAMES]),
         lambda: list_protocols(care, limit=_READ, text=name or None),
         lambda: _read_episodes(care, further, patient_id),
         lambda: _read_forms(care, partners),
@@ -154,18 +154,20 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
         own = _with_signed(own, account, needed(signed), late)
     their_own = [episode for episode in episodes if episode.patient.id == patient_id]
     ids = {episode.id for episode in their_own}
-    if not isinstance(talks, CareError):
-        talks = talks.where(lambda talk: _is_with(talk, patient_id, account, ids))
-        has_all = episodes.is_whole and _has_all_named(care, talks, their_own)
-        talks = Listed(tuple(sorted(talks, key=happened_at, reverse=True)), talks.is_whole and has_all)
-    shown = {*ids_of(own), *ids_of(talks)}
+    if not isinstance(conversations, CareError):
+        conversations = conversations.where(lambda talk: _is_with(talk, patient_id, account, ids))
+        has_all = episodes.is_whole and _has_all_named(care, conversations, their_own)
+        conversations = Listed(
+            tuple(sorted(conversations, key=happened_at, reverse=True)), conversations.is_whole and has_all
+        )
+    shown = {*ids_of(own), *ids_of(conversations)}
     overview = PatientOverview(
         patient_id=patient_id,
         name=(record.full_name if record else "") or name,
         record=record,
         episodes=episodes,
         forms=own,
-        talks=talks,
+        conversations=conversations,
         plans=_with_current(
             _where(plans, lambda plan: plan.patient_id == patient_id or plan.episode_id in ids),
             [
@@ -185,16 +187,14 @@ def _is_with(talk: Conversation, patient_id: str, account: str, episode_ids: set
     return talk.patient_id == patient_id or talk.episode_id in episode_ids or is_among
 
 
-def _has_all_named(care: Care, talks: Listed[Conversation], episodes: Iterable[Episode]) -> bool:
+def _has_all_named(care: Care, conversations: Listed[Conversation], episodes: Iterable[Episode]) -> bool:
     """Whether these are all that the treatments name; an API that never names any can't say that there are no others."""
     if care.observer is not None and care.observer.is_not_given("Episode.conversationIds"):
         return False
-    return {id_ for episode in episodes for id_ in episode.conversation_ids}.issubset(ids_of(talks))
+    return {id_ for episode in episodes for id_ in episode.conversation_ids}.issubset(ids_of(conversations))
 
 
-def _is_about(
-    notification: Notification, patient_id: str, episode_ids: set[str], shown: set[str]
-) -> bool:
+def _is_about(notification: Notification, patient_id: str, episode_ids: set[str], shown: set[str]) -> bool:
     """Whether it names the patient, one of their treatments, or another record that is `shown` of them."""
     return (
         notification.datum("patientId") == patient_id
@@ -206,7 +206,7 @@ def _is_about(
 
 def _refuse_empty(overview: PatientOverview) -> None:
     """Raise NotFound where nothing is known of the patient, or the error because of which nothing is, also of a treatment."""
-    parts = (overview.forms, overview.talks, overview.plans, overview.news)
+    parts = (overview.forms, overview.conversations, overview.plans, overview.news)
     if overview.episodes or any(part for part in parts if not isinstance(part, CareError)):
         return
     failures = [part for part in parts if isinstance(part, CareError)]
@@ -246,11 +246,13 @@ def _with_signed(own: Listed[ConsentForm], account: str, *others: Listed[Consent
     return merged([own, *(listed.where(lambda form: form.is_signer(account)) for listed in others)])
 
 
-def _read_talks(care: Care, names: Sequence[str]) -> Listed[Conversation]:
+def _read_conversations(care: Care, names: Sequence[str]) -> Listed[Conversation]:
     """The conversations found by each name, each once; raises CareError if none could be read."""
 
     def call(name: str) -> Callable[[], Listed[Conversation]]:
-        return lambda: list_conversations(care, limit=_TALKS, text=name or None, include_archived=True).listed
+        return lambda: (
+            list_conversations(care, limit=_CONVERSATIONS, text=name or None, include_archived=True).listed
+        )
 
     answers = gather_all([call(name) for name in names])
     failures = [answer for answer in answers if isinstance(answer, CareError)]

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _READ = 100
 """How many records of each kind are searched, newest first."""
-_TALKS = 20
+_CONVERSATIONS = 20
 """How many conversations are searched; each comes with up to 50 messages."""
 _MOST = 8
 _MOST_EPISODES = 4
@@ -59,7 +59,7 @@ class FoundPerson:
     episode_id: str | None = None
     episode: Episode | None = None
     forms: list[ConsentForm] = field(default_factory=list[ConsentForm])
-    talks: list[Conversation] = field(default_factory=list[Conversation])
+    conversations: list[Conversation] = field(default_factory=list[Conversation])
     protocols: list[Protocol] = field(default_factory=list[Protocol])
     news: list[Notification] = field(default_factory=list[Notification])
 
@@ -72,7 +72,7 @@ class FoundPerson:
     @property
     def latest(self) -> ConsentForm | Conversation | Protocol | Notification:
         """The most recently changed record."""
-        return max((*self.forms, *self.talks, *self.protocols, *self.news), key=happened_at)
+        return max((*self.forms, *self.conversations, *self.protocols, *self.news), key=happened_at)
 
 
 class People(Value, frozen=True):
@@ -96,7 +96,7 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc", text=text),
-        lambda: list_conversations(care, limit=_TALKS, text=text, include_archived=True),
+        lambda: list_conversations(care, limit=_CONVERSATIONS, text=text, include_archived=True),
         lambda: list_protocols(care, limit=_READ, text=text),
         lambda: list_notifications(care, limit=_READ, text=text),
     )
@@ -105,10 +105,10 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     ]
     if len(failures) == len(answers):
         raise failures[0]
-    forms, talks, protocols, news = answers
+    forms, conversations, protocols, news = answers
     found = group_people(
         items_of(forms),
-        items_of(talks),
+        items_of(conversations),
         items_of(protocols),
         [item for item in items_of(news) if _begins_a_word_of(item, text)],
     )
@@ -137,14 +137,14 @@ def newest_people(care: Care) -> NewestPeople:
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc"),
-        lambda: list_conversations(care, limit=_TALKS, include_archived=True),
+        lambda: list_conversations(care, limit=_CONVERSATIONS, include_archived=True),
         lambda: list_protocols(care, limit=_READ, sorting="lastModificationTime desc"),
     )
     failures = [answer for answer in answers if isinstance(answer, CareError)]
     if len(failures) == len(answers):
         raise failures[0]
-    forms, talks, protocols = answers
-    found = group_people(items_of(forms), items_of(talks), items_of(protocols), ())
+    forms, conversations, protocols = answers
+    found = group_people(items_of(forms), items_of(conversations), items_of(protocols), ())
     patients = [person for person in found if person.patient_id]
     is_lost = any(not isinstance(failure, NotOffered) for failure in failures)
     is_whole = not is_lost and all(page.listed.is_whole for page in map(known, answers) if page)
@@ -207,7 +207,7 @@ def _is_switched_off(care: Care, error: CareError) -> bool:
 
 def group_people(
     forms: Iterable[ConsentForm],
-    talks: Iterable[Conversation],
+    conversations: Iterable[Conversation],
     protocols: Iterable[Protocol],
     news: Iterable[Notification],
 ) -> list[FoundPerson]:
@@ -222,15 +222,17 @@ def group_people(
         if person := of(form.patient_id):
             person.forms.append(form)
             person.name = person.name or form.patient_name
-    for talk in talks:
+    for talk in conversations:
         if person := of(talk.patient_id, talk.prospect_id):
-            person.talks.append(talk)
+            person.conversations.append(talk)
     for protocol in protocols:
         if person := of(protocol.patient_id):
             person.protocols.append(protocol)
             person.name = person.name or protocol.patient_name or ""
     for person in found.values():
-        person.name = person.name or next((name for talk in person.talks if (name := _name_in(talk))), "")
+        person.name = person.name or next(
+            (name for talk in person.conversations if (name := _name_in(talk))), ""
+        )
     for notification in news:
         is_enquiry = notification.is_about("Prospect")
         if person := of(notification.datum("patientId"), notification.entity_id if is_enquiry else None):
@@ -239,7 +241,9 @@ def group_people(
                 told = (notification.datum("firstName"), notification.datum("lastName"))
                 person.name = person.name or " ".join(part for part in told if part)
     for person in found.values():
-        mentions = sorted((*person.forms, *person.talks, *person.protocols), key=happened_at, reverse=True)
+        mentions = sorted(
+            (*person.forms, *person.conversations, *person.protocols), key=happened_at, reverse=True
+        )
         person.episode_id = next((mention.episode_id for mention in mentions if mention.episode_id), None)
     return list(found.values())
 

@@ -183,7 +183,7 @@ def _note(people: tuple[FoundPerson, ...], known: Iterable[KnownMatch]) -> None:
     known = tuple(known)
     audit.shown("consent.search", "consent", [form.id for person in people for form in person.forms])
     audit.shown(
-        "conversation.search", "conversation", [talk.id for person in people for talk in person.talks]
+        "conversation.search", "conversation", [talk.id for person in people for talk in person.conversations]
     )
     audit.shown("protocol.search", "protocol", [plan.id for person in people for plan in person.protocols])
     audit.shown("notification.search", "notification", [news.id for person in people for news in person.news])

@@ -17,11 +17,11 @@ _DAYS = timedelta(days=7)
 
 
 class FollowUp(Value, frozen=True):
-    talk: Conversation
+    conversation: Conversation
     message: Message
 
 
-def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
+def read_conversations(care: Care, person: Person) -> tuple[Conversation, ...]:
     """Read a patient's newest conversations, none of which is shown yet; none for staff. Raises CareError."""
     if person.is_staff:
         return ()
@@ -30,7 +30,7 @@ def read_talks(care: Care, person: Person) -> tuple[Conversation, ...]:
 
 
 def follow_up_of(
-    talks: Iterable[Conversation] | CareError, episode_id: str | None, since: date | datetime | None
+    conversations: Iterable[Conversation] | CareError, episode_id: str | None, since: date | datetime | None
 ) -> FollowUp | CareError | None:
     """Return the clinic's first message about the treatment in the week after a result; None without one.
 
@@ -40,11 +40,11 @@ def follow_up_of(
     if episode_id is None or since is None:
         return None
     first_day = local(since).date() if isinstance(since, datetime) else since
-    if isinstance(talks, CareError):
-        return talks
+    if isinstance(conversations, CareError):
+        return conversations
     found = [
         FollowUp(talk, message)
-        for talk in talks
+        for talk in conversations
         if talk.episode_id == episode_id
         for message in talk.messages
         if message.side == MessageSide.OUTBOUND
@@ -60,5 +60,5 @@ def follow_up_of(
         default=None,
     )
     if first:
-        audit.shown("conversation.list", "conversation", first.talk.id)
+        audit.shown("conversation.list", "conversation", first.conversation.id)
     return first

@@ -189,7 +189,7 @@ def _related_links(person: FoundPerson) -> list[RelatedLink]:
         found.append(
             (happened_at(form), RelatedLink(form.title, address_of("consent", form.id) or "", "consent"))
         )
-    for talk in person.talks:
+    for talk in person.conversations:
         href = address_of("conversation", talk.id) or ""
         found.append((happened_at(talk), RelatedLink(talk.subject or _("Message"), href, "message")))
     for plan in person.protocols:

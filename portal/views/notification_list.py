@@ -19,12 +19,12 @@ from portal.services.gather import gather, items_of, needed
 from portal.services.notifications import Notification, NotificationCounts, count_unread, list_notifications
 from portal.views.notification_words import (
     about,
+    conversation_words,
     form_words,
     kind_words,
     known_kinds,
     name_of,
     names_by_record,
-    talk_words,
 )
 from portal.web import bell
 from portal.web.filters import day as long_day
@@ -70,7 +70,7 @@ def show_list(care: Care, person: Person, counts: NotificationCounts | None = No
     kind = chosen_kind()
     number = page_number(request.args.get("page"))
     asked_at = now()
-    listed, forms, talks = gather(
+    listed, forms, conversations = gather(
         lambda: list_notifications(
             care,
             skip=(number - 1) * PAGE,
@@ -88,7 +88,7 @@ def show_list(care: Care, person: Person, counts: NotificationCounts | None = No
     bell.learn(person, count)
     subjects = {
         **{form.id: form_words(form, person) for form in items_of(forms)},
-        **{talk.id: talk_words(talk, person) for talk in items_of(talks)},
+        **{talk.id: conversation_words(talk, person) for talk in items_of(conversations)},
     }
     names = names_by_record(items_of(forms)) if person.is_staff else {}
     said = Counter(item.body for item in page.items)

@@ -76,7 +76,7 @@ def form_words(form: ConsentForm, person: Person) -> str:
     return _line(form.patient_name, form.title) if person.is_staff else form.title
 
 
-def talk_words(talk: Conversation, person: Person) -> str:
+def conversation_words(talk: Conversation, person: Person) -> str:
     """The conversation's subject; for staff also with whom it is."""
     return _line(*others_in(talk, person)[:1], talk.subject) if person.is_staff else talk.subject
 

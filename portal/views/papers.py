@@ -13,7 +13,7 @@ from portal.services.conversations import Conversation, Message, list_conversati
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.found_episodes import Found
-from portal.services.gather import gather, known
+from portal.services.gather import gather, items_of
 from portal.services.rules.doses import standing
 from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
@@ -46,21 +46,20 @@ class PapersPage(Page, template="papers/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT)
 def index(care: Care, person: Person) -> Response:
-    forms, talks, found = gather(
+    forms, conversations, found = gather(
         lambda: all_consents(care),
-        lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True),
+        lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True).listed,
         lambda: reachable(care, person),
     )
     episodes = () if isinstance(found, CareError) else found.newest_first
-    listed, conversations = known(forms), known(talks)
     failed = [
         answer
-        for answer in (forms, talks, found)
+        for answer in (forms, conversations, found)
         if isinstance(answer, CareError) and not isinstance(answer, NotOffered)
     ]
-    signed = [form for form in listed or () if has_signed(form, person)]
-    talks_read = conversations.items if conversations else ()
-    given = [talk for talk in talks_read if any(_attached(talk, person))]
+    signed = [form for form in items_of(forms) if has_signed(form, person)]
+    read = items_of(conversations)
+    given = [talk for talk in read if any(_attached(talk, person))]
     audit.shown("consent.list", "consent", [form.id for form in signed])
     audit.shown("conversation.list", "conversation", [talk.id for talk in given])
     papers = [
@@ -75,8 +74,7 @@ def index(care: Care, person: Person) -> Response:
         ],
         is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
         is_cut=any(
-            read is not None and not read.is_whole
-            for read in (listed, conversations and conversations.listed, *talks_read)
+            not isinstance(part, CareError) and not part.is_whole for part in (forms, conversations, *read)
         ),
     )
     return render(page)

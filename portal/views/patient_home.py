@@ -106,9 +106,9 @@ class NeedsPage(Page, template="home/needs.html"):
 
 def patient_home(care: Care, person: Person) -> NeedsPage:
     ids, are_all = remembered(), knows_all()
-    forms, talks, news, all_news, found = gather(
+    forms, conversations, news, all_news, found = gather(
         lambda: _forms(care),
-        lambda: _talks(care, include_archived=not are_all),
+        lambda: _conversations(care, include_archived=not are_all),
         lambda: newest_unread(care),
         lambda: None if are_all else every_notification(care),
         lambda: _ongoing(care, ids),
@@ -116,10 +116,14 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
     if isinstance(found, Found):
         told = news if isinstance(all_news, CareError | None) else all_news
         found = _with_mentioned(
-            care, ids, found, lambda: mentioned(forms, talks, told), are_all=is_whole(forms, talks, all_news)
+            care,
+            ids,
+            found,
+            lambda: mentioned(forms, conversations, told),
+            are_all=is_whole(forms, conversations, all_news),
         )
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
-    messages = talks if isinstance(talks, CareError) else _unread(talks)
+    messages = conversations if isinstance(conversations, CareError) else _unread(conversations)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
     if isinstance(found, Found) and (record := found.record_of(person.sub)):
         preferred_name.learn(record)
@@ -174,7 +178,7 @@ def _forms(care: Care) -> decoding.PagedResult[ConsentForm]:
     return list_consents(care, limit=100)
 
 
-def _talks(care: Care, *, include_archived: bool = False) -> decoding.PagedResult[Conversation]:
+def _conversations(care: Care, *, include_archived: bool = False) -> decoding.PagedResult[Conversation]:
     return list_conversations(care, limit=50, include_archived=include_archived)
 
 
@@ -183,8 +187,8 @@ def _to_sign(care: Care, forms: decoding.PagedResult[ConsentForm], person: Perso
     return group(whole, person).mine
 
 
-def _unread(talks: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
-    unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
+def _unread(conversations: decoding.PagedResult[Conversation]) -> Listed[Conversation]:
+    unread = conversations.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True)).first(_MOST_NEWS)
 
 
@@ -242,7 +246,7 @@ PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     "consents": lambda care, person: NeedsPage(
         consents=attempt(lambda: _to_sign(care, _forms(care), person))
     ),
-    "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_talks(care)))),
+    "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_conversations(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
     "news": lambda care, person: NeedsPage(
         news=attempt(lambda: notable(newest_unread(care)).first(_MOST_NEWS))

@@ -9,7 +9,7 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import attempt, gather, known, needed
 from portal.services.pgt_results import PgtResult, get_pgt_result
-from portal.views.follow_up import FollowUp, follow_up_of, read_talks
+from portal.views.follow_up import FollowUp, follow_up_of, read_conversations
 from portal.views.pgt_meanings import change_in_words, meaning_line
 from portal.views.pgt_view import ResultView
 from portal.views.recent import name_opened
@@ -37,7 +37,9 @@ class ResultPage(Page, template="pgt_results/show.html", about="result"):
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, result_id: str) -> Response:
     """Show a result; for patients, it isn't found before its release."""
-    read, talks = gather(lambda: get_pgt_result(care, result_id), lambda: read_talks(care, person))
+    read, conversations = gather(
+        lambda: get_pgt_result(care, result_id), lambda: read_conversations(care, person)
+    )
     result = needed(read)
     if person.is_patient and not result.is_released:
         raise NotFound
@@ -47,7 +49,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     view = ResultView(result, episode, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released_at = None if result.is_amended else result.released_at
-    follow_up = follow_up_of(talks, result.episode_id, released_at)
+    follow_up = follow_up_of(conversations, result.episode_id, released_at)
     return render(ResultPage(result=result, view=view, follow_up=follow_up))
 
 

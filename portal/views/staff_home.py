@@ -68,7 +68,7 @@ class WorklistPage(Page, template="home/worklist.html"):
 
 
 def staff_home(care: Care, person: Person) -> WorklistPage:
-    withdrawn, pending, partial, expired, talks, news = gather(
+    withdrawn, pending, partial, expired, conversations, news = gather(
         lambda: _withdrawn(care),
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
@@ -93,10 +93,10 @@ def staff_home(care: Care, person: Person) -> WorklistPage:
         withdrawn=withdrawn,
         consents=work,
         home_rows=_first_rows(work),
-        messages=talks,
-        waiting_rows=_waiting_rows(talks, person),
-        regions=regions_of(person, talks),
-        duties=duties_of(person, work, talks, noted),
+        messages=conversations,
+        waiting_rows=_waiting_rows(conversations, person),
+        regions=regions_of(person, conversations),
+        duties=duties_of(person, work, conversations, noted),
         ending=storage_duty(person, ending),
         counts_ending=ending is None,
         news=noted if isinstance(noted, CareError) else noted.first(_MOST_AT_WORK),

@@ -286,7 +286,7 @@ def test_the_clinics_first_message_in_the_week_from_a_result_on_is_about_it(
     )
     g.request_id = "r-1"
     found = follow_up_of(talks, "e-1", day)
-    told = (found.talk.id, found.message.id) if isinstance(found, FollowUp) else found
+    told = (found.conversation.id, found.message.id) if isinstance(found, FollowUp) else found
     assert told == (("earlier", "first") if is_about else None)
     assert follow_up_of(talks, None, day) is follow_up_of(talks, "e-1", None) is None
 

@@ -31,7 +31,7 @@ from portal.views.episodes.show import (
     show_tab,
 )
 from portal.views.episodes.view import EpisodeView
-from portal.views.follow_up import follow_up_of, read_talks
+from portal.views.follow_up import follow_up_of, read_conversations
 from portal.web.doses import plan_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import part_of
@@ -126,10 +126,12 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     """Show scans and blood tests as a chart and as a table."""
-    read, talks = gather(lambda: get_episode(care, episode_id), lambda: read_talks(care, person))
+    read, conversations = gather(
+        lambda: get_episode(care, episode_id), lambda: read_conversations(care, person)
+    )
     episode = needed(read)
     last = max((day.date for day in episode.monitoring), default=None)
-    follow_up = follow_up_of(talks, episode.id, last)
+    follow_up = follow_up_of(conversations, episode.id, last)
     return show_tab(EpisodeView(episode, person), MonitoringPage, follow_up=follow_up)
 
 

@@ -43,7 +43,7 @@ def list_page(newest: NewestPeople, known: Sequence[KnownPerson], number: int) -
     shown = found.items[first : first + _PAGE]
     for kind, ids in (
         ("consent", [form.id for person in shown for form in person.forms]),
-        ("conversation", [talk.id for person in shown for talk in person.talks]),
+        ("conversation", [talk.id for person in shown for talk in person.conversations]),
         ("protocol", [plan.id for person in shown for plan in person.protocols]),
     ):
         audit.shown(f"{kind}.list", kind, ids)

@@ -33,7 +33,7 @@ _MOST_UNREAD = 6
 
 
 class OverviewPage(Page, template="patients/show.html", about="overview"):
-    """What was read of a patient; `forms` and `talks` are its parts as lists, or the errors in their place.
+    """What was read of a patient; `forms` and `conversations` are its parts as lists, or the errors in their place.
 
     `plans_today` has each treatment's plans by its id: a label with whose or which it is, and the treatment with that plan.
     `unread` are the first notifications that this person hasn't read yet.
@@ -46,7 +46,7 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     views: list[EpisodeView]
     plans_today: dict[str, list[tuple[str, EpisodeView]]]
     forms: Groups | CareError
-    talks: Listed[Row] | CareError
+    conversations: Listed[Row] | CareError
     unread: Listed[Notification] | CareError
     sends_forms: str
     makes_plan: str
@@ -73,7 +73,7 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     _note(overview, [*ids_of(unread), *week.notification_ids])
     name_opened(overview.name)
     remember_opened(*(episode.id for episode in overview.episodes.items))
-    forms, talks = overview.forms, overview.talks
+    forms, conversations = overview.forms, overview.conversations
     read = NOT_READ if isinstance(forms, CareError) else forms
     by_plan = [
         [EpisodeView(held, person, read) for held in overview.by_plan(episode)]
@@ -86,9 +86,9 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             views=[views[0] for views in by_plan],
             plans_today={views[0].episode.id: _today(views, overview) for views in by_plan},
             forms=forms if isinstance(forms, CareError) else group(forms, person),
-            talks=talks
-            if isinstance(talks, CareError)
-            else talks.through(lambda found: [row_of(talk, person) for talk in found]),
+            conversations=conversations
+            if isinstance(conversations, CareError)
+            else conversations.through(lambda found: [row_of(talk, person) for talk in found]),
             unread=unread,
             sends_forms=_sends_forms(overview) if may(person, "consent.create") else "",
             makes_plan=_makes_plan(overview) if may(person, "protocol.edit") else "",
@@ -146,7 +146,7 @@ def _note(overview: PatientOverview, notification_ids: list[str]) -> None:
     audit.shown("notification.list", "notification", notification_ids)
     for kind, part in (
         ("consent", overview.forms),
-        ("conversation", overview.talks),
+        ("conversation", overview.conversations),
         ("protocol", overview.plans),
         ("episode", overview.episodes),
     ):

@@ -89,8 +89,8 @@ def week_of(overview: PatientOverview) -> Week:
 def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for form in items_of(overview.forms):
         yield from _of_form(form)
-    for talk in items_of(overview.talks):
-        yield from _of_talk(talk)
+    for talk in items_of(overview.conversations):
+        yield from _of_conversation(talk)
     for episode in overview.episodes:
         if overview.is_partner_in(episode):
             whose = _("treatment of %(name)s", name=isolate(episode.patient.full_name))
@@ -129,7 +129,7 @@ def _of_form(form: ConsentForm) -> Iterator[Happening]:
         yield _at(form.revoked_at, "attention", state_word(form), form.title, href)
 
 
-def _of_talk(talk: Conversation) -> Iterator[Happening]:
+def _of_conversation(talk: Conversation) -> Iterator[Happening]:
     href = url_for("conversations.show", conversation_id=talk.id)
     for message in talk.messages:
         if message.sent_at:
@@ -271,10 +271,10 @@ def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
         yield _("A treatment can’t be read right now: its visits, results and documents are missing here.")
     if _is_lost(overview.forms):
         yield _("The forms can’t be read right now, so what was sent or signed is missing here.")
-    if _is_lost(overview.talks):
+    if _is_lost(overview.conversations):
         yield _("The messages can’t be read right now and are missing here.")
     elif not _is_whole_since(
-        overview.talks, first, [talk.last_message_at for talk in items_of(overview.talks)]
+        overview.conversations, first, [talk.last_message_at for talk in items_of(overview.conversations)]
     ):
         yield _("Not all conversations could be read: messages may be missing here.")
     if _is_lost(overview.plans):

@@ -23,7 +23,7 @@ from portal.web import audit
 T = TypeVar("T")
 
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
-_NEWS, _TALKS = 100, 50
+_NEWS, _CONVERSATIONS = 100, 50
 _MOST_NEWS = 1000
 """Among how many notifications an enquiry is looked for that the newest don't tell of."""
 _MOST_SHOWN = 3
@@ -52,14 +52,14 @@ class Enquiry(Value, frozen=True):
 
 def find_enquiries(care: Care, *prospect_ids: str) -> tuple[list[Enquiry], bool]:
     """What notifications and messages say about these enquiries, and whether both could be read."""
-    news, talks = gather(lambda: _newest_notifications(care), lambda: _newest_talks(care))
+    news, conversations = gather(lambda: _newest_notifications(care), lambda: _newest_conversations(care))
     before = (
         []
         if isinstance(news, CareError) or _tells_of(news.items, prospect_ids)
         else _earlier(care, news.total)
     )
     heard = (*items_of(news), *(told for page in before for told in items_of(page)))
-    spoken = items_of(talks)
+    spoken = items_of(conversations)
     found = [_enquiry(id_, heard, spoken) for id_ in prospect_ids]
     audit.shown(
         "notification.list", "notification", [n.id for enquiry in found for n in enquiry.notifications]
@@ -67,7 +67,7 @@ def find_enquiries(care: Care, *prospect_ids: str) -> tuple[list[Enquiry], bool]
     audit.shown(
         "conversation.list", "conversation", [c.id for enquiry in found for c in enquiry.conversations]
     )
-    is_lost = None in (known(news), known(talks)) or (
+    is_lost = None in (known(news), known(conversations)) or (
         None in map(known, before) and not _tells_of(heard, prospect_ids)
     )
     return found, not is_lost
@@ -89,21 +89,21 @@ def read_enquiries(care: Care) -> Enquiries:
 
     A list that the clinic doesn't use names nobody. Raises CareError if none could be read.
     """
-    unread, news, talks = gather(
-        lambda: newest_unread(care), lambda: _newest_notifications(care), lambda: _newest_talks(care)
+    unread, news, conversations = gather(
+        lambda: newest_unread(care), lambda: _newest_notifications(care), lambda: _newest_conversations(care)
     )
-    failures = [answer for answer in (unread, news, talks) if isinstance(answer, CareError)]
+    failures = [answer for answer in (unread, news, conversations) if isinstance(answer, CareError)]
     lost = [failure for failure in failures if not isinstance(failure, NotOffered)]
     if len(failures) == 3:
         raise (lost or failures)[0]
     heard = tuple(
         {notification.id: notification for notification in (*items_of(news), *items_of(unread))}.values()
     )
-    spoken = items_of(talks)
+    spoken = items_of(conversations)
     named = [notification.entity_id for notification in heard if notification.is_about("Prospect")]
     wrote = [talk.prospect_id for talk in spoken if talk.patient_id is None]
     ids = dict.fromkeys(id_ for id_ in (*named, *wrote) if id_)
-    is_whole = not lost and all(page.listed.is_whole for page in map(known, (news, talks)) if page)
+    is_whole = not lost and all(page.listed.is_whole for page in map(known, (news, conversations)) if page)
     return Enquiries(
         Listed(tuple(_enquiry(id_, heard, spoken) for id_ in ids), is_whole),
         None if isinstance(unread, CareError) else new_enquiries(unread.listed),
@@ -126,15 +126,17 @@ def _newest_notifications(care: Care) -> PagedResult[Notification]:
     return list_notifications(care, limit=_NEWS)
 
 
-def _newest_talks(care: Care) -> PagedResult[Conversation]:
-    return list_conversations(care, limit=_TALKS, include_archived=True)
+def _newest_conversations(care: Care) -> PagedResult[Conversation]:
+    return list_conversations(care, limit=_CONVERSATIONS, include_archived=True)
 
 
 def named_in(news: Sequence[Notification], prospect_id: str) -> Enquiry:
     return _enquiry(prospect_id, tuple(news), ())
 
 
-def _enquiry(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conversation, ...]) -> Enquiry:
+def _enquiry(
+    prospect_id: str, news: tuple[Notification, ...], conversations: tuple[Conversation, ...]
+) -> Enquiry:
     about = [(n, "") for n in news if n.is_about("Prospect", prospect_id)]
     about += [(n, "merge") for n in news if n.datum("mergeId") == prospect_id]
     values = {
@@ -144,7 +146,7 @@ def _enquiry(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conv
         if (value := n.datum(_prefixed(prefix, name)))
     }
     unread_first = [n for n, _ in sorted(about, key=lambda told: (told[1], told[0].is_read))]
-    spoken = [talk for talk in talks if talk.prospect_id == prospect_id]
+    spoken = [talk for talk in conversations if talk.prospect_id == prospect_id]
     waiting_first = sorted(spoken, key=lambda talk: waiting_since(talk) or datetime.max.replace(tzinfo=UTC))
     return Enquiry(prospect_id, values, tuple(unread_first)[:_MOST_SHOWN], tuple(waiting_first)[:_MOST_SHOWN])
 
