@@ -11,7 +11,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from portal.i18n.gettext import _
-from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.web.drawings.svg import Axis, drawing, element, label, path, sides
 
 _WIDTH = 480.0
 _START, _END = 6.0, 474.0
@@ -39,9 +39,7 @@ def cut_off_chart(
     if below is None or above is None or not 0 < below < above < 100:
         return None
     across = Axis(0, 100, _START, _END)
-
-    def side(x: float) -> float:
-        return _WIDTH - x if rtl else x
+    side = sides(_WIDTH, rtl=rtl)
 
     is_placed = percent is not None and 0 <= percent <= 100
     top = _ABOVE if is_placed else 4.0

@@ -10,7 +10,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.services.protocols import Check, Medication
 from portal.services.rules.doses import courses, horizon
 from portal.values import Value
-from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.web.drawings.svg import Axis, drawing, element, label, path, sides
 from portal.web.filters import number
 from portal.web.text_language import foreign
 
@@ -82,11 +82,9 @@ def medication_grid(
     first = min(days)
     last = min(max([bar.end for bar in rows] + days), first + _LONGEST)
     across = Axis(first, last + 1, _START, _END)
+    side = sides(_WIDTH, rtl=rtl)
     bottom = _TOP + len(rows) * _ROW + (44 if checks else 0)
     is_now = today is not None and first <= today <= last
-
-    def side(x: float) -> float:
-        return _WIDTH - x if rtl else x
 
     return drawing(
         _WIDTH,

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from portal.i18n.gettext import _, ngettext
 from portal.values import Value
-from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.web.drawings.svg import Axis, drawing, element, label, path, sides
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0
@@ -41,10 +41,8 @@ def storage_chart(
     rows = sorted(bars, key=lambda bar: bar.until)
     longest = max(max((row.until - today).days for row in rows) / _DAYS, 1.0)
     across = Axis(0, longest, _START, _END)
+    side = sides(_WIDTH, rtl=rtl)
     bottom = _TOP + len(rows) * _ROW
-
-    def side(x: float) -> float:
-        return _WIDTH - x if rtl else x
 
     def at(years: float) -> float:
         return across.at(max(years, 0.0))

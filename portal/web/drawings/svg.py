@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def drawing(
 ) -> Markup:
     """Return a whole picture with its name and description for those who can't see it (SVG-AAM §5).
 
-    With `rtl` its texts run from right to left; mirroring the places is `Axis`'s part.
+    With `rtl` its texts run from right to left; its places are to be mirrored by `sides`.
     """
     return element(
         "svg",
@@ -87,6 +87,11 @@ class Axis(Value, frozen=True):
         if self.high == self.low:
             return (self.start + self.end) / 2
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def sides(width: float, *, rtl: bool) -> Callable[[float], float]:
+    """Return what gives a place across its side: mirrored in a drawing that is read from right to left."""
+    return lambda x: width - x if rtl else x
 
 
 def measured(values: Iterable[float | None]) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from portal.values import Value
-from portal.web.drawings.svg import Axis, drawing, element, label
+from portal.web.drawings.svg import Axis, drawing, element, label, sides
 
 _WIDTH = 480.0
 _START, _END = 40.0, 478.0
@@ -41,9 +41,7 @@ def week(
     """Draw the days from hour `opens` to hour `closes`; `hours` are the words of the hours 0 to 24."""
     down = Axis(opens, max(closes, opens + 1), _TOP, _TOP + max(closes - opens, 1) * _HOUR)
     across = Axis(0, max(len(columns), 1), _START, _END)
-
-    def side(x: float) -> float:
-        return _WIDTH - x if rtl else x
+    side = sides(_WIDTH, rtl=rtl)
 
     lines = [
         Markup().join(
