@@ -33,6 +33,7 @@ from portal.services.errors import CareError, NotFound
 from portal.services.gather import gather_all
 from portal.services.listed import Listed
 from portal.services.patient_overview import account_in
+from portal.services.patients import Patient
 from portal.state.session_records import Person
 from portal.web import audit, headers
 from portal.web.filters import today
@@ -108,42 +109,44 @@ def patient_id() -> str | None:
 
 def look_through(care: Care, staff: Person, seen_id: str) -> tuple[Care, Person]:
     """Return the client that tells what this patient is told, and who stands for them; raises NotFound."""
-    unnoticed = replace(care, on_read=_unnoticed)
-    known = [person for person in known_people() if person.patient_id == seen_id]
-    account, name = "", known[0].name if known else ""
-    forms = all_consents(unnoticed, patient_id=seen_id).where(lambda form: form.patient_id == seen_id)
-    told = (*(person.episode_id for person in known), *(form.episode_id for form in forms))
-    ids = list(dict.fromkeys(id_ for id_ in told if id_))
-    if not known:
-        account = account_in(forms)
-        name = next((form.patient_name for form in forms if form.patient_name), "")
-    episodes = _read(unnoticed, ids[:_MOST_EPISODES])
-    for other in {episode.patient.id for episode in episodes} - {seen_id}:
-        more = all_consents(unnoticed, patient_id=other)
-        forms = Listed((*forms, *more), forms.is_whole and more.is_whole)
-    people = (patient for episode in episodes for patient in (episode.patient, episode.partner) if patient)
-    record = next((person for person in people if person.id == seen_id), None)
-    account = (record.user_id or record.id) if record else account
-    name = record.full_name if record else name
-    if not account:
-        raise NotFound
-    view = AsPatient(seen_id, account, name, today(), forms, {episode.id: episode for episode in episodes})
+    view, record, episode_id = _read_patient(replace(care, on_read=_unnoticed), seen_id)
     stand_in = Person(
-        sub=account,
+        sub=view.account,
         issuer=staff.issuer,
-        name=name,
-        given_name=record.called if record else name,
+        name=view.name,
+        given_name=record.called if record else view.name,
         side=Side.PATIENT,
         roles=frozenset({"patient"}),
         auth_time=staff.auth_time,
     )
-    seen_episodes = [episode.id for episode in episodes if view.may_see(episode)]
-    episode = f"?episode={quote(ids[0], safe='')}" if ids else ""
+    episode = f"?episode={quote(episode_id, safe='')}" if episode_id else ""
     g.staff, g.person = staff, stand_in
-    g.as_seen = AsSeen(name, f"/patients/{quote(seen_id, safe='')}{episode}")
-    session().only_show(seen_episodes)
+    g.as_seen = AsSeen(view.name, f"/patients/{quote(seen_id, safe='')}{episode}")
+    session().only_show([episode.id for episode in view.episodes.values() if view.may_see(episode)])
     audit.note("patient.as-seen", "done", person=staff, id_=seen_id)
     return replace(care, viewer=view, by_patient=True), stand_in
+
+
+def _read_patient(care: Care, seen_id: str) -> tuple[AsPatient, Patient | None, str]:
+    """Return what decides what the patient is told, their record and a treatment of theirs, as far as they can be read."""
+    known = [person for person in known_people() if person.patient_id == seen_id]
+    forms = all_consents(care, patient_id=seen_id).where(lambda form: form.patient_id == seen_id)
+    told = (*(person.episode_id for person in known), *(form.episode_id for form in forms))
+    ids = list(dict.fromkeys(id_ for id_ in told if id_))
+    account = "" if known else account_in(forms)
+    name = known[0].name if known else next((form.patient_name for form in forms if form.patient_name), "")
+    episodes = _read(care, ids[:_MOST_EPISODES])
+    for other in {episode.patient.id for episode in episodes} - {seen_id}:
+        more = all_consents(care, patient_id=other)
+        forms = Listed((*forms, *more), forms.is_whole and more.is_whole)
+    people = (patient for episode in episodes for patient in (episode.patient, episode.partner) if patient)
+    record = next((person for person in people if person.id == seen_id), None)
+    if record:
+        account, name = record.user_id or record.id, record.full_name
+    if not account:
+        raise NotFound
+    by_id = {episode.id: episode for episode in episodes}
+    return AsPatient(seen_id, account, name, today(), forms, by_id), record, next(iter(ids), "")
 
 
 def _unnoticed(_endpoint: AnyEndpoint, _query: object, _answer: object) -> None:
