@@ -17,11 +17,11 @@ from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.consents import list_due
 from portal.services.consents.forms import ConsentForm, ConsentStatus
-from portal.services.decoding import PagedResult
 from portal.services.episodes import Appointment, ConsentBrief, Episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import Found, read_episodes
-from portal.services.gather import gather, known
+from portal.services.gather import gather, items_of, merged
+from portal.services.listed import Listed
 from portal.services.patients import Patient
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
@@ -111,26 +111,22 @@ def show(care: Care, person: Person) -> Response:
     pending, partial, plans = gather(
         lambda: list_due(care, ConsentStatus.PENDING, day, soon),
         lambda: list_due(care, ConsentStatus.PARTIALLY_SIGNED, day, soon),
-        lambda: _active_plans(care) if has_plans else None,
+        lambda: _active_plans(care) if has_plans else Listed[Protocol](),
     )
-    if isinstance(pending, CareError) and isinstance(partial, CareError) and not (has_plans and known(plans)):
+    has_read_plans = has_plans and not isinstance(plans, CareError)
+    if isinstance(pending, CareError) and isinstance(partial, CareError) and not has_read_plans:
         raise pending
-    lists = [known(pending), known(partial)]
-    forms = [*{form.id: form for page in lists if page for form in page.items}.values()]
-    active = known(plans)
-    plans_read = active.items if active else ()
-    named = list(_named(forms, plans_read, day, soon))
+    due = merged([pending, partial])
+    active = items_of(plans)
+    named = list(_named(due, active, day, soon))
     found = read_episodes(care, named[:_MOST])
-    visits = sorted(_visits(found.episodes, forms, day), key=_moment)
-    doses = sorted(_doses(found, plans_read, day), key=lambda dose: (dose.moment, dose.who.name.casefold()))
+    visits = sorted(_visits(found.episodes, due, day), key=_moment)
+    doses = sorted(_doses(found, active, day), key=lambda dose: (dose.moment, dose.who.name.casefold()))
     shown = {row.who.href for row in (*visits, *doses)}
-    audit.shown(
-        "episode.list", "episode", [episode.id for episode in found.episodes if _address(episode) in shown]
-    )
-    audit.shown("consent.list", "consent", [form.id for form in forms if form.procedure_date == day])
+    audit.shown("episode.list", "episode", [one.id for one in found.episodes if _address(one) in shown])
+    audit.shown("consent.list", "consent", [form.id for form in due if form.procedure_date == day])
     dosed = {dose.plan_id for dose in doses}
-    audit.shown("protocol.list", "protocol", [plan.id for plan in plans_read if plan.id in dosed])
-    read = [*lists, *([active and active.listed] if has_plans else [])]
+    audit.shown("protocol.list", "protocol", [plan.id for plan in active if plan.id in dosed])
     page = DaySheetPage(
         day=day,
         day_before=days_after(day, -1) or day,
@@ -139,13 +135,13 @@ def show(care: Care, person: Person) -> Response:
         doses=doses if has_plans else None,
         read=len(found.episodes),
         left_out=len(named) - len(found.episodes) - len(found.absent),
-        is_whole=all(page is not None and page.is_whole for page in read),
+        is_whole=due.is_whole and not isinstance(plans, CareError) and plans.is_whole,
     )
     return render(page)
 
 
-def _active_plans(care: Care) -> PagedResult[Protocol]:
-    return list_protocols(care, limit=_PLANS, sorting="startDate desc", status=ProtocolStatus.ACTIVE)
+def _active_plans(care: Care) -> Listed[Protocol]:
+    return list_protocols(care, limit=_PLANS, sorting="startDate desc", status=ProtocolStatus.ACTIVE).listed
 
 
 def _named(forms: Iterable[ConsentForm], plans: Iterable[Protocol], day: date, until: date) -> Iterable[str]:
