@@ -7,7 +7,7 @@ stored sealed in the session and the form redirects to a result page, so that Ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from flask import Blueprint, Response, request, session, url_for
 from werkzeug.exceptions import TooManyRequests
@@ -16,7 +16,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.parse import line
 from portal.services.errors import CareError
 from portal.services.gather import attempt
-from portal.services.people import FoundPerson, find_people
+from portal.services.people import FoundPerson, People, find_people
 from portal.views.hits import Hit, Hits, action_hit, hit_of, is_named, known_hit, recent_hit
 from portal.views.known_search import KnownFound, KnownMatch, search_known
 from portal.views.open_by_id import NothingFound, look_up, page_of_link
@@ -24,7 +24,7 @@ from portal.views.quick_actions import matching_actions, usual_actions
 from portal.views.recent import recently_opened, show_recent
 from portal.web.extensions import limit_find, limiter, person_or_address, seconds_to_wait
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, wants
-from portal.web.known_people import known_people, learn_what_was_read
+from portal.web.known_people import KnownPerson, known_people, learn_what_was_read
 from portal.web.record_links import address_of
 
 bp = Blueprint("find", __name__, url_prefix="/find")
@@ -109,25 +109,32 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
         return _record(care, text)
     if len(text) < _SHORTEST:
         return Hits(text, says=_("Type two letters at least."))
-    known = search_known(text, read := known_people())
+    read = known_people()
+    known = search_known(text, read)
     acts = tuple(map(action_hit, matching_actions(person, text)[:_MOST_ACTIONS]))
     found = attempt(lambda: find_people(care, text, is_found=bool(known.first or acts)))
     if isinstance(found, CareError):
         return _from_read(
             text, known, acts, _("The clinic’s system isn’t answering, so nobody can be looked up.")
         )
-    openable = [patient for patient in found.people if _can_open(patient)]
-    if not openable:
+    if not any(map(_can_open, found.people)):
         _note(found.people, known.first)
         lost = _("Not everything could be looked through, and nobody was found in the rest.")
         return _from_read(text, known, acts, lost if found.is_lost else "", among=found.among)
+    return _merged(text, found, known, acts, {patient.patient_id: patient for patient in reversed(read)})
+
+
+def _merged(
+    text: str, found: People, known: KnownFound, acts: tuple[Hit, ...], remembered: Mapping[str, KnownPerson]
+) -> Hits:
+    """Whom the API finds with whom the session has read: by number, by name, what can be done, and others."""
+    openable = [patient for patient in found.people if _can_open(patient)]
     ids = {patient.patient_id for patient in openable}
     exact = [hit for hit in known.exact if address_of("episode", hit.person.episode_id)]
     ids_of_exact = {hit.person.patient_id for hit in exact if hit.embryo is None}
     named = [hit for hit in known.named if hit.person.patient_id not in ids]
     alike = [hit for hit in known.alike if hit.embryo or hit.person.patient_id not in ids]
     _note(found.people, (*exact, *named, *alike))
-    remembered = {patient.patient_id: patient for patient in reversed(read)}
     people = [
         (
             hit_of(person, text, kept := remembered.get(person.patient_id or "")),
