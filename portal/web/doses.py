@@ -122,6 +122,21 @@ class PlanWords:
         last_day = (self._day(last) if is_dated else "") or _("day %(day)s", day=number(last))
         return rule, _("last dose: %(day)s", day=last_day)
 
+    def to_come(self, episode: Episode | None, on: date) -> list[str]:
+        """Return one sentence for each medicine with doses on that date or later, which nobody is told once the plan has ended."""
+        rows = dict.fromkeys(course.medication for course in remaining(self.plan, episode, on))
+        return [
+            _(
+                "Doses still to come are no longer told to the patient: %(doses)s",
+                doses=self._in_one_line(row),
+            )
+            for row in rows
+        ]
+
+    def _in_one_line(self, row: Medication) -> str:
+        parts = (f"{row.drug} {self.amount(row)}", self.when(row), *self.until(row))
+        return isolate(in_a_row(filter(None, parts), " · "))
+
     def instructions_to_continue(self, episode: Episode | None, on: date) -> list[str]:
         """Return one sentence for each medicine that must still be taken although the treatment has ended; none otherwise."""
         if standing(self.plan, episode, on) is not Standing.GOES_ON:

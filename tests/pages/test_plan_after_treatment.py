@@ -223,3 +223,19 @@ def test_a_plan_that_names_its_treatment_alone_is_its_patients(visitor: SignIn, 
             assert "Patient Amelia" in words
         page = nora.get(PAGE).words
         assert "The clinic’s own" not in page and "today is" in page
+
+
+@pytest.mark.parametrize("to", ["Completed", "Cancelled"])
+def test_before_a_plan_is_ended_staff_read_which_doses_are_lost_with_it(
+    visitor: SignIn, fake_api: FakeApi, to: str
+) -> None:
+    victor, ask = visitor("victor", "physician"), f"{PAGE}/end?to={to}"
+    lost = "Doses still to come are no longer told to the patient: "
+    goes_on = f"{lost}Progesterone 400 mg · 22:00 · Your team says when"
+    words = victor.get(ask).words
+    assert goes_on in words and f"{lost}Follitropin" in words
+    shows(fake_api, PREGNANT)
+    words = victor.get(ask).words
+    assert goes_on in words and f"{lost}Follitropin" not in words, "it ended with the treatment"
+    shows(fake_api, STOPPED)
+    assert "Doses still to come" not in victor.get(ask).words

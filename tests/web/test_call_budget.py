@@ -134,7 +134,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("victor", f"{PROTOCOL}/schedule.pdf", 3),
     ],
     "/protocols/<record:protocol_id>/schedule.ics": [("amelia", f"{PROTOCOL}/schedule.ics", 2)],
-    "/protocols/<record:protocol_id>/end": [("victor", f"{PROTOCOL}/end", 1)],
+    "/protocols/<record:protocol_id>/end": [("victor", f"{PROTOCOL}/end?to=Completed", 2)],
     "/protocols/<record:protocol_id>/edit": [("victor", f"{PROTOCOL}/edit", 2)],
     "/protocols/new": [
         ("victor", "/protocols/new", 1),

@@ -18,10 +18,12 @@ from portal.views.protocols import change_notice, create, edit, labels, schedule
 from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.view import ProtocolView, read_view
+from portal.views.protocols.view import ProtocolView, read_view, read_whose
 from portal.views.recent import name_opened
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.choice_names import choice_name
+from portal.web.doses import PlanWords
+from portal.web.filters import today
 from portal.web.handlers import Care, Page, Person, Side, audit, redirect_to, render, signed_in, toast
 from portal.web.listing import Listing, Table
 from portal.web.modules import whole
@@ -63,11 +65,12 @@ class ShowPage(Page, template="protocols/show.html", about="protocol"):
 
 
 class EndPage(Page, template="protocols/end.html", about="protocol", is_pinned=True):
-    """Asks for confirmation before completing or cancelling it."""
+    """Asks for confirmation before completing or cancelling it; `to_come` are its doses that the patient is then told no more."""
 
     protocol: Protocol
     to: ProtocolStatus
     cancels: bool
+    to_come: list[str]
 
 
 @bp.get("", endpoint="list")
@@ -104,7 +107,8 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
     to = ProtocolStatus(request.args.get("to") or "none")
     if to not in ENDS or to not in protocol.next_statuses:
         return _to_protocol(protocol.id)
-    return render(EndPage(protocol=protocol, to=to, cancels=to == ProtocolStatus.CANCELLED))
+    to_come = PlanWords(protocol, is_plain=False).to_come(read_whose(care, protocol).episode, today())
+    return render(EndPage(protocol=protocol, to=to, cancels=to == ProtocolStatus.CANCELLED, to_come=to_come))
 
 
 @bp.post("/<record:protocol_id>/status")
