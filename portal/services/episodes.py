@@ -357,6 +357,15 @@ class Episode(Timed, frozen=True, kw_only=True):
         owner = self.owner_of(self.protocol) if self.protocol else None
         return owner is not None and owner.is_me(sub)
 
+    def is_further_plan(self, plan: Protocol) -> bool:
+        """Whether it is a plan of this treatment besides the one that its record holds; one that names no treatment may be its
+        patient's or partner's."""
+        if self.protocol and plan.id == self.protocol.id:
+            return False
+        if plan.episode_id is None:
+            return plan.patient_id is not None and self.owner_of(plan) is not None
+        return plan.episode_id == self.id
+
     def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:
         """The genetic tests of an embryo: the one that its record names first, then others of its code, such as one before
         a repeated biopsy, but for those that another embryo's record names: each of a couple may have an embryo of one code."""

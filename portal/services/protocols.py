@@ -302,6 +302,12 @@ def list_plans_of(care: Care, episode_id: str) -> Listed[Protocol]:
     )
 
 
+def list_active_plans(care: Care) -> Listed[Protocol]:
+    """The plans that the reader may see and that are followed, of every treatment."""
+    plans = list_protocols(care, limit=_PLANS, status=ProtocolStatus.ACTIVE)
+    return plans.listed.where(lambda plan: plan.is_active)
+
+
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
     """Create a protocol; None if the API returns no body (then it is the newest of its name in the list)."""
     return care.act(CREATE_PROTOCOL, draft, operation=operation)

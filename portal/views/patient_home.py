@@ -11,14 +11,17 @@ from portal.services import decoding
 from portal.services.consents import list_consents
 from portal.services.consents.forms import ConsentForm
 from portal.services.conversations import Conversation, list_conversations
+from portal.services.episodes import Episode
 from portal.services.errors import CareError
 from portal.services.found_episodes import Found, is_whole, mentioned, read_episodes
-from portal.services.gather import attempt, gather, ids_of
+from portal.services.gather import attempt, gather, ids_of, needed
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, newest_unread, notable, unread_among
+from portal.services.protocols import Protocol
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
+from portal.views.episodes.further_plans import read_active_plans
 from portal.views.episodes.lookup import (
     MOST_REMEMBERED,
     every_notification,
@@ -62,6 +65,11 @@ class TreatmentRegion(Value, frozen=True):
         return [*(view.episode.id for view in self.views), *(near.episode_id for near in self.storage)]
 
     @property
+    def further_plan_ids(self) -> list[str]:
+        """The plans shown that no treatment's record holds."""
+        return [tonight.further_plan for tonight in self.tonight if tonight.further_plan]
+
+    @property
     def is_pressing(self) -> bool:
         """Whether something comes before all else: doses, a plan that may change, a withdrawn consent, a warning, a visit."""
         return bool(
@@ -99,6 +107,9 @@ class NeedsPage(Page, template="home/needs.html"):
         return {
             "consent": [*waiting, *(self.since.form_ids if self.since else ())],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, TreatmentRegion) else [],
+            "protocol": self.treatment.further_plan_ids
+            if isinstance(self.treatment, TreatmentRegion)
+            else [],
             "conversation": ids_of(self.messages),
             "notification": ids_of(self.news),
         }
@@ -106,12 +117,13 @@ class NeedsPage(Page, template="home/needs.html"):
 
 def patient_home(care: Care, person: Person) -> NeedsPage:
     ids, are_all = remembered(), knows_all()
-    forms, conversations, news, all_news, found = gather(
+    forms, conversations, news, all_news, found, plans = gather(
         lambda: _forms(care),
         lambda: _conversations(care, include_archived=not are_all),
         lambda: newest_unread(care),
         lambda: None if are_all else every_notification(care),
         lambda: _ongoing(care, ids),
+        lambda: read_active_plans(care),
     )
     if isinstance(found, Found):
         told = news if isinstance(all_news, CareError | None) else all_news
@@ -124,7 +136,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         )
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = conversations if isinstance(conversations, CareError) else _unread(conversations)
-    treatment = found if isinstance(found, CareError) else _treatment(found, person)
+    treatment = found if isinstance(found, CareError) else _treatment(found, person, needed(plans))
     if isinstance(found, Found) and (record := found.record_of(person.sub)):
         preferred_name.learn(record)
     if not isinstance(news, CareError):
@@ -206,19 +218,35 @@ def _last_message(talk: Conversation) -> float:
     return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
 
 
-def _treatment(found: Found, person: Person) -> TreatmentRegion:
-    views = [EpisodeView(episode, person) for episode in found.newest_first]
-    live = [view for view in views if not view.episode.is_ended]
-    shown = live or views[:1]
+def _treatment(found: Found, person: Person, plans: Listed[Protocol]) -> TreatmentRegion:
+    live = [episode for episode in found.newest_first if not episode.is_ended]
+    episodes = live or found.newest_first[:1]
+    further = _further_plans(found, episodes, plans.items)
+    shown = [EpisodeView(episode, person, further_plans=further[episode.id]) for episode in episodes]
     return TreatmentRegion(
         tuple(shown),
         tuple(sorted(storage_dates(found.embryos), key=lambda date_: date_.on)),
-        found.is_incomplete,
+        found.is_incomplete or (bool(live) and not plans.is_whole),
         any(not embryo.is_terminal for embryo, _episode in found.embryos),
         found.is_none_left,
         _plan_notices(shown),
-        tuple(tonight for view in shown if (tonight := view.tonight)),
+        tuple(tonight for view in shown for tonight in view.tonights),
     )
+
+
+def _further_plans(
+    found: Found, episodes: Sequence[Episode], plans: Sequence[Protocol]
+) -> dict[str, tuple[Protocol, ...]]:
+    """Of each of these treatments the plans that no treatment's record holds; one that names none belongs to the first that fits."""
+    left = {plan.id: plan for plan in plans}
+    for episode in found.episodes:
+        if episode.protocol:
+            left.pop(episode.protocol.id, None)
+    further: dict[str, tuple[Protocol, ...]] = {}
+    for episode in episodes:
+        further[episode.id] = tuple(filter(episode.is_further_plan, left.values()))
+        left = {id_: plan for id_, plan in left.items() if plan not in further[episode.id]}
+    return further
 
 
 def _plan_notices(views: Sequence[EpisodeView]) -> tuple[PlanNotice, ...]:
@@ -234,12 +262,13 @@ def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
+    plans = read_active_plans(care)
     if not knows_all():
-        return _treatment(reachable(care, person, MOST_REMEMBERED), person)
+        return _treatment(reachable(care, person, MOST_REMEMBERED), person, plans)
     ids = remembered()
     found = _ongoing(care, ids)
     remember(found, ids)
-    return _treatment(found, person)
+    return _treatment(found, person, plans)
 
 
 PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {

@@ -174,3 +174,42 @@ def test_a_plan_of_a_status_that_isnt_known_is_named_among_the_further_ones(
     fake_api.gives(LIST_PROTOCOLS, [PLAN, *plans])
     words = visitor("amelia").get("/episodes/e-1/medication").words
     assert [name for plan in plans if (name := plan.name) in words] == ["Plan Active", "Plan Paused"]
+
+
+@pytest.mark.parametrize("names_treatment", [True, False])
+def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], names_treatment: bool
+) -> None:
+    plan = replace(PLAN, patient_id="amelia-patient")
+    shows(fake_api, replace(episode(plan), partner=DANIEL))
+    row = replace(PLAN.medications[0], drug="Doxycycline", dose=100, unit="mg", times=("18:00",))
+    further = replace(
+        plan,
+        id="p-2",
+        patient_id="daniel-patient",
+        episode_id="e-1" if names_treatment else None,
+        medications=(row,),
+    )
+    others = replace(further, id="p-3", episode_id="e-2", medications=(replace(row, drug="Prednisolone"),))
+    fake_api.gives(LIST_PROTOCOLS, [plan, further, others])
+    fake_api.gives(READ_PROTOCOL, further, id_="p-2")
+    fake_api.gives(READ_PROTOCOL, others, id_="p-3")
+    at("25 18:10")
+    daniel = visitor("daniel")
+    paths = ["/", "/episodes/e-1", *(["/episodes/e-1/medication"] if names_treatment else [])]
+    for path in paths:
+        words = daniel.get(path).words
+        assert "18:00 Doxycycline 100 mg" in words and "19:00 Follitropin 225 units" in words, path
+        assert "These are Millie’s medicines." in words and "Prednisolone" not in words, path
+        (tick,) = daniel.get(path).select("form[action*='/doses']")
+        daniel.get(path).form(tick).submit()
+        page = daniel.get(path)
+        assert "Done 18:10" in page.words, path
+        page.form(page.select("form[action*='/doses']")[0]).submit()
+    assert daniel.get("/episodes/e-1/doses?plan=p-2").words.count("Doxycycline")
+    daniel.get("/episodes/e-1/doses?plan=p-3", status=404)
+    fake_api.refuses(LIST_PROTOCOLS, 403)
+    assert "can’t be shown right now" not in daniel.get("/").words + daniel.get("/episodes/e-1").words
+    fake_api.refuses(LIST_PROTOCOLS, 500)
+    assert "Some of your treatment can’t be shown right now." in daniel.get("/").words
+    assert "Other plans can’t be shown right now." in daniel.get("/episodes/e-1").words

@@ -37,7 +37,7 @@ EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
 # By route: who opens which address, and how many calls it may make. Home and lists of episodes make one call per
 # episode, because no endpoint lists episodes; everyone has opened home before, so the ids are known.
 BUDGET: dict[str, list[tuple[str, str, int]]] = {
-    "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 6)],
+    "/": [("amelia", "/", 5), ("grace", "/", 6), ("nora", "/", 6)],
     "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 3)],
     "/notifications/bell": [("amelia", "/notifications/bell", 1), ("nora", "/notifications/bell", 1)],
     "/notifications/settings": [
@@ -80,8 +80,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/conversations/<record:conversation_id>/new": [("amelia", f"/conversations/{SCAN}/new?known=x", 1)],
     "/conversations/new": [("daniel", "/conversations/new", 1)],
     "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
-    "/episodes": [("amelia", "/episodes", 1), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
-    "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],
+    "/episodes": [("amelia", "/episodes", 2), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
+    "/episodes/<record:episode_id>": [("amelia", EPISODE, 2), ("nora", EPISODE, 1)],
     **{
         f"/episodes/<record:episode_id>/{tab}": [
             ("amelia", f"{EPISODE}/{tab}", 2 if tab in ("monitoring", "medication") else 1),

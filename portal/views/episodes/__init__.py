@@ -6,13 +6,14 @@ from flask import Blueprint, Response, g, url_for
 
 from portal.config.modules import Module
 from portal.services.consents import list_forms_of
-from portal.services.episodes import get_episode
+from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
-from portal.services.gather import gather, ids_of, needed
+from portal.services.gather import gather, ids_of, items_of, needed
 from portal.services.listed import Listed
 from portal.services.protocols import Protocol, list_plans_of
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
+from portal.views.episodes.further_plans import read_active_plans
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
 from portal.views.episodes.separation import NOT_READ, read_forms
 from portal.views.episodes.show import (
@@ -66,7 +67,7 @@ def index(care: Care, person: Person) -> Response:
     """List the person's episodes, newest first; for staff those that they opened last. A patient's only one is opened."""
     found = reachable(care, person, MOST_RECENT if person.is_staff else MOST_REMEMBERED)
     if person.is_patient and found.is_only_one:
-        return show_tab(EpisodeView(found.episodes[0], person), OverviewPage)
+        return _overview(found.episodes[0], person, read_active_plans(care))
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],
@@ -80,9 +81,17 @@ def index(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Show the state of the treatment: today, what happened before and what comes next."""
-    episode = get_episode(care, episode_id)
-    forms = read_forms(care, episode) if person.is_staff else NOT_READ
-    return show_tab(EpisodeView(episode, person, forms), OverviewPage)
+    if person.is_staff:
+        episode = get_episode(care, episode_id)
+        return show_tab(EpisodeView(episode, person, read_forms(care, episode)), OverviewPage)
+    read, plans = gather(lambda: get_episode(care, episode_id), lambda: read_active_plans(care))
+    return _overview(needed(read), person, needed(plans))
+
+
+def _overview(episode: Episode, person: Person, plans: Listed[Protocol]) -> Response:
+    further = plans.where(episode.is_further_plan)
+    view = EpisodeView(episode, person, further_plans=further.items)
+    return show_tab(view, OverviewPage, are_plans_lost=not further.is_whole and not episode.is_ended)
 
 
 def _declare(tab: type[TabPage]) -> None:
@@ -113,7 +122,7 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
     others = plans if isinstance(plans, CareError) else plans.where(lambda plan: plan.id != held)
     audit.shown("protocol.list", "protocol", ids_of(others))
     return show_tab(
-        EpisodeView(episode, person),
+        EpisodeView(episode, person, further_plans=items_of(others)),
         MedicationPage,
         others=others
         if isinstance(others, CareError)

@@ -6,9 +6,11 @@ from flask import Blueprint, Response, make_response, request, url_for
 
 from portal.config.modules import Module
 from portal.i18n.gettext import _
+from portal.parse import record_id
 from portal.services.episodes import get_episode
 from portal.services.errors import BadResponse, NotFound, Unavailable
-from portal.views.episodes.tonight import Tonight
+from portal.services.protocols import get_protocol
+from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.views.episodes.view import EpisodeView
 from portal.web import taken_doses
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
@@ -29,7 +31,7 @@ class DosesPage(Page, template="episodes/doses.html"):
 @signed_in(Side.PATIENT, background=True)
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Return the doses around now, for a page that shows them as `known`; 204 if they are still the same."""
-    tonight = _read(care, person, episode_id)
+    tonight = _read(care, person, episode_id, request.args.get("plan"))
     if request.args.get("known") == tonight.digest:
         return make_response("", 204)
     return render(DosesPage(tonight=tonight, place=request.args.get("place", "")), fragment="tonight")
@@ -43,7 +45,7 @@ def note(care: Care, person: Person, episode_id: str) -> Response:
     key, is_undone = request.form.get("dose", ""), "undo" in request.form
     back = f"{_back_to(request.form.get('from'), episode_id)}#tonight"
     try:
-        tonight = _read(care, person, episode_id)
+        tonight = _read(care, person, episode_id, request.args.get("plan"))
     except (BadResponse, Unavailable):
         _tell_lost(is_undone=is_undone)
         return redirect_to(back)
@@ -65,8 +67,15 @@ def _tell_lost(*, is_undone: bool) -> None:
     toast(lost, tone="attention")
 
 
-def _read(care: Care, person: Person, episode_id: str) -> Tonight:
-    tonight = EpisodeView(get_episode(care, episode_id), person).tonight
+def _read(care: Care, person: Person, episode_id: str, further_plan: str | None) -> Tonight:
+    """The doses of the plan that the treatment's record holds, or of a further one of it."""
+    if further_plan and not record_id(further_plan):
+        raise NotFound
+    view = EpisodeView(get_episode(care, episode_id), person)
+    plan = get_protocol(care, further_plan) if further_plan else None
+    if plan and not view.episode.is_further_plan(plan):
+        raise NotFound
+    tonight = tonight_of(view.episode, person, view.alerts, plan) if plan else view.tonight
     if tonight is None:
         raise NotFound
     return tonight

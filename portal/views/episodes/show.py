@@ -77,7 +77,10 @@ class OtherPlan(Value, frozen=True):
 
 
 class OverviewPage(TabPage, template="episodes/overview.html"):
+    """The state of the treatment; `are_plans_lost` if a patient's further plans couldn't all be read."""
+
     name = "overview"
+    are_plans_lost: bool = False
 
 
 class TimelinePage(TabPage, template="episodes/timeline.html"):

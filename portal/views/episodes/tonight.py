@@ -108,11 +108,12 @@ class Tonight(Value, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
-    them; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
+    them; `further_plan` is the id of the plan if it isn't the one that the treatment's record holds; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
     if not the reader's. What was ticked off is the own note of whose plan it is: nobody else's page has it (`knows_ticks`).
     """
 
     episode_id: str
+    further_plan: str | None
     title: str
     first: tuple[CardDose, ...]
     others: tuple[CardDose, ...]
@@ -130,6 +131,11 @@ class Tonight(Value, frozen=True):
     @property
     def doses(self) -> tuple[CardDose, ...]:
         return (*self.first, *self.others, *(self.trigger.doses if self.trigger else ()))
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is a dose, around now or ahead, or a reason why none is shown."""
+        return bool(self.doses or self.following or self.state)
 
     @property
     def is_done(self) -> bool:
@@ -152,8 +158,13 @@ class Tonight(Value, frozen=True):
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
 
-def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) -> Tonight | None:
-    """Return the doses around now as this patient sees them; None without a plan, or once it has ended with the treatment."""
+def tonight_of(
+    episode: Episode, person: Person, alerts: Sequence[ClinicAlert], further_plan: Protocol | None = None
+) -> Tonight | None:
+    """Return the doses around now as this patient sees them, of the treatment's plan or of a further one; None without a plan,
+    or once it has ended with the treatment."""
+    if further_plan:
+        episode = replace(episode, protocol=further_plan)
     plan = episode.protocol
     if plan is None:
         return None
@@ -187,6 +198,7 @@ def tonight_of(episode: Episode, person: Person, alerts: Sequence[ClinicAlert]) 
         trigger = replace(trigger, comes_first=True)
     return Tonight(
         episode_id=episode.id,
+        further_plan=further_plan.id if further_plan else None,
         title=_title(first, at),
         first=tuple(cards[due] for due in first),
         others=tuple(cards[due] for due in listed if due not in first),

@@ -54,12 +54,13 @@ class Stage(Value, frozen=True):
 
 @dataclass(frozen=True)
 class EpisodeView:
-    """An episode as one person sees it; `forms` are its consent forms where they were read. Made for one request: what it works
-    out stays."""
+    """An episode as one person sees it; `forms` are its consent forms where they were read, `further_plans` those besides the one
+    that its record holds. Made for one request: what it works out stays."""
 
     episode: Episode
     person: Person
     forms: Listed[ConsentForm] = NOT_READ
+    further_plans: tuple[Protocol, ...] = ()
 
     @cached_property
     def title(self) -> str:
@@ -330,6 +331,20 @@ class EpisodeView:
     def tonight(self) -> Tonight | None:
         """The doses around now, for patients; None for staff, and without a plan to follow."""
         return tonight_of(self.episode, self.person, self.alerts) if self.person.is_patient else None
+
+    @cached_property
+    def tonights(self) -> list[Tonight]:
+        """The doses around now, those of further plans after those of the plan."""
+        return [*filter(None, [self.tonight]), *self.further_tonights]
+
+    @cached_property
+    def further_tonights(self) -> list[Tonight]:
+        """The doses around now of the active further plans that have any, for patients."""
+        if not self.person.is_patient:
+            return []
+        active = (plan for plan in self.further_plans if plan.is_active)
+        found = (tonight_of(self.episode, self.person, self.alerts, plan) for plan in active)
+        return [tonight for tonight in found if tonight and tonight.says_something]
 
     def alerts_beside(self, tonight: Tonight | None) -> list[ClinicAlert]:
         """The alerts that don't stand with the doses already."""

@@ -1,0 +1,21 @@
+"""A treatment's plans besides the one that its record holds: their doses are told with those of that one."""
+
+from __future__ import annotations
+
+from portal.config.modules import Module
+from portal.services.client import Care
+from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
+from portal.services.gather import attempt
+from portal.services.listed import Listed
+from portal.services.protocols import Protocol, list_active_plans
+from portal.web import modules
+
+
+def read_active_plans(care: Care) -> Listed[Protocol]:
+    """A patient's active plans; none where the API keeps them from patients, and not whole where they can't be read."""
+    if Module.MEDICINES in modules.off():
+        return Listed[Protocol]()
+    plans = attempt(lambda: list_active_plans(care))
+    if isinstance(plans, CareError):
+        return Listed[Protocol](is_whole=isinstance(plans, NotAllowed | NotFound | NotOffered))
+    return plans
