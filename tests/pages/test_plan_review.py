@@ -257,3 +257,33 @@ def test_no_row_is_lost_of_a_plan_with_more_than_can_be_added() -> None:
     posted |= {f"check-{number}-day": str(number) for number in range(230)}
     plan = Plan.posted(posted)
     assert (len(plan.medications), len(plan.checks)) == (130, 230)
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [(ProtocolStatus.DRAFT, ["again-0", "again-1-2100"]), (ProtocolStatus.ON_HOLD, ["again-1-2100"])],
+)
+def test_a_plan_is_asked_its_hard_stops_before_it_is_followed(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, status: ProtocolStatus, asked: list[str]
+) -> None:
+    high = Medication(
+        id="f", drug="Follitropin alfa", dose=2250, unit="IU", start_day=1, end_day=10, time="19:00"
+    )
+    trigger = Medication(id="t", drug="hCG", dose=250, unit="µg", start_day=11, time="21:00", is_trigger=True)
+    late = Appointment(
+        id="a", kind="EggRetrieval", start=datetime(2026, 11, 29, 8, tzinfo=ZONE), status="Booked"
+    )
+    plan = replace(PLAN, status=status, start_date=date(2026, 11, 16), medications=(high, trigger))
+    fake_api.gives(READ_PROTOCOL, plan)
+    fake_api.gives(READ_EPISODE, replace(EPISODE, appointments=(late,)))
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}")
+    page = page.form(f"/protocols/{PLAN.id}/status").submit()
+    assert [field["name"] for field in page.select("[name^=again-]")] == asked
+    assert not fake_api.sent(UPDATE_PROTOCOL) and not page.select("[aria-invalid]")
+    form = page.form(f"/protocols/{PLAN.id}/status")
+    refused = form.submit(status=422, **dict.fromkeys(asked, "1"))
+    assert len(refused.select("[aria-invalid]")) == len(asked)
+    fake_api.gives(UPDATE_PROTOCOL, replace(plan, status=ProtocolStatus.ACTIVE))
+    form.submit(status=None, **{"again-0": "2250", "again-1-2100": "21:00"})
+    (sent,) = fake_api.sent(UPDATE_PROTOCOL)
+    assert sent.body["status"] == "Active"

@@ -307,8 +307,10 @@ STAFF: dict[str, str] = {
         "Check; Medication; Physician: name; Protocol: description name; patient: dateOfBirth firstName "
         "lastName mrn"
     ),
-    "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
-    "/protocols/<record:protocol_id>/status": "Check; Medication; Protocol: concurrencyStamp description name",
+    "/protocols/<record:protocol_id>/end": "Medication; Protocol: concurrencyStamp name",
+    "/protocols/<record:protocol_id>/status": (
+        "Check; Medication; Protocol: concurrencyStamp description name; patient: dateOfBirth firstName lastName mrn"
+    ),
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Alert: text; Check; Medication; Physician: name; Protocol: description name patientName; patient: "
         "dateOfBirth firstName lastName mrn"

@@ -16,9 +16,10 @@ from portal.services.protocols import Protocol, ProtocolStatus, get_protocol, li
 from portal.views.chosen_patient import ChosenPatient, chosen_patient, read_table
 from portal.views.protocols import change_notice, create, edit, labels, schedule
 from portal.views.protocols.dose_changes import trigger_faults
+from portal.views.protocols.hard_stops import HardStop, hard_stops, triggers_told, unanswered
 from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.view import ProtocolView, read_view, read_whose
+from portal.views.protocols.view import ProtocolView, Whose, read_view, read_whose
 from portal.views.recent import name_opened
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.choice_names import choice_name
@@ -71,6 +72,16 @@ class EndPage(Page, template="protocols/end.html", about="protocol", is_pinned=T
     to: ProtocolStatus
     cancels: bool
     to_come: list[str]
+
+
+class ActivatePage(Page, template="protocols/activate.html", about="protocol", is_pinned=True):
+    """Asks the hard stops of a plan before it is followed."""
+
+    protocol: Protocol
+    to: ProtocolStatus
+    whose: Whose
+    triggers: list[str]
+    hard_stops: list[HardStop]
 
 
 @bp.get("", endpoint="list")
@@ -126,6 +137,8 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     if request.form.get("stamp", "") != (protocol.concurrency_stamp or ""):
         audit.note("protocol.status", "conflict", id_=protocol.id)
         return _show_change(care, person, protocol)
+    if to == ProtocolStatus.ACTIVE and (page := _questions(care, protocol)):
+        return page
     sent = (protocol.concurrency_stamp, protocol.status, to)
     try:
         act_once(
@@ -147,6 +160,25 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
         note = _("The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it.")
         return _show(care, person, get_protocol(care, protocol.id), status=error.status, note=note)
     return _moved(protocol.id, to)
+
+
+def _questions(care: Care, protocol: Protocol) -> Response | None:
+    """The page with the hard stops that aren't answered; the doses of a plan that was followed before were."""
+    plan, whose = Plan.of(protocol), read_whose(care, protocol)
+    collection = whose.collection(plan.begins)
+    asked = hard_stops(None if protocol.status == ProtocolStatus.DRAFT else plan, plan, collection)
+    open_ = unanswered(asked, request.form)
+    if not open_:
+        return None
+    is_answer = any(stop.name in request.form for stop in asked)
+    page = ActivatePage(
+        protocol=protocol,
+        to=ProtocolStatus.ACTIVE,
+        whose=whose,
+        triggers=triggers_told(plan, collection),
+        hard_stops=open_ if is_answer else asked,
+    )
+    return render(page, status=422 if is_answer else 200)
 
 
 def _moved(protocol_id: str, to: ProtocolStatus) -> Response:
