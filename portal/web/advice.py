@@ -11,7 +11,7 @@ from portal.config.visits import Place, VisitAdvice, folded, place_of
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment
 from portal.values import Value
-from portal.web.labels import visit_name
+from portal.web.labels import visit_purpose
 
 
 class Advice(Value, frozen=True):
@@ -40,12 +40,7 @@ def visit_place(visit: Appointment) -> Place | None:
 
 def visit_advice(visit: Appointment) -> VisitAdvice | None:
     """Return how to prepare for a visit, if the clinic said so for its kind; the kind may be in the reader's language."""
-    kinds = (visit.kind, visit_name(visit.kind))
+    names = {folded(visit.kind), visit_purpose(visit.kind)}
     return next(
-        (
-            visit
-            for visit in g.tenant.visits
-            if {folded(visit.kind), visit_name(visit.kind)} & {folded(kinds[0]), kinds[1]}
-        ),
-        None,
+        (told for told in g.tenant.visits if names & {folded(told.kind), visit_purpose(told.kind)}), None
     )

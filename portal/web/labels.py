@@ -97,6 +97,27 @@ EGG_COLLECTIONS = (
     *("opu", "punciónfolicular", "extraccióndeóvulos", "سحبالبويضات"),
 )
 """What clinics call an egg collection, in small letters alone."""
+_BESIDE_IT = re.compile(
+    r"\b(after|assess|before|blood|brief|call|check|class|consent|consult|counsel|debrief|discuss|evening|follow|info|lesson|"
+    r"phone|plan|post|pre|question|recover|result|review|scan|school|session|sign|talk|teach|test|training|ultraso|video|"
+    r"analítica|antes|charla|consulta|control|después|ecograf|firma|llamada|resultad|revisi|segu|taller|tras)|"
+    "استشار|متابع|فحص|قبل|بعد|تحضير|معلومات|موافق|نتيج|نتائج|مكالم|محاضر"
+)
+"""Further words of a visit that is about an egg collection and isn't one, in small letters."""
+
+
+def is_egg_collection(kind: str) -> bool:
+    """Whether an appointment is an egg collection, also with further words, such as `Egg collection (OPU)`."""
+    name = kind.casefold()
+    return any(
+        folded(name[: end.start()]) in EGG_COLLECTIONS and not _BESIDE_IT.search(name, end.start())
+        for end in re.finditer(r"\W+|$", name)
+    )
+
+
+def visit_purpose(kind: str) -> str:
+    """Return what an appointment is for, as `visit_name`, but without further words of an egg collection: to compare by."""
+    return visit_name(EGG_COLLECTIONS[0]) if is_egg_collection(kind) else visit_name(kind)
 
 
 @for_each_language

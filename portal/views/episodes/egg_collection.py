@@ -6,9 +6,8 @@ from datetime import date, datetime, time
 
 from flask import g
 
-from portal.config.visits import folded
 from portal.services.episodes import Appointment, Episode
-from portal.web.labels import EGG_COLLECTIONS
+from portal.web.labels import is_egg_collection
 
 
 def collection_of(episode: Episode | None, *, after: datetime | None = None) -> Appointment | None:
@@ -29,4 +28,4 @@ def collection_of_plan(episode: Episode | None, begins: date | None) -> Appointm
 
 
 def _is_collection(visit: Appointment) -> bool:
-    return not visit.is_cancelled and folded(visit.kind) in EGG_COLLECTIONS
+    return not visit.is_cancelled and is_egg_collection(visit.kind)

@@ -10,7 +10,7 @@ from portal.services.episodes import Appointment, EpisodeStage
 from portal.values import Value
 from portal.web.choice_names import choice_name
 from portal.web.glossary import by_language
-from portal.web.labels import visit_name
+from portal.web.labels import visit_name, visit_purpose
 
 _TERMS = {
     EpisodeStage.STIMULATION: "stimulation",
@@ -41,7 +41,7 @@ class Step(Value, frozen=True):
 def step_of(stage: EpisodeStage, visits: Iterable[Appointment]) -> Step:
     """Return a step in words, with the first of these visits in which it happens; their kinds are in the reader's language."""
     kind = visit_name(_VISITS[stage]) if stage in _VISITS else None
-    visit = next((visit for visit in visits if visit.kind == kind), None)
+    visit = next((visit for visit in visits if visit_purpose(visit.kind) == kind), None)
     term = _TERMS.get(stage)
     meaning = by_language()[language()][term].meaning if term else _meanings().get(stage, "")
     return Step(choice_name(stage), meaning, visit)
