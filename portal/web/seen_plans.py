@@ -13,7 +13,8 @@ from datetime import datetime
 import msgspec
 from msgspec import structs
 
-from portal.services.protocols import Protocol
+from portal.config.units import unit_of
+from portal.services.protocols import Medication, Protocol, route_of
 from portal.services.rules.plan_changes import PlanSnapshot, snapshot_of
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown
@@ -105,16 +106,28 @@ def last_change(person: Person, episode_id: str | None) -> datetime | None:
 
 
 def digest(plan: Protocol) -> str:
-    """Return a digest of the plan's status, days, doses and routes, whatever the order of its rows: equal digests, equal plans.
+    """Return a digest of the plan's status, days, doses and routes, whatever the order of its rows and their spelling: equal
+    digests, equal plans.
 
     Without instructions, which the plan within a treatment may lack.
     """
-    snapshot = snapshot_of(plan)
-    rows = sorted(
-        msgspec.json.encode(structs.replace(row, instructions=None)) for row in snapshot.medications
-    )
-    head = msgspec.json.encode((snapshot.status, snapshot.start_date))
+    rows = sorted(msgspec.json.encode(_told(row)) for row in plan.medications)
+    head = msgspec.json.encode((plan.status, plan.start_date))
     return hashlib.sha256(b"\n".join((head, *rows))).hexdigest()[:32]
+
+
+def _told(row: Medication) -> tuple[object, ...]:
+    """What a row says of its doses: a route, a unit or an hour may be written in several ways."""
+    days = (
+        row.start_day,
+        row.end_day,
+        row.last_dose_day,
+        row.every_days or 1,
+        row.triggers,
+        row.ends_with_trigger,
+    )
+    words = (" ".join(text.casefold().split()) for text in (row.drug, row.stop_rule or ""))
+    return (*words, row.dose, unit_of(row.unit), route_of(row.route), *days, *row.hours)
 
 
 def _first_seen(plan: Protocol) -> SeenPlan:

@@ -239,3 +239,31 @@ def test_before_a_plan_is_ended_staff_read_which_doses_are_lost_with_it(
     assert goes_on in words and f"{lost}Follitropin" not in words, "it ended with the treatment"
     shows(fake_api, STOPPED)
     assert "Doses still to come" not in victor.get(ask).words
+
+
+@pytest.mark.parametrize(
+    ("members", "is_told"),
+    [
+        ({"route": "SC", "unit": "units", "times": ("19:00:00",)}, False),
+        (
+            {"drug": "follitropin ", "every_days": 1, "is_trigger": False, "drug_class": "gonadotropins"},
+            False,
+        ),
+        ({"route": "IM"}, True),
+        ({"every_days": 2}, True),
+    ],
+)
+def test_another_spelling_of_a_plan_is_no_change(
+    visitor: SignIn, fake_api: FakeApi, members: dict[str, object], is_told: bool
+) -> None:
+    row = replace(STIMULATION, route="Subcutaneous")
+    for medicine in (row, replace(row, **members)):
+        plan = replace(BOTH, medications=(medicine,))
+        shows(fake_api, episode(plan))
+        fake_api.gives(READ_PROTOCOL, plan)
+        if medicine is row:
+            calendar(visitor("amelia"))
+    assert ("The plan has changed" in visitor("amelia").get("/").words) is is_told
+    assert (
+        "since you added it to your calendar" in visitor("amelia").get("/episodes/e-1/medication").words
+    ) is is_told

@@ -134,11 +134,16 @@ def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None
     after = snapshot_of(plan)
     if after == before:
         return None
-    names = {row.drug.casefold(): row.drug for row in (*before.medications, *after.medications)}
+    names = {_name(row.drug): row.drug for row in (*before.medications, *after.medications)}
     was, is_now = _Calendar(before, on), _Calendar(after, on)
     until = min(max(was.last, is_now.last), on + timedelta(days=_MOST_DAYS))
     doses = tuple(_changes(was, is_now, names, until)) if plan.is_active else ()
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None
+
+
+def _name(drug: str) -> str:
+    """A medicine's name to compare with others."""
+    return " ".join(drug.casefold().split())
 
 
 def _changes(before: _Calendar, after: _Calendar, names: dict[str, str], until: date) -> Iterator[DoseChange]:
@@ -211,7 +216,7 @@ class _Calendar:
         """What is taken of a medicine, by date."""
         if self._start is None:
             return {}
-        mine = [course for course in self._courses if course.medication.drug.casefold() == drug]
+        mine = [course for course in self._courses if _name(course.medication.drug) == drug]
         today = (self._on - self._start).days + 1
         found: _Portions = {}
         for day in range(today, today + (until - self._on).days + 1):
