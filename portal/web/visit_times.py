@@ -70,5 +70,7 @@ def _city(zone: object) -> str:
 
 def _format(start: datetime, end: datetime | None, *, with_day: bool) -> str:
     until = in_zone(local(end), start.tzinfo) if end and start.tzinfo else None
+    if until and until.date() != start.date():
+        return f"{_format(start, None, with_day=with_day)} – {_format(until, None, with_day=True)}"
     clock = f"{start.hour:02}:{start.minute:02}" + (f"–{until.hour:02}:{until.minute:02}" if until else "")
     return in_a_row((day(start.date()), clock)) if with_day else clock

@@ -61,6 +61,15 @@ def test_both_clocks_are_told_where_they_differ(zone: str | None, style: str, to
 
 
 @pytest.mark.usefixtures("madrid")
+def test_a_visit_that_ends_on_a_later_day_says_so() -> None:
+    night = visit("Europe/London", minutes=20 * 60)
+    assert visit_time(night, "span") == (
+        "Fri 27 Nov, 14:15 – Sat 28 Nov, 10:15 London time · 15:15 – Sat 28 Nov, 11:15 clinic time"
+    )
+    assert visit_time(night) == visit_time(visit("Europe/London"))
+
+
+@pytest.mark.usefixtures("madrid")
 @pytest.mark.parametrize(
     ("language", "told"), [("es", "vie, 27 nov, 14:15, hora de Londres"), ("ar", "بتوقيت لندن")]
 )
