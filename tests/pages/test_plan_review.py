@@ -287,3 +287,25 @@ def test_a_plan_is_asked_its_hard_stops_before_it_is_followed(
     form.submit(status=None, **{"again-0": "2250", "again-1-2100": "21:00"})
     (sent,) = fake_api.sent(UPDATE_PROTOCOL)
     assert sent.body["status"] == "Active"
+
+
+def test_what_a_row_lacks_keeps_nobody_from_changing_another(
+    visitor: Callable[..., Visitor], fake_api: FakeApi
+) -> None:
+    lacking = Medication(id="l", drug="Progesterone", start_day=1, times=("evening",), every_days=200)
+    whole = Medication(
+        id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="SC", start_day=30
+    )
+    plan = replace(PLAN, type=None, start_date=None, medications=(lacking, whole))
+    fake_api.gives(READ_PROTOCOL, plan)
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(UPDATE_PROTOCOL, plan)
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    form = page.form(form_of(page))
+    review = form.submit(button=("do", "review"), **{"medication-1-dose": "250"})
+    assert "Progesterone" not in review.select("table")[0].words
+    review.form(f"/protocols/{PLAN.id}/save").submit(status=None)
+    sent = fake_api.sent(UPDATE_PROTOCOL)[-1].body["medications"]
+    assert (sent[1]["dose"], sent[0]["everyDays"], sent[0]["times"]) == (250, 200, ["evening"])
+    other = form.submit(button=("do", "review"), status=422, **{"medication-0-dose": "400"})
+    assert other.select('.error-summary a[href="#medication-0-route"]')

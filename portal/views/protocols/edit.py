@@ -113,7 +113,7 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
 
 def _faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     """What is wrong with the plan as a version of this protocol, by the id of the input."""
-    return plan.faults(held_type=str(protocol.type or "")) or dose_change_faults(protocol, plan)
+    return plan.faults(Plan.of(protocol)) or dose_change_faults(protocol, plan)
 
 
 def _stops(protocol: Protocol, plan: Plan, whose: Whose) -> list[HardStop]:

@@ -102,14 +102,30 @@ class Plan(msgspec.Struct, frozen=True):
             found[row.key or f"c-new-{number}"] = encode_row(replace(row, key=""))
         return found
 
-    def faults(self, held_type: str = "") -> dict[str, str]:
-        """What is wrong, by the id of the input; a type of the API's own can stay where the protocol has it (`held_type`)."""
+    def faults(self, before: Plan | None = None) -> dict[str, str]:
+        """What is wrong, by the id of the input, but for facts and rows that are as they were `before`: they keep nobody from
+        changing something else."""
+        found = self._faults()
+        if before is None:
+            return found
+        kept = {name for name in FACTS if getattr(self, name) == getattr(before, name)}
+        rows = (("medication", self.medications, before.medications), ("check", self.checks, before.checks))
+        of_rows = {
+            f"{what}-{number}" for what, now, then in rows for number, row in enumerate(now) if row in then
+        }
+        return {
+            id_: fault
+            for id_, fault in found.items()
+            if id_ not in kept and id_.rpartition("-")[0] not in of_rows
+        }
+
+    def _faults(self) -> dict[str, str]:
         found: dict[str, str] = {}
         if not self.name:
             found["name"] = _("Enter a name for the protocol.")
         elif len(self.name) > LONGEST:
             found["name"] = too_long(LONGEST)
-        if not self.type or not (self.type == held_type or ProtocolType(self.type).known):
+        if not self.type or not ProtocolType(self.type).known:
             found["type"] = _("Choose the type of protocol.")
         if self.start_date and (wrong := a_date(self.start_date)):
             found["start_date"] = wrong

@@ -93,7 +93,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             stop_rule=self.stop_rule or None,
             time=next(iter(self.hours), None),
             times=self.hours,
-            every_days=whole_number(self.every_days, least=1, most=_LONGEST_INTERVAL) or 1,
+            every_days=whole_number(self.every_days, least=1) or 1,
             is_trigger=bool(self.is_trigger),
             instructions=self.instructions or None,
         )
