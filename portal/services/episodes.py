@@ -28,6 +28,7 @@ from portal.services.consents.forms import (
     ConsentForm,
     ConsentKind,
     ConsentStatus,
+    Signer,
 )
 from portal.services.conversations import Conversation
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
@@ -81,6 +82,8 @@ class ConsentBrief(Record, frozen=True, kw_only=True):
     title: Annotated[str, "form title"] = ""
     kind: Annotated[ConsentKind | None, "subject of the consent"] = None
     status: Annotated[ConsentStatus | None, "whether it awaits signatures"] = None
+    signers: tuple[Signer, ...] = field(default=(), name="(portal) signers")
+    """The patient's side of a form of one person that was withdrawn: a couple has two of one title."""
 
     @property
     def subject(self) -> tuple[ConsentKind | None, str]:
@@ -435,9 +438,16 @@ def _with_withdrawals_read(care: Care, episode: Episode) -> Episode:
     read = [form for form in map(known, found) if form]
     cancelled = {form.id for form in read if form.is_cancelled}
     anew = {form.id for form in read if any(consents.is_signed_anew(form, other) for other in read)}
-    if not cancelled and not anew:
+    of_one = {
+        form.id: form.patients_side for form in read if form.is_revoked and form.kind in ONE_PERSON_KINDS
+    }
+    if not cancelled and not anew and not of_one:
         return episode
-    forms = tuple(form for form in episode.consent_forms if form.id not in cancelled)
+    forms = tuple(
+        replace(form, signers=of_one.get(form.id, ()))
+        for form in episode.consent_forms
+        if form.id not in cancelled
+    )
     return replace(episode, consent_forms=forms, signed_anew=frozenset(anew))
 
 

@@ -26,6 +26,7 @@ from portal.services.patients import Patient
 from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.doses import doses_on
 from portal.values import Value
+from portal.views.consents.labels import brief_name
 from portal.views.episodes.lookup import remembered
 from portal.web import modules
 from portal.web.choice_names import choice_name
@@ -48,7 +49,7 @@ _DAYS_AHEAD = 14
 class SheetPerson(Value, frozen=True):
     """A person of the sheet; `born` and `mrn` aren't known of one whose treatment isn't, `href` leads to what is.
 
-    `withdrawn` are the titles of the forms that the treatment rests on and that were withdrawn or declined.
+    `withdrawn` are the names of the forms that the treatment rests on and that were withdrawn or declined.
     """
 
     name: str
@@ -60,7 +61,7 @@ class SheetPerson(Value, frozen=True):
     @classmethod
     def of(cls, episode: Episode, patient: Patient) -> SheetPerson:
         """This person of a treatment, the patient or the partner."""
-        withdrawn = tuple(form.title for form in episode.withdrawn)
+        withdrawn = tuple(map(brief_name, episode.withdrawn))
         return cls(patient.full_name, _address(episode), patient.date_of_birth, patient.mrn, withdrawn)
 
 

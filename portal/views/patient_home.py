@@ -81,6 +81,10 @@ class TreatmentRegion(Value, frozen=True):
             )
         )
 
+    def title_among(self, view: EpisodeView) -> str:
+        """Which of several treatments it is; empty for the only one."""
+        return view.title if len(self.views) > 1 else ""
+
     def tonight_of(self, view: EpisodeView) -> Tonight | None:
         """The doses around now of this episode."""
         return next((tonight for tonight in self.tonight if tonight.episode_id == view.episode.id), None)

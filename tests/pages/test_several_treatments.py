@@ -242,7 +242,21 @@ def test_a_form_of_one_person_is_told_as_withdrawn_until_they_have_signed_anew(
     shows(fake_api, episode(None, consent_forms=tuple(briefs)))
     fake_api.gives(READ_CONSENT, old, id_="form")
     fake_api.gives(READ_CONSENT, new, id_="new")
-    assert ("Consent withdrawn or declined" in visitor("amelia").get("/episodes/e-1").words) is is_told
+    words = visitor("amelia").get("/episodes/e-1").words
+    assert (f"Consent withdrawn or declined Storage · For {AMELIA.name}" in words) is is_told
+
+
+@pytest.mark.parametrize("others", [{}, {"b": CareStatus.ACTIVE}])
+def test_home_says_of_which_treatment_a_form_was_withdrawn(
+    visitor: SignIn, fake_api: FakeApi, others: dict[str, CareStatus]
+) -> None:
+    has(fake_api, a=CareStatus.ACTIVE, **others)
+    form = ConsentBrief(id="form", title="IVF", kind=ConsentKind.TREATMENT, status=ConsentStatus.REVOKED)
+    fake_api.gives(
+        READ_EPISODE, replace(episode(PLAN, type="FetNatural", consent_forms=(form,)), id="a"), id_="a"
+    )
+    titled = "Consent withdrawn or declined · Frozen embryo transfer IVF"
+    assert (titled in visitor("amelia").get("/").words) is bool(others)
 
 
 def test_a_form_that_cannot_be_read_counts_as_withdrawn(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -11,6 +11,7 @@ from flask import Blueprint
 from portal.i18n.gettext import _
 from portal.request_values import reader_is_staff
 from portal.services.consents.forms import ConsentForm, ConsentStatus, Signer, SigningMethod, TextGap
+from portal.services.episodes import ConsentBrief
 from portal.web.choice_names import choice_name, spaced
 from portal.web.filters import in_a_row, local, now
 from portal.web.opened_forms import first_opened
@@ -21,6 +22,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(short_name, "consent_short")
     bp.add_app_template_filter(whose)
+    bp.add_app_template_filter(brief_name)
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(names_of, "names")
     bp.add_app_template_filter(signer_name, "signer_name")
@@ -110,6 +112,13 @@ def whose(form: ConsentForm) -> str:
     if form.is_ended and names:
         return _("For %(name)s", name=names)
     return _("Signed by %(name)s", name=names) if form.is_signed and names else ""
+
+
+def brief_name(form: ConsentBrief) -> str:
+    """The title of a form in a treatment's list, and whose it is where that was read."""
+    names = names_of(form.signers)
+    whose_ = _("For %(name)s", name=names) if names else ""
+    return in_a_row(filter(None, (form.title or _("Consent form"), whose_)), " · ")
 
 
 def listed(names: list[str]) -> str:
