@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
+from portal.services.consents.forms import (
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+)
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide, Participant
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
 from tests.support.fake_api import ZONE, FakeApi
@@ -224,6 +232,36 @@ def test_what_was_withdrawn_is_told_for_eight_weeks(visitor: SignIn, fake_api: F
     fake_api.gives(LIST_CONSENTS, ended)
     told = visitor("nora", "nurse").get("/").select("#withdrawn li a")
     assert [link["href"] for link in told] == ["/consents/ended-55"]
+
+
+@pytest.mark.parametrize(
+    ("anew", "is_told"),
+    [
+        ({}, False),
+        ({"episode_id": "another"}, True),
+        ({"title": "Another"}, True),
+        ({"kind": ConsentKind.RESEARCH}, True),
+        (
+            {
+                "signatures": (
+                    Signature(role=SignerRole.PATIENT, signed_at=datetime(2020, 1, 1, tzinfo=ZONE)),
+                )
+            },
+            True,
+        ),
+        ({"signatures": ()}, True),
+    ],
+    ids=str,
+)
+def test_what_was_signed_anew_is_no_longer_told_as_withdrawn(
+    visitor: SignIn, fake_api: FakeApi, anew: dict[str, Any], is_told: bool
+) -> None:
+    then = datetime.now(ZONE) - timedelta(days=2)
+    old = replace(form(0), status=ConsentStatus.REVOKED, kind=ConsentKind.TREATMENT, revoked_at=then)
+    by = Signature(role=SignerRole.PATIENT, signed_at=then + timedelta(days=1))
+    new = replace(old, id="new", status=ConsentStatus.SIGNED, revoked_at=None, signatures=(by,))
+    fake_api.gives(LIST_CONSENTS, [old, replace(new, **anew)])
+    assert bool(visitor("nora", "nurse").get("/").select("#withdrawn li a")) is is_told
 
 
 # ── what is counted beside the sections ─────────────────────────────────────────────────────────────────

@@ -32,7 +32,7 @@ from portal.services.consents.requests import ConsentQuery, NewSignature, Revoki
 from portal.services.decoding import PagedResult
 from portal.services.demand import FRESH, FRESH_AT_WORK, Demand
 from portal.services.errors import Invalid
-from portal.services.gather import gather_all
+from portal.services.gather import attempt, gather_all, items_of
 from portal.services.listed import Listed
 from portal.services.paging import CAP, CHUNK, read_every_page, read_page
 from portal.services.responses import read_back
@@ -146,16 +146,33 @@ def list_open_consents(
 def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
     """The forms that treatments rest on and that were withdrawn or declined since, the latest first; without their text.
 
-    One without the moment of its end counts as late.
+    One without the moment of its end counts as late. None is told that one of those made last has taken the place of.
     """
     page = list_consents(care, status=ConsentStatus.REVOKED, sorting="revokedAt desc", limit=CHUNK)
-    return _back_to(page, [form.revoked_at for form in page.items if form.revoked_at], since).where(
+    withdrawn = _back_to(page, [form.revoked_at for form in page.items if form.revoked_at], since).where(
         lambda form: (
             form.is_revoked
             and form.kind in TREATMENT_RESTS_ON
             and not form.is_cancelled
             and (form.revoked_at is None or form.revoked_at >= since)
         )
+    )
+    if not withdrawn.items:
+        return withdrawn
+    signed = items_of(attempt(lambda: _signed_lately(care)))
+    return withdrawn.where(lambda form: not any(_is_in_place_of(form, other) for other in signed))
+
+
+def _signed_lately(care: Care) -> PagedResult[ConsentForm]:
+    return list_consents(care, status=ConsentStatus.SIGNED, sorting="creationTime desc", limit=CHUNK)
+
+
+def _is_in_place_of(form: ConsentForm, other: ConsentForm) -> bool:
+    """Whether `other` was signed since `form` was withdrawn, for the same person's same treatment."""
+    return (
+        _is_signed_since(form, other)
+        and (form.patient_id, form.episode_id) == (other.patient_id, other.episode_id)
+        and (form.kind not in ONE_PERSON_KINDS or is_signed_anew(form, other))
     )
 
 
@@ -343,14 +360,21 @@ def is_signed_anew(form: ConsentForm, other: ConsentForm) -> bool:
 
     Of parenthood the titles may differ.
     """
+    return (
+        form.kind in ONE_PERSON_KINDS
+        and _whose(form) == _whose(other) != frozenset({None})
+        and _is_signed_since(form, other)
+    )
+
+
+def _is_signed_since(form: ConsentForm, other: ConsentForm) -> bool:
+    """Whether `other` is of the kind and title of `form`, and the patient's side has signed it since that was withdrawn."""
     signed = [one.signed_at for one in other.signatures if not one.is_for_clinic]
     return (
         form.is_revoked
         and other.is_signed
-        and form.kind in ONE_PERSON_KINDS
         and form.kind == other.kind
         and (form.kind == ConsentKind.LEGAL_PARENTHOOD or _folded(form.title) == _folded(other.title))
-        and _whose(form) == _whose(other) != frozenset({None})
         and form.revoked_at is not None
         and bool(signed)
         and all(at is not None and at > form.revoked_at for at in signed)
