@@ -83,7 +83,13 @@ class ConsentBrief(Record, frozen=True, kw_only=True):
     kind: Annotated[ConsentKind | None, "subject of the consent"] = None
     status: Annotated[ConsentStatus | None, "whether it awaits signatures"] = None
     signers: tuple[Signer, ...] = field(default=(), name="(portal) signers")
-    """The patient's side of a form of one person that was withdrawn: a couple has two of one title."""
+    """The patient's side of a form of one person, where that was read: a couple has two of one title."""
+
+    @property
+    def whose(self) -> frozenset[str]:
+        """By whom it is signed, or is to be; empty where that isn't known."""
+        ids = [signer.person_id for signer in self.signers]
+        return frozenset(id_ for id_ in ids if id_) if all(ids) else frozenset()
 
     @property
     def subject(self) -> tuple[ConsentKind | None, str]:
@@ -316,18 +322,41 @@ class Episode(Timed, frozen=True, kw_only=True):
         )
 
     def _is_lacking(self, form: ConsentBrief) -> bool:
-        """Whether it expired and isn't there anew: storage and parenthood are one form for each person, of parenthood with
-        titles that may differ."""
+        """Whether it expired and isn't there anew: storage and parenthood are one form for each person. Where it isn't known whose
+        they are, there have to be two."""
         if form.status != ConsentStatus.EXPIRED or form.kind not in TREATMENT_RESTS_ON or self.is_ended:
             return False
-        live = [
-            other for other in self.consent_forms if other.status in (*OPEN_STATUSES, ConsentStatus.SIGNED)
-        ]
-        anew = [other for other in live if other.subject == form.subject]
-        if not anew or form.kind == ConsentKind.TREATMENT or self.partner is None:
+        anew = self._live_like(form)
+        if form.kind == ConsentKind.TREATMENT or self.partner is None:
             return not anew
-        of_both = live if form.kind == ConsentKind.LEGAL_PARENTHOOD else anew
-        return sum(other.kind == form.kind for other in of_both) < 2
+        if form.whose and all(other.whose for other in anew):
+            return all(other.whose != form.whose for other in anew)
+        return len(anew) < 2 or all(other.subject != form.subject for other in anew)
+
+    def _live_like(self, form: ConsentBrief) -> list[ConsentBrief]:
+        """The open and signed forms that may be in the place of this one; titles of parenthood may differ."""
+        of_kind = (other for other in self.consent_forms if other.kind == form.kind)
+        is_by_kind = form.kind == ConsentKind.LEGAL_PARENTHOOD and self.partner is not None
+        return [
+            other
+            for other in of_kind
+            if other.status in (*OPEN_STATUSES, ConsentStatus.SIGNED)
+            and (is_by_kind or other.subject == form.subject)
+        ]
+
+    @property
+    def in_doubt(self) -> tuple[ConsentBrief, ...]:
+        """The forms of one person of which one expired and others may be in its place, if that is this person's."""
+        found = [
+            (form, *anew)
+            for form in self.consent_forms
+            if self.partner
+            and not self.is_ended
+            and form.status == ConsentStatus.EXPIRED
+            and form.kind in ONE_PERSON_KINDS
+            and (anew := self._live_like(form))
+        ]
+        return tuple({form.id: form for forms in found for form in forms}.values())
 
     @property
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
@@ -427,20 +456,19 @@ def _with_withdrawals_read(care: Care, episode: Episode) -> Episode:
     """The episode without the forms that the clinic ended before anybody had signed, for nobody withdrew those, and with those
     known that one person has signed anew.
 
-    Its briefs tell neither, so that each that counts as withdrawn is read, with what may be in its place.
+    Its briefs tell neither, so that each that counts as withdrawn or may be expired is read, with what may be in its place.
     """
     withdrawn = episode.withdrawn
     kinds = ONE_PERSON_KINDS.intersection(form.kind for form in withdrawn)
     signed = [
         form for form in episode.consent_forms if form.status == ConsentStatus.SIGNED and form.kind in kinds
     ]
-    found = gather_all([partial(consents.get_consent, care, form.id) for form in (*withdrawn, *signed)])
+    asked = dict.fromkeys(form.id for form in (*withdrawn, *signed, *episode.in_doubt))
+    found = gather_all([partial(consents.get_consent, care, id_) for id_ in asked])
     read = [form for form in map(known, found) if form]
     cancelled = {form.id for form in read if form.is_cancelled}
     anew = {form.id for form in read if any(consents.is_signed_anew(form, other) for other in read)}
-    of_one = {
-        form.id: form.patients_side for form in read if form.is_revoked and form.kind in ONE_PERSON_KINDS
-    }
+    of_one = {form.id: form.patients_side for form in read if form.kind in ONE_PERSON_KINDS}
     if not cancelled and not anew and not of_one:
         return episode
     forms = tuple(

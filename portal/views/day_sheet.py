@@ -192,9 +192,10 @@ def _may_be_for(form: ConsentForm, episode: Episode) -> bool:
 
 
 def _title(form: ConsentForm | ConsentBrief) -> str:
-    """Its title, and that it has expired if it has."""
+    """Its title, whose it is where that was read, and that it has expired if it has."""
+    title = brief_name(form) if isinstance(form, ConsentBrief) else form.title
     is_late = form.status == ConsentStatus.EXPIRED
-    return in_a_row((form.title, choice_name(ConsentStatus.EXPIRED)), " · ") if is_late else form.title
+    return in_a_row((title, choice_name(ConsentStatus.EXPIRED)), " · ") if is_late else title
 
 
 def _doses(found: Found, plans: Iterable[Protocol], day: date) -> Iterable[SheetDose]:

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus, Case
-from portal.services.consents import LIST_CONSENTS
-from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
+from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signer, SignerRole
 from portal.services.episodes import READ_EPISODE, Appointment, ConsentBrief, Episode
 from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, Medication, Protocol, ProtocolStatus
@@ -300,3 +300,27 @@ def test_forms_of_a_couple_with_titles_of_their_own_take_their_places(
     people = {"patient": Patient(id="p-1"), "partner": Patient(id="p-3")}
     treated = Episode(id="1", status=CareStatus.ACTIVE, consent_forms=forms, **people)
     assert bool(treated.unsigned) is is_missing
+
+
+@pytest.mark.parametrize(("by", "is_missing"), [(["p-1"], True), (["p-1", "p-1"], True), (["p-3"], False)])
+def test_an_expired_form_of_one_person_is_missing_until_there_is_one_of_theirs(
+    visitor: SignIn, fake_api: FakeApi, by: list[str], is_missing: bool
+) -> None:
+    holds(fake_api)
+    expired = ConsentBrief(id="c-0", title="Storage", kind=ConsentKind.STORAGE, status=ConsentStatus.EXPIRED)
+    anew = [replace(expired, id=f"c-{n}", status=ConsentStatus.SIGNED) for n in range(1, len(by) + 1)]
+    for brief, person in zip([expired, *anew], ["p-3", *by], strict=True):
+        signer = Signer(role=SignerRole.PATIENT, person_id=person, name=f"Person {person}")
+        whole = replace(form(brief.id, "Ayşe", episode_id="1"), kind=brief.kind, required_signers=(signer,))
+        fake_api.gives(READ_CONSENT, whole, id_=brief.id)
+    treated = Episode(
+        id="1",
+        status=CareStatus.ACTIVE,
+        patient=Patient(id="p-1", first_name="Ayşe"),
+        partner=Patient(id="p-3", first_name="Deniz"),
+        consent_forms=(expired, *anew),
+        appointments=(visit("Egg collection", 10),),
+    )
+    fake_api.gives(READ_EPISODE, treated, id_="1")
+    words = visitor("nora", "nurse").get(SHEET).words
+    assert ("Storage · For Person p-3 · Expired" in words) is is_missing
