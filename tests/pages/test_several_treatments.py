@@ -296,6 +296,19 @@ def test_nobody_is_told_that_no_treatment_is_left_while_one_cannot_be_read(
     assert bool(visitor("amelia").get(page).select("[data-state='gone']")) is is_said
 
 
+def test_a_form_names_the_embryos_of_another_treatment_by_their_codes(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    has(fake_api, a=CareStatus.FINISHED, b=CareStatus.ACTIVE)
+    form = consent(kind=ConsentKind.DISPOSITION, episode_id="b", embryo_storage_ids=("s-1", "s-9"))
+    fake_api.gives(READ_CONSENT, form)
+    amelia = visitor("amelia")
+    amelia.get("/")
+    for page in ("", "/sign/read"):
+        words = amelia.get(f"/consents/{form.id}{page}").words
+        assert "AH-1" in words and "s-1" not in words and "s-9" in words, page
+
+
 def test_an_embryo_of_two_treatments_is_one(visitor: SignIn, fake_api: FakeApi) -> None:
     """The treatment that froze it, and the one that is to use it."""
     due = replace(FROZEN[0], statutory_limit=date(2020, 1, 1))

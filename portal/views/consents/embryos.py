@@ -1,4 +1,4 @@
-"""The embryos that a form names, from its episode; they are part of what is signed, so they are shown with the text."""
+"""The embryos that a form names, from its episode or others; they are part of what is signed, so they are shown with the text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from portal.services.client import Care
 from portal.services.consents.forms import NAMING_KINDS, ConsentForm
 from portal.services.episodes import Episode, get_episode
+from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import attempt, known
+from portal.services.storage import EmbryoStorage
 from portal.views.embryo_view import told_apart
+from portal.views.episodes.lookup import remembered
 
 
 def episode_of(care: Care, form: ConsentForm) -> Episode | None:
@@ -20,9 +23,10 @@ def episode_of(care: Care, form: ConsentForm) -> Episode | None:
     return known(attempt(lambda: get_episode(care, episode_id)))
 
 
-def names_in(form: ConsentForm, episode: Episode | None) -> list[str]:
+def names_in(care: Care, form: ConsentForm, episode: Episode | None) -> list[str]:
     """The codes of the form's embryos; the id if the code can't be read."""
-    return named(form.embryo_storage_ids or (), codes_in(episode))
+    ids = form.embryo_storage_ids or ()
+    return named(ids, _codes_of(care, ids, episode, form.episode_id))
 
 
 def named(ids: Iterable[str], codes: Mapping[str, str]) -> list[str]:
@@ -31,17 +35,31 @@ def named(ids: Iterable[str], codes: Mapping[str, str]) -> list[str]:
 
 def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Mapping[str, str]:
     """The codes of the embryos that the form names, or has named `before`, by id; empty if they can't be read."""
-    episode_id = form.episode_id
-    if not episode_id or not (form.embryo_storage_ids or tuple(before)):
+    ids, episode_id = (*(form.embryo_storage_ids or ()), *before), form.episode_id
+    if not ids:
         return {}
-    return codes_in(known(attempt(lambda: get_episode(care, episode_id))))
+    episode = known(attempt(lambda: get_episode(care, episode_id))) if episode_id else None
+    return _codes_of(care, ids, episode, episode_id)
 
 
 def codes_in(episode: Episode | None) -> Mapping[str, str]:
     """The codes of the episode's embryos by id, those of one code told apart."""
-    if episode is None:
-        return {}
-    return {view.embryo.id: view.code for view in told_apart((one, episode) for one in episode.embryos)}
+    return _codes((embryo, episode) for embryo in episode.embryos) if episode else {}
+
+
+def _codes_of(
+    care: Care, ids: Iterable[str], episode: Episode | None, episode_id: str | None
+) -> Mapping[str, str]:
+    """The codes in this episode and, if it doesn't have all these embryos, in the others that this person had before them."""
+    codes = codes_in(episode)
+    if codes.keys() >= set(ids):
+        return codes
+    others = read_episodes(care, [id_ for id_ in remembered() if id_ != episode_id])
+    return _codes(Found((*([episode] if episode else []), *others.episodes)).embryos)
+
+
+def _codes(embryos: Iterable[tuple[EmbryoStorage, Episode]]) -> Mapping[str, str]:
+    return {view.embryo.id: view.code for view in told_apart(embryos)}
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:

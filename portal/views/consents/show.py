@@ -42,7 +42,7 @@ def _page(
     return ShowPage(
         form=form,
         eligibility=eligibility_of(form, person, episode),
-        embryos=names_in(form, episode),
+        embryos=names_in(care, form, episode),
         refusal=refusal,
         place=place,
     )
