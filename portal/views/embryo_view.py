@@ -188,7 +188,7 @@ def _in_a_row(*parts: str) -> str:
 
 
 def told_alone(view: EmbryoView) -> EmbryoView:
-    """The embryo as named where something is decided about it alone: another treatment, not read, may have one of its code."""
+    """The embryo as named where it stands alone: another treatment, not read, may have one of its code."""
     return view if view.apart else replace(view, apart=_in_a_row(_frozen(view) or _treatment(view.episode)))
 
 

@@ -9,9 +9,10 @@ from portal.services.episodes import Episode, get_episode
 from portal.services.errors import CareError, NotFound
 from portal.services.gather import attempt, gather, known, needed
 from portal.services.pgt_results import PgtResult, get_pgt_result
+from portal.views.embryo_view import told_alone, told_apart
 from portal.views.follow_up import FollowUp, follow_up_of, read_conversations
 from portal.views.pgt_meanings import change_in_words, meaning_line
-from portal.views.pgt_view import ResultView
+from portal.views.pgt_view import ResultView, tested_in
 from portal.views.recent import name_opened
 from portal.web import seen_results
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
@@ -45,12 +46,21 @@ def show(care: Care, person: Person, result_id: str) -> Response:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
     before = seen_results.previous_calls(person, [result]).get(result.id)
-    episode = _episode_of(care, result) if person.is_staff else None
-    view = ResultView(result, episode, before)
+    episode = _episode_of(care, result)
+    view = ResultView(result, episode if person.is_staff else None, before, _apart(result, episode))
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released_at = None if result.is_amended else result.released_at
     follow_up = follow_up_of(conversations, result.episode_id, released_at)
     return render(ResultPage(result=result, view=view, follow_up=follow_up))
+
+
+def _apart(result: PgtResult, episode: Episode | None) -> str:
+    """What tells the embryo that was tested from others of its code."""
+    tested = tested_in(episode, result)
+    if episode is None or tested is None:
+        return ""
+    views = told_apart((embryo, episode) for embryo in episode.embryos)
+    return next(told_alone(view).apart for view in views if view.embryo.id == tested.id)
 
 
 def _episode_of(care: Care, result: PgtResult) -> Episode | None:

@@ -23,23 +23,28 @@ from portal.web.modules import has_module
 from portal.web.not_given import not_given
 
 
+def tested_in(episode: Episode | None, result: PgtResult) -> EmbryoStorage | None:
+    """The embryo of the treatment that was tested, if that is known: by its id first, for a couple may have two of one code."""
+    if episode is None:
+        return None
+    id_, code = result.embryo_storage_id, result.embryo_code
+    alike = [embryo for embryo in episode.embryos if embryo.id == id_ or embryo.embryo_code == code]
+    return min(alike, key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != result.id), default=None)
+
+
 class ResultView(Value, frozen=True):
-    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first."""
+    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first, `apart` what
+    tells its embryo from others of its code."""
 
     result: PgtResult
     episode: Episode | None = None
     before: seen_results.SeenCall | None = None
+    apart: str = ""
 
     @property
     def tested(self) -> EmbryoStorage | None:
-        """The embryo of the treatment that was tested, if that is known: by its id first, for a couple may have two of one code."""
-        if self.episode is None:
-            return None
-        id_, code = self.result.embryo_storage_id, self.result.embryo_code
-        alike = [embryo for embryo in self.episode.embryos if embryo.id == id_ or embryo.embryo_code == code]
-        return min(
-            alike, key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != self.result.id), default=None
-        )
+        """The embryo of the treatment that was tested, if that is known."""
+        return tested_in(self.episode, self.result)
 
     @property
     def patient(self) -> Patient | None:
@@ -67,9 +72,9 @@ class ResultView(Value, frozen=True):
 
     @property
     def code(self) -> str:
-        """The embryo's code, for staff with the patient's record number."""
+        """The embryo's code, for staff with the patient's record number, and what tells it apart."""
         code = self.result.embryo_code
-        return labels.with_record(code, self.patient) if self.patient else code
+        return f"{labels.with_record(code, self.patient) if self.patient else code}{self.apart}"
 
     @property
     def title(self) -> str:

@@ -92,7 +92,9 @@ def test_forms(api: Api, view: AsPatient) -> None:
 def test_conversations(api: Api, view: AsPatient) -> None:
     everything = told(api, "nora", LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
     own = told(api, name_of(view), LIST_CONVERSATIONS, MaxResultCount=1000, IncludeArchived=True).items
-    assert {talk.id for talk in everything if view.sees_conversation(talk)} == {talk.id for talk in own} != set()
+    assert (
+        {talk.id for talk in everything if view.sees_conversation(talk)} == {talk.id for talk in own} != set()
+    )
 
 
 def test_conversations_are_asked_for_by_name_and_archived_ones_too(view: AsPatient) -> None:

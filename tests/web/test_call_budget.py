@@ -97,7 +97,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/files/<record:file_id>": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1)],
     "/files/<record:file_id>/preview": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1)],
-    "/pgt-results/<record:result_id>": [("grace", RESULT, 2), ("elif", RESULT, 2)],
+    "/pgt-results/<record:result_id>": [("grace", RESULT, 3), ("elif", RESULT, 2)],
     "/storage": [("grace", "/storage", 2), ("elif", "/storage", 6)],
     "/storage/read-on": [("elif", "/storage/read-on", 6)],
     "/storage/<record:embryo_id>": [

@@ -15,7 +15,7 @@ from portal.services.errors import NotFound
 from portal.services.gather import attempt, known
 from portal.services.rules.embryo_moves import names_embryo
 from portal.services.storage import Disposition, EmbryoStorage, choose_disposition
-from portal.views.embryo_view import EmbryoView, told_alone
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage.decisions import (
     BY_FORM,
     DECISIONS,
@@ -74,7 +74,7 @@ class ObstaclePage(Page, template="storage/cannot.html"):
 @signed_in(Side.PATIENT)
 def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Show the consequences of a decision, and ask; or link to the form that makes it."""
-    view = told_alone(find_embryo(care, person, embryo_id))
+    view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
     _wanted(decision)
     if (obstacle := obstacle_to(view.embryo, decision)) is not None:
@@ -88,7 +88,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
 @signed_in(Side.PATIENT)
 def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Save the decision; a repeat is harmless."""
-    view = told_alone(find_embryo(care, person, embryo_id))
+    view = find_embryo(care, person, embryo_id)
     embryo, wanted = view.embryo, _wanted(decision)
     if decision == "take-back" and embryo.disposition == wanted:
         toast(_("Embryo %(code)s is left as it is now.", code=view.code), tone="info")

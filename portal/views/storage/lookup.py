@@ -6,12 +6,12 @@ from portal.services.client import Care
 from portal.services.episodes import Episode
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
-from portal.views.embryo_view import EmbryoView, told_apart
+from portal.views.embryo_view import EmbryoView, told_alone, told_apart
 from portal.views.episodes.lookup import find_embedded
 
 
 def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
-    """Return the embryo with its episode.
+    """Return the embryo with its episode, named as where it stands alone.
 
     Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
     """
@@ -21,4 +21,4 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
 
     episode, embryo = find_embedded(care, person, of_id, within="Episode.embryos")
     views = told_apart((other, episode) for other in episode.embryos)
-    return next(view for view in views if view.embryo.id == embryo.id)
+    return told_alone(next(view for view in views if view.embryo.id == embryo.id))
