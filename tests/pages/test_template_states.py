@@ -88,5 +88,8 @@ def test_each_of_a_couple_has_their_own_form_replaced(
     links = [link for link in row.select("a") if "Replace it" in link.words]
     for link, form in zip(links, forms, strict=True):
         assert form.required_signers[0].name in link.words
-        assert nora.get(link["href"]).select("#replaces")[0]["value"] == form.id
+        page = nora.get(link["href"])
+        assert page.select("#replaces")[0]["value"] == form.id
+        chosen = [option["value"] for option in page.select("select[name^=signer-] option[selected]")]
+        assert form.required_signers[0].person_id in chosen
     assert ("Change before sending" in row.words) is (len(forms) == 1)

@@ -133,11 +133,21 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, embryo_ids=named)
 
     def beside(self, other: ConsentForm) -> NewForm:
-        """A copy that can replace `other`, with its embryos chosen as far as it can name them."""
+        """A copy that can replace `other`, with its embryos and signers chosen as far as it can name them."""
         earlier = Earlier.of(other)
+        rows = tuple(self._as_signed(row, other.patients_side) for row in self.rows)
         chosen = {*self.embryo_ids, *earlier.embryo_ids}
         embryo_ids = tuple(embryo.id for embryo in self.embryos if embryo.id in chosen)
-        return msgspec.structs.replace(self, earlier=earlier, replaces=False, embryo_ids=embryo_ids)
+        return msgspec.structs.replace(
+            self, earlier=earlier, replaces=False, embryo_ids=embryo_ids, rows=rows
+        )
+
+    def _as_signed(self, row: Row, signers: Iterable[Signer]) -> Row:
+        """The row with who signed in its role before, where nobody is chosen: each of a couple has some forms of their own."""
+        before = {signer.person_id for signer in signers if signer.role == row.role}
+        people = [person.person_id for person in self.candidates_for(row) if person.person_id in before]
+        is_open = row.person_id is None and not row.is_fixed
+        return msgspec.structs.replace(row, person_id=people[0]) if is_open and len(people) == 1 else row
 
     @property
     def is_sequential(self) -> bool:
