@@ -107,10 +107,12 @@ def names_of(signers: tuple[Signer, ...]) -> str:
 
 
 def whose(form: ConsentForm) -> str:
-    """Whose a form is that waits for nobody, as far as its signers are known: a couple has two of one title."""
+    """Whose a form is that is known to wait for nobody, as far as its signers are known: a couple has two of one title."""
     names = names_of(form.patients_side)
     if form.is_ended and names:
         return _("For %(name)s", name=names)
+    if form.is_open and form.lacks_signatures and form.required_signers:
+        return _("%(names)s: who has signed isn’t given", names=names_of(form.required_signers))
     return _("Signed by %(name)s", name=names) if form.is_signed and names else ""
 
 
