@@ -7,11 +7,13 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents import LIST_CONSENTS
+from portal.services.consents import LIST_CONSENTS, READ_CONSENT
 from portal.services.consents.forms import ConsentStatus, Signer, SignerRole
 from portal.services.conversations import LIST_CONVERSATIONS, ReplyAddress
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import AMELIA, DANIEL, EPISODE, FORM, TALK
+from tests.support.builders import AMELIA as SIGNER
+from tests.support.builders import consent
 from tests.support.fake_api import FakeApi
 from tests.support.visitor import Page, Visitor
 
@@ -65,3 +67,13 @@ def test_lists_of_people_to_call_have_each_ones_own_number(
     ]
     both = [("Amelia", "tel:+447700900181"), ("Daniel", "tel:+447700900182")]
     assert sorted(called) == (both if is_called else [])
+
+
+def test_a_form_that_asks_a_person_again_says_why_it_waits(visitor: SignIn, fake_api: FakeApi) -> None:
+    asked = replace(SIGNER, role=SignerRole.GAMETE_PROVIDER, order=2)
+    form = consent(SIGNER, required_signers=(SIGNER, asked), status=ConsentStatus.PARTIALLY_SIGNED)
+    fake_api.gives(READ_CONSENT, form)
+    for reader in (visitor("nora", "nurse"), visitor("amelia")):
+        words = reader.get("/consents/form").words
+        assert "Amelia has signed in one role, and is asked as Gamete provider, too." in words
+        assert "Your turn" not in words and "Amelia hasn’t signed yet" not in words

@@ -137,11 +137,15 @@ def others_missing(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     missing, no_account = form.missing_signers, without_account(form, person)
     unidentified = (signer for signer in missing if signer.person_id is None)
     own = next((signer for signer in unidentified if _may_sign_as(form, signer, person)), None)
-    return tuple(
-        signer
-        for signer in missing
-        if signer.person_id != person.sub and signer is not own and signer not in no_account
-    )
+    others = (signer for signer in missing if signer.person_id != person.sub and signer is not own)
+    left_out = (*no_account, *signed_in_another_role(form))
+    return tuple(signer for signer in others if signer not in left_out)
+
+
+def signed_in_another_role(form: ConsentForm) -> tuple[Signer, ...]:
+    """Signers whom an open form is waiting for although they have signed: a person signs once, and it asks them in two roles."""
+    signed = {signature.person_id for signature in form.signatures} - {None}
+    return tuple(signer for signer in form.missing_signers if form.is_open and signer.person_id in signed)
 
 
 def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:

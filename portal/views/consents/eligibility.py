@@ -17,6 +17,7 @@ from portal.services.rules.signing import (
     Obstacle,
     obstacle_to_signing,
     open_role,
+    signed_in_another_role,
 )
 from portal.state.session_records import Person
 from portal.values import Value
@@ -62,6 +63,7 @@ class Eligibility(Value, frozen=True):
 def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = None) -> Eligibility:
     """Return what `person` can do with `form`; `episode` is its own, if it was read."""
     role = open_role(form, person)
+    turns = [signer for signer in form.whose_turn() if signer not in signed_in_another_role(form)]
     return Eligibility(
         role=role,
         cannot_sign=None if role else why_not_sign(form, person),
@@ -69,10 +71,7 @@ def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = 
         signature=form.signature_of(person.sub),
         signers=tuple(
             SignerRow(
-                signer,
-                signature,
-                signature is None and signer in form.whose_turn(),
-                signer.person_id == person.sub,
+                signer, signature, signature is None and signer in turns, signer.person_id == person.sub
             )
             for signer, signature in sorted(form.asked, key=lambda asked: asked[0].order)
         ),

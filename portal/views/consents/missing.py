@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from portal.i18n.gettext import ngettext
+from portal.i18n.gettext import _, ngettext
 from portal.services.consents.forms import ConsentForm, Signer, SignerRole
-from portal.services.rules.signing import others_missing, unseen_by, without_account
+from portal.services.rules.signing import others_missing, signed_in_another_role, unseen_by, without_account
 from portal.state.session_records import Person
 from portal.views.consents.labels import names_of
+from portal.web.choice_names import choice_name
 
 
 def missing_words(form: ConsentForm, person: Person) -> list[str]:
     """What keeps an open form from being signed, apart from the reader's own signature."""
     waiting = others_missing(form, person)
-    words = account_words(without_account(form, person))
+    words = [*account_words(without_account(form, person)), *_second_role_words(signed_in_another_role(form))]
     if not waiting:
         return words
     names = names_of(waiting)
     return [
         ngettext("%(names)s hasn’t signed yet", "%(names)s haven’t signed yet", len(waiting), names=names),
         *words,
+    ]
+
+
+def _second_role_words(signers: tuple[Signer, ...]) -> list[str]:
+    """Why a form waits that asks a person again who has signed."""
+    return [
+        _(
+            "%(name)s has signed in one role, and is asked as %(role)s, too. Everyone signs once here: the clinic has to record the rest.",
+            name=signer.name,
+            role=choice_name(signer.role),
+        )
+        for signer in signers
     ]
 
 
